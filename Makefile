@@ -1,0 +1,33 @@
+# `make test` and `make reproduce` need Python 3.11 or later with pip and venv, nothing else.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Many small products in a row are slower on several threads than on one.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: test reproduce benchmark lint docs clean
+
+test: $(VENV)/.test lint
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+reproduce: $(VENV)/.plot
+	$(BIN)/matreg reproduce shapes --out results
+
+benchmark: $(VENV)/.benchmark
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# One marker file an extra: installed again when the dependencies change.
+$(VENV)/.%: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
+	touch $@

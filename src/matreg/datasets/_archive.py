@@ -1,0 +1,42 @@
+"""Reading files out of archives, however often they were packed."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+
+_ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tar\.gz)", re.IGNORECASE)
+
+
+def read_members(archive: bytes, pattern: str) -> dict[str, bytes]:
+    """Contents of all files whose name, without folders, matches; archives inside are opened too.
+
+    Everything stays in memory: nothing is unpacked to the disk.
+    """
+    found = {}
+    for path, read in _entries(archive):
+        name = path.rsplit("/", 1)[-1]
+        if re.fullmatch(pattern, name):
+            found[name] = read()
+        elif _ARCHIVE.fullmatch(name):
+            found.update(read_members(read(), pattern))
+    return found
+
+
+def _entries(archive: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Path and reader of every file in a zip or tar archive."""
+    stream = io.BytesIO(archive)
+    if zipfile.is_zipfile(stream):
+        with zipfile.ZipFile(stream) as packed:
+            for name in packed.namelist():
+                yield name, partial(packed.read, name)
+        return
+    stream.seek(0)
+    with tarfile.open(fileobj=stream) as tape:
+        for member in tape:
+            if file := tape.extractfile(member):
+                yield member.name, file.read

@@ -1,0 +1,152 @@
+"""Gray images of faces, labelled by the direction of the head."""
+
+from __future__ import annotations
+
+import os
+import re
+from numbers import Integral
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch, check_scalar
+
+from ._archive import read_members
+from ._fetch import Arrays, Source, load, optional
+
+YAW = {"left": 0.0, "straight": 90.0, "right": 180.0}
+_CMU_NAME = r"[a-z0-9]+_(left|straight|right|up)_[a-z]+_(open|sunglasses)_4\.pgm"
+_GAP = rb"\s+(?:#.*\n\s*)*"
+_PGM_HEADER = re.compile(rb"P([25])" + 3 * (_GAP + rb"(\d+)") + rb"\s")
+
+
+def read_pgm(content: bytes) -> NDArray[np.float64]:
+    """Decode a portable graymap, plain (P2) or binary (P5) with one byte a pixel, to [0, 1]."""
+    header = _PGM_HEADER.match(content)
+    if header is None:
+        raise ValueError("this is not a PGM image")
+    kind, width, height, white = map(int, header.groups())
+    if white > 255:
+        raise ValueError(f"a pixel must have one byte, but white is {white}")
+    if kind == 5:
+        pixels = np.frombuffer(content, np.uint8, width * height, header.end())
+    else:
+        pixels = np.array(content[header.end() :].split(), dtype=np.uint8)
+    return pixels.reshape(height, width) / white
+
+
+def _parse_cmu(path: Path) -> Arrays:
+    images = read_members(path.read_bytes(), _CMU_NAME)
+    names = sorted(images)
+    fields = np.array([name.split("_") for name in names])
+    return {
+        "X": np.array([read_pgm(images[name]) for name in names]),
+        **dict(zip(("person", "direction", "expression", "eyes"), fields.T[:4], strict=True)),
+    }
+
+
+CMU = Source(
+    title="CMU face images",
+    url="https://archive.ics.uci.edu/static/public/124/cmu+face+images.zip",
+    files=("cmu+face+images.zip", "cmu_faces.zip", "faces_4.tar.gz", "faces.tar.gz"),
+    parse=_parse_cmu,
+    fingerprints={"X": 53.309102},
+)
+
+
+def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
+    """Load the CMU face images with the direction of the head as the label.
+
+    Twenty people look left, straight ahead or right with four expressions, with and without
+    sunglasses; images of people who look up are dropped, and so are those that the collectors
+    marked as bad. Split by `person`, or the same face is in training and test.
+
+    Parameters
+    ----------
+    data_home : path-like, default=None
+        Folder with ``cmu+face+images.zip``, ``cmu_faces.zip``, ``faces_4.tar.gz`` or
+        ``faces.tar.gz``. By default the folder that the environment variable ``MATREG_DATA``
+        names, then the user's cache folder, into which the file is downloaded from the UCI Machine
+        Learning Repository (data set 124) if it is nowhere.
+
+    Returns
+    -------
+    :class:`~sklearn.utils.Bunch`
+        `X` (468, 30, 32) with gray levels in [0, 1], `y` the yaw of 0, 90 or 180 degrees for left,
+        straight and right, and the arrays `person` (use it as groups), `expression` and `eyes`.
+
+    References
+    ----------
+    T. Mitchell, "Machine Learning", McGraw-Hill, 1997.
+
+    Examples
+    --------
+    >>> from matreg.datasets import load_cmu_faces
+    >>> faces = load_cmu_faces()  # doctest: +SKIP
+    >>> faces.X.shape  # doctest: +SKIP
+    (468, 30, 32)
+    """
+    arrays = load(CMU, data_home)
+    direction = arrays.pop("direction")
+    keep = direction != "up"
+    yaw = np.array([YAW[word] for word in direction[keep]])
+    return Bunch(y=yaw, **{key: array[keep] for key, array in arrays.items()})
+
+
+def _find_qmul(folder: Path, tilt: int) -> dict[tuple[str, str], Path]:
+    """Files by person and yaw, in this order; of two formats of one image the JPEG is taken."""
+    found: dict[tuple[str, str], Path] = {}
+    for suffix in ("jpg", "ras"):
+        for path in folder.glob(f"*Grey/*_{tilt:03d}_[0-9][0-9][0-9].{suffix}"):
+            person, yaw = path.parent.name.removesuffix("Grey"), path.stem[-3:]
+            found.setdefault((person, yaw), path)
+    return dict(sorted(found.items()))
+
+
+def load_qmul_faces(folder: str | os.PathLike[str], *, size: int = 32, tilt: int = 90) -> Bunch:
+    """Load the QMUL multiview faces from a folder, labelled by yaw.
+
+    These images may not be passed on, so there is no download: ask Queen Mary, University of
+    London, for them. Files are ``<Name>Grey/<Name>_<tilt>_<yaw>`` with the ending ``.jpg`` or
+    ``.ras``, and angles in three digits.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder that contains the folders of the people.
+    size : int, default=32
+        Images are resized to this number of rows and columns.
+    tilt : int, default=90
+        Take the images with this tilt of the head, in degrees; 90 is level.
+
+    Returns
+    -------
+    :class:`~sklearn.utils.Bunch`
+        `X` (n, size, size) with gray levels in [0, 1], `y` the yaw in degrees, 0 to 180, and
+        `person` (n,), to be used as groups.
+
+    References
+    ----------
+    S. Gong, S. McKenna and J. J. Collins, "An investigation into face pose distributions",
+    International Conference on Automatic Face and Gesture Recognition, 1996.
+
+    Examples
+    --------
+    >>> from matreg.datasets import load_qmul_faces
+    >>> faces = load_qmul_faces("~/QMUL")  # doctest: +SKIP
+    """
+    check_scalar(size, "size", Integral, min_val=1)
+    check_scalar(tilt, "tilt", Integral, min_val=0, max_val=180)
+    root = Path(folder).expanduser()
+    files = _find_qmul(root, tilt)
+    if not files:
+        raise FileNotFoundError(
+            f"folder={str(root)!r} has no image <Name>Grey/<Name>_{tilt:03d}_<yaw>.jpg or .ras."
+        )
+    image = optional("PIL.Image")
+    X = np.empty((len(files), size, size))
+    for row, path in enumerate(files.values()):
+        with image.open(path) as picture:
+            X[row] = picture.convert("L").resize((size, size), image.Resampling.BILINEAR)
+    person, yaw = np.array(list(files)).T
+    return Bunch(X=X / 255.0, y=yaw.astype(float), person=person)

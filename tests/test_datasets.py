@@ -1,0 +1,550 @@
+"""Generators against their definitions, loaders against every form of their files."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+from datetime import datetime
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.io import savemat
+
+from matreg.datasets import (
+    SHAPES,
+    _fetch,
+    faces,
+    istanbul,
+    load_cmu_faces,
+    load_istanbul,
+    load_qmul_faces,
+    load_sugar,
+    make_matrix_regression,
+    make_shape,
+)
+
+DATA = Path(os.environ.get("MATREG_DATA", ""))
+needs_data = pytest.mark.skipif(
+    "MATREG_DATA" not in os.environ, reason="MATREG_DATA names no folder with the real data"
+)
+
+
+# Shapes
+
+
+@pytest.mark.parametrize("size", [16, 33, 64])
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_binary_and_fit_the_picture(name, size):
+    shape = make_shape(name, size)
+    assert shape.shape == (size, size)
+    assert shape.dtype == float
+    assert set(np.unique(shape)) == {0.0, 1.0}
+    assert not np.concatenate([shape[0], shape[-1], shape[:, 0], shape[:, -1]]).any()
+    assert 0.1 < shape.mean() < 0.6
+    assert_array_equal(shape, shape[:, ::-1])
+
+
+@pytest.mark.parametrize("size", [16, 32, 64, 100])
+@pytest.mark.parametrize(("name", "rank"), [("square", 1), ("cross", 2), ("t", 2)])
+def test_rank_of_polygonal_shapes(name, rank, size):
+    assert np.linalg.matrix_rank(make_shape(name, size)) == rank
+
+
+def test_triangle_and_t_stand_upright():
+    widths = make_shape("triangle").sum(axis=1)
+    assert (np.diff(widths[widths > 0]) >= 0).all()
+    widths = make_shape("t").sum(axis=1)
+    assert widths[widths > 0][0] > widths[widths > 0][-1]
+
+
+def test_areas_agree_with_geometry():
+    for name, area in [("triangle", 1.4 * 1.25 / 2), ("circle", np.pi * 0.62**2), ("square", 1.0)]:
+        assert_allclose(4 * make_shape(name, 400).mean(), area, rtol=0.01)
+
+
+def test_shape_arguments_are_checked():
+    with pytest.raises(ValueError, match=r"name must be one of square, cross.* got 'star'"):
+        make_shape("star")
+    with pytest.raises(ValueError, match="size == 2, must be >= 8"):
+        make_shape("square", 2)
+
+
+# Simulated regressions
+
+
+def test_labels_follow_the_model():
+    data = make_matrix_regression(50, (7, 5), rank=3, noise_scale=0.0, bias=2.0, random_state=0)
+    expected = [np.sum(data.coef * sample) + 2.0 for sample in data.X]
+    assert_allclose(data.y, expected)
+    assert_allclose(data.y_clean, data.y)
+    assert data.intercept == 2.0
+    assert np.linalg.matrix_rank(data.coef) == 3
+    assert not data.label_outlier_mask.any()
+    assert not data.x_outlier_mask.any()
+    assert_array_equal(data.X, data.X_clean)
+
+
+def test_given_coef_brings_its_shape():
+    cross = make_shape("cross", 16)
+    data = make_matrix_regression(20, coef=cross, random_state=0)
+    assert data.X.shape == (20, 16, 16)
+    assert_array_equal(data.coef, cross)
+
+
+@pytest.mark.parametrize(
+    ("noise", "mean_abs"),
+    [("gaussian", np.sqrt(2 / np.pi)), ("laplace", 1.0), ("student", np.sqrt(2.0))],
+)
+def test_noise_has_the_asked_law_and_scale(noise, mean_abs):
+    data = make_matrix_regression(40_000, (2, 2), noise=noise, noise_scale=0.3, random_state=0)
+    assert_allclose(np.mean(abs(data.y - data.y_clean)), 0.3 * mean_abs, rtol=0.05)
+
+
+def test_label_outliers_are_as_many_and_as_far_as_asked():
+    data = make_matrix_regression(
+        200, (6, 6), noise_scale=0.0, label_outliers=0.15, label_outlier_size=(2, 4), random_state=1
+    )
+    moves = (data.y - data.y_clean) / data.y_clean.std()
+    assert data.label_outlier_mask.sum() == 30
+    assert_array_equal(moves != 0, data.label_outlier_mask)
+    sizes = abs(moves[data.label_outlier_mask])
+    assert sizes.min() >= 2 and sizes.max() <= 4
+    assert set(np.sign(moves[data.label_outlier_mask])) == {-1.0, 1.0}
+
+
+def test_low_rank_samples_have_unit_variance():
+    variances = []
+    for seed in range(40):
+        data = make_matrix_regression(60, (8, 10), x_rank=12, random_state=seed)
+        stacked = data.X_clean.reshape(60, -1)
+        assert np.linalg.matrix_rank(stacked) == 12
+        variances.append(stacked.var())
+    # The variance of one such matrix has a standard deviation of about 0.075.
+    assert_allclose(np.mean(variances), 1.0, atol=4 * 0.075 / np.sqrt(40))
+
+
+def test_spikes_are_sparse_and_leave_the_labels_alone():
+    data = make_matrix_regression(
+        40, (5, 5), x_corruption=0.1, x_corruption_size=7.0, noise_scale=0.0, random_state=0
+    )
+    assert data.x_outlier_mask.sum() == 100
+    assert_allclose(abs(data.X - data.X_clean), 7.0 * data.x_outlier_mask)
+    assert_allclose(data.y, data.y_clean)
+
+
+def test_random_state_repeats_the_data():
+    first, again, other = (make_matrix_regression(9, (3, 3), random_state=s) for s in (5, 5, 6))
+    assert_array_equal(first.X, again.X)
+    assert_array_equal(first.y, again.y)
+    assert not np.allclose(first.X, other.X)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"noise": "cauchy"}, "noise must be one of .* got 'cauchy'"),
+        ({"n_samples": 0}, "n_samples"),
+        ({"shape": (4, 5, 6)}, "shape must be a pair"),
+        ({"shape": (4, 0)}, "shape"),
+        ({"rank": 9}, "rank"),
+        ({"x_rank": 0}, "x_rank"),
+        ({"noise_scale": -1.0}, "noise_scale"),
+        ({"label_outliers": 1.5}, "label_outliers"),
+        ({"label_outlier_size": (3, 1)}, "label_outlier_size"),
+        ({"x_corruption": -0.1}, "x_corruption"),
+        ({"x_corruption_size": -0.1}, "x_corruption_size"),
+        ({"coef": np.ones(3)}, "2D"),
+    ],
+)
+def test_simulation_arguments_are_checked(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_matrix_regression(**{"n_samples": 10, "shape": (4, 4)} | arguments)
+
+
+# The real data
+
+
+@needs_data
+def test_istanbul_table_and_samples():
+    data = load_istanbul()
+    assert data.returns.shape == (536, 9)
+    assert data.columns[:2] == ["ISE_TL", "ISE_USD"]
+    assert data.feature_names == data.columns[1:]
+    assert data.dates[0] == np.datetime64("2009-01-05")
+    assert data.dates[-1] == np.datetime64("2011-02-22")
+    assert (np.diff(data.dates) > np.timedelta64(0)).all()
+    assert data.X.shape == (526, 10, 8)
+    assert_array_equal(data.X[3], data.returns[3:13, 1:])
+    assert data.y[3] == data.returns[13, 1]
+    assert data.X_train.shape == (158, 10, 8) and data.y_train.shape == (158,)
+    assert data.X_test.shape == (368, 10, 8) and data.y_test.shape == (368,)
+
+
+@needs_data
+def test_istanbul_protocol_is_the_one_of_the_paper():
+    """A constant prediction has the very figures that the paper prints for R-GLM."""
+    data = load_istanbul()
+    prediction = np.full(368, data.y_train.mean())
+    right = np.sign(prediction) == np.sign(data.y_test)
+    wealth = 100 * np.prod(1 + data.y_test[prediction > 0])
+    error = np.linalg.norm(prediction - data.y_test) / np.linalg.norm(data.y_test)
+    assert round(100 * right.mean(), 2) == 54.62
+    assert round(wealth, 1) == 122.2
+    assert round(error, 4) == 1.0162
+
+
+@needs_data
+def test_istanbul_window():
+    data = load_istanbul(window=5)
+    assert data.X.shape == (531, 5, 8)
+    assert_array_equal(data.X[-1], data.returns[-6:-1, 1:])
+    assert data.y[-1] == data.returns[-1, 1]
+    with pytest.raises(ValueError, match="window"):
+        load_istanbul(window=0)
+
+
+@needs_data
+def test_cmu_faces():
+    data = load_cmu_faces()
+    assert data.X.shape == (468, 30, 32)
+    assert data.X.min() >= 0.0 and 0.9 < data.X.max() <= 1.0
+    assert [np.sum(data.y == yaw) for yaw in (0, 90, 180)] == [157, 156, 155]
+    assert len(set(data.person)) == 20
+    assert set(data.expression) == {"neutral", "happy", "sad", "angry"}
+    assert set(data.eyes) == {"open", "sunglasses"}
+    assert data.person.shape == data.expression.shape == data.eyes.shape == data.y.shape
+
+
+@needs_data
+def test_sugar():
+    data = load_sugar()
+    raw = load_sugar(missing="keep")
+    assert data.X.shape == (268, 53, 7)
+    assert data.y.shape == (268,) and data.y.min() == 17 and data.y.max() == 50
+    assert data.emission.shape == (53,) and data.excitation.shape == (7,)
+    gap = np.isnan(raw.X)
+    assert_array_equal(gap, np.broadcast_to(gap[0], gap.shape))
+    assert gap[0].sum() == 16
+    assert_array_equal(data.X[~gap], raw.X[~gap])
+    assert_array_equal(data.X[:, :9, 0], np.repeat(raw.X[:, 9:10, 0], 9, axis=1))
+    with pytest.raises(ValueError, match="missing must be 'interpolate' or 'keep'; got 'drop'"):
+        load_sugar(missing="drop")
+
+
+# Other forms of the same files
+
+
+def istanbul_xlsx(numeric_dates=False):
+    """The table as its public home has it: a workbook, here with more digits than the text."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    with (DATA / "istanbul_stock_exchange.csv").open() as file:
+        header, names, *rows = csv.reader(file)
+    book.active.append([cell or None for cell in header])
+    book.active.append(names)
+    for day, *cells in rows:
+        moment = datetime.strptime(day, "%d-%b-%y")
+        when = (moment - datetime(1899, 12, 30)).days if numeric_dates else moment
+        book.active.append([when, *(float(cell) + 3e-10 for cell in cells)])
+    book.active.append([None] * 10)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def cmu_tar(keep=None):
+    """One folder a person with images of several sizes, bad ones and other files between."""
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(DATA / "cmu_faces.zip") as packed,
+        tarfile.open(None, "w:gz", stream) as tar,
+    ):
+        for path in packed.namelist()[1:keep]:
+            name = path.rsplit("/", 1)[-1]
+            person = name.split("_")[0]
+            for variant, content in [
+                (name, packed.read(path)),
+                (name.replace("_4.pgm", "_2.pgm"), b"P5 1 1 255 x"),
+                (name.replace("_4.pgm", "_4.bad"), b""),
+            ]:
+                entry = tarfile.TarInfo(f"faces/{person}/{variant}")
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def write_zip(path, **members):
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("folder/README", "about")
+        for name, content in members.items():
+            packed.writestr(name, content)
+
+
+def assert_same(first, second):
+    assert first.keys() == second.keys()
+    for key in first:
+        assert_array_equal(first[key], second[key])
+
+
+@needs_data
+@pytest.mark.parametrize("numeric_dates", [False, True])
+def test_istanbul_workbook_gives_the_same_numbers(tmp_path, numeric_dates):
+    (tmp_path / "data_akbilgic.xlsx").write_bytes(istanbul_xlsx(numeric_dates))
+    assert_same(load_istanbul(tmp_path), load_istanbul(DATA))
+
+
+@needs_data
+def test_istanbul_workbook_in_a_zip_gives_the_same_numbers(tmp_path):
+    members = {"data_akbilgic.xlsx": istanbul_xlsx()}
+    write_zip(tmp_path / "istanbul+stock+exchange.zip", **members)
+    assert_same(load_istanbul(str(tmp_path)), load_istanbul(DATA))
+
+
+@needs_data
+def test_faces_as_their_home_packs_them(tmp_path):
+    archive = cmu_tar()
+    write_zip(
+        tmp_path / "cmu+face+images.zip", **{"faces.tar.gz": archive, "faces_4.tar.gz": archive}
+    )
+    expected = load_cmu_faces(DATA)
+    assert_same(load_cmu_faces(tmp_path), expected)
+    (tmp_path / "cmu+face+images.zip").unlink()
+    (tmp_path / "faces.tar.gz").write_bytes(archive)
+    assert_same(load_cmu_faces(tmp_path), expected)
+
+
+def test_pgm_plain_and_binary():
+    pixels = np.array([[0, 10, 200], [50, 35, 32]], dtype=np.uint8)
+    binary = b"P5\n# a comment\n3 2\n200\n" + pixels.tobytes()
+    plain = b"P2 3 2 # size\n200\n" + b" ".join(b"%d" % value for value in pixels.flat)
+    assert_array_equal(faces.read_pgm(binary), pixels / 200)
+    assert_array_equal(faces.read_pgm(plain), pixels / 200)
+    for broken in (b"GIF89a", b"P5 3 2 65535\n" + bytes(12), binary[:-1]):
+        with pytest.raises(ValueError):
+            faces.read_pgm(broken)
+
+
+# QMUL faces
+
+
+def write_ras(path, pixels):
+    height, width = pixels.shape
+    header = struct.pack(">8I", 0x59A66A95, width, height, 8, pixels.size, 1, 0, 0)
+    path.write_bytes(header + pixels.tobytes())
+
+
+@pytest.fixture
+def qmul(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for index, person in enumerate(["AdamB", "Zoe"]):
+        home = tmp_path / f"{person}Grey"
+        home.mkdir()
+        for yaw in (0, 90, 180):
+            pixels = np.full((40, 40), 60 * index + yaw // 2, dtype=np.uint8)
+            pixels[:20] += 50
+            image.fromarray(pixels).save(home / f"{person}_060_{yaw:03d}.jpg")
+            if person == "Zoe":
+                write_ras(home / f"{person}_090_{yaw:03d}.ras", pixels)
+            else:
+                image.fromarray(pixels).save(home / f"{person}_090_{yaw:03d}.jpg", quality=100)
+    write_ras(tmp_path / "AdamBGrey" / "AdamB_090_000.ras", np.zeros((40, 40), np.uint8))
+    return tmp_path
+
+
+def test_qmul_faces_of_both_formats(qmul):
+    data = load_qmul_faces(qmul, size=8)
+    assert data.X.shape == (6, 8, 8)
+    assert_array_equal(data.y, [0, 90, 180] * 2)
+    assert_array_equal(data.person, ["AdamB"] * 3 + ["Zoe"] * 3)
+    for row, dark in enumerate([0, 45, 90, 60, 105, 150]):
+        assert_allclose(data.X[row, 6], dark / 255, atol=0.01)
+        assert_allclose(data.X[row, 1], (dark + 50) / 255, atol=0.01)
+    assert len(load_qmul_faces(qmul, tilt=60).X) == 6
+
+
+def test_qmul_needs_its_folder_and_pillow(qmul, monkeypatch):
+    with pytest.raises(FileNotFoundError, match=r"folder=.*_120_<yaw>\.jpg or \.ras"):
+        load_qmul_faces(qmul, tilt=120)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(ImportError, match=r"pip install matreg\[data\]"):
+        load_qmul_faces(qmul)
+
+
+# Finding, downloading and verifying a file, on a data set of three numbers
+
+
+def parse_numbers(path):
+    return {"numbers": np.array(path.read_text().split(), dtype=float)}
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def served(tmp_path, monkeypatch):
+    """A web server's folder and a data set that it is the home of, with an empty cache."""
+    pytest.importorskip("pooch")
+    folder = tmp_path / "served"
+    folder.mkdir()
+    monkeypatch.delenv("MATREG_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    handler = partial(QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield (
+            folder,
+            _fetch.Source(
+                title="three numbers",
+                url=f"http://127.0.0.1:{server.server_port}/numbers.txt",
+                files=("numbers.txt", "zahlen.txt"),
+                parse=parse_numbers,
+                fingerprints={"numbers": _fetch.fingerprint(np.array([1.0, 2.0, 3.0]))},
+            ),
+        )
+        server.shutdown()
+
+
+def files_below(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_download_is_kept_in_the_cache(served):
+    folder, source = served
+    (folder / "numbers.txt").write_text("1 2 3")
+    assert_array_equal(_fetch.load(source)["numbers"], [1, 2, 3])
+    assert files_below(_fetch.cache_folder()) == ["numbers.txt"]
+    (folder / "numbers.txt").unlink()
+    assert_array_equal(_fetch.load(source)["numbers"], [1, 2, 3])
+
+
+@pytest.mark.parametrize("content", ["1 2", "1 2 4", "<html>", ""])
+def test_wrong_download_is_rejected_and_nothing_is_left(served, content):
+    folder, source = served
+    (folder / "numbers.txt").write_text(content)
+    with pytest.raises(OSError, match=r"http://.* is not an intact copy of the three numbers data"):
+        _fetch.load(source)
+    assert list(_fetch.cache_folder().iterdir()) == []
+
+
+def test_failed_download_says_where_to_put_which_file(served):
+    _, source = served
+    with pytest.raises(FileNotFoundError) as caught:
+        _fetch.load(source)
+    message = str(caught.value)
+    for part in (
+        "numbers.txt or zahlen.txt",
+        source.url,
+        str(_fetch.cache_folder()),
+        "MATREG_DATA",
+    ):
+        assert part in message
+    assert "\n" not in message
+    assert list(_fetch.cache_folder().iterdir()) == []
+    unreachable = dataclasses.replace(source, url="http://127.0.0.1:9/numbers.txt")
+    with pytest.raises(FileNotFoundError, match=r"could not be downloaded \(ConnectionError\)"):
+        _fetch.load(unreachable)
+
+
+def test_without_pooch_the_message_is_the_same(served, monkeypatch):
+    _, source = served
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(FileNotFoundError, match=r"pip install matreg\[data\].*put numbers.txt"):
+        _fetch.load(source)
+
+
+def test_folders_are_searched_in_order(served, tmp_path, monkeypatch):
+    folder, source = served
+    source = dataclasses.replace(source, fingerprints={})
+    for name, content in [("home", "1"), ("environment", "2"), ("cache/matreg", "3")]:
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "zahlen.txt").write_text(content)
+    (folder / "numbers.txt").write_text("4")
+    monkeypatch.setenv("MATREG_DATA", str(tmp_path / "environment"))
+    assert _fetch.load(source, tmp_path / "home")["numbers"] == 1
+    assert _fetch.load(source)["numbers"] == 2
+    (tmp_path / "environment" / "zahlen.txt").unlink()
+    assert _fetch.load(source)["numbers"] == 3
+    (tmp_path / "cache" / "matreg" / "zahlen.txt").unlink()
+    assert _fetch.load(source)["numbers"] == 4
+
+
+def test_given_folder_must_have_the_file(served, tmp_path):
+    folder, source = served
+    (folder / "numbers.txt").write_text("1 2 3")
+    with pytest.raises(FileNotFoundError, match=r"data_home=.* does not contain numbers\.txt or"):
+        _fetch.load(source, tmp_path)
+    assert not _fetch.cache_folder().exists()
+
+
+@needs_data
+@pytest.mark.parametrize("loader", [load_istanbul, load_cmu_faces, load_sugar])
+def test_damaged_local_file_is_named(loader, tmp_path):
+    names = {load_istanbul: "istanbul_stock_exchange.csv", load_cmu_faces: "cmu_faces.zip"}
+    name = names.get(loader, "sugar.mat")
+    content = (DATA / name).read_bytes()
+    (tmp_path / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(OSError, match=f"{name} is not an intact copy"):
+        loader(tmp_path)
+
+
+@needs_data
+def test_incomplete_or_changed_content_is_found(tmp_path):
+    (tmp_path / "faces.tar.gz").write_bytes(cmu_tar(keep=-1))
+    with pytest.raises(OSError, match="not an intact copy of the CMU face images"):
+        load_cmu_faces(tmp_path)
+    raw = load_sugar(missing="keep")
+    raw.X[100, 30, 3] += 0.01
+    content = {"X": raw.X, "color": raw.y, "EmAx": raw.emission, "ExAx": raw.excitation}
+    savemat(tmp_path / "sugar.mat", content)
+    with pytest.raises(OSError, match="content of its array X"):
+        load_sugar(tmp_path)
+
+
+@needs_data
+def test_workbook_without_openpyxl(tmp_path, monkeypatch):
+    (tmp_path / "data_akbilgic.xlsx").write_bytes(istanbul_xlsx())
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"openpyxl is missing: run `pip install matreg\[data\]`"):
+        load_istanbul(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("linux", ".cache"), ("darwin", "Library/Caches"), ("win32", "AppData/Local")],
+)
+def test_cache_folder_follows_the_platform(platform, expected, monkeypatch):
+    for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(_fetch.sys, "platform", platform)
+    assert _fetch.cache_folder() == Path.home() / expected / "matreg"
+
+
+def test_import_is_light():
+    code = (
+        "import sys, matreg.datasets;"
+        "print([m for m in ('pooch', 'openpyxl', 'PIL', 'matplotlib', 'tqdm') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_sources_download_over_https():
+    for source in (istanbul.SOURCE, faces.CMU):
+        assert source.url.startswith("https://")
+        assert source.url.endswith(source.files[0])
