@@ -1,0 +1,209 @@
+"""Robust matrix regression."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..design import Design
+from ..losses import EpsilonInsensitive
+from ..penalties import SpectralElasticNet
+from ..solvers.admm import solve_admm
+from ..solvers.newton import solve_newton
+from ..solvers.problem import Problem
+from ..solvers.result import SolverResult
+from ._base import MatrixRegressor, merge_duplicates, warn_unless_converged
+
+
+class RMR(MatrixRegressor):
+    """Robust matrix regression.
+
+    Minimises over the matrix W and the number b
+
+        1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i max(|<W, X_i> + b - y_i| - epsilon, 0).
+
+    The loss grows linearly, so that a few grossly wrong labels do little harm; the nuclear norm
+    makes W low rank, which is what rows and columns of a matrix have to say together.
+
+    Parameters
+    ----------
+    tau : float, default=1.0
+        Weight of the nuclear norm. 0 is linear support vector regression; from some value on W
+        is zero.
+    C : float, default=1.0
+        Weight of the loss, a sum over the samples and not a mean.
+    epsilon : float, default=0.1
+        Errors up to this size cost nothing.
+    fit_intercept : bool, default=True
+        Whether to fit b, which is never penalised.
+    solver : {"auto", "newton", "admm"}, default="auto"
+        "newton" is an interior point method with second-order steps, "admm" the algorithm of the
+        paper; "auto" takes "newton".
+    rho : float, default=1.0
+        Penalty parameter of "admm".
+    eta : float, default=0.999
+        Restart parameter of "admm", between 0 and 1.
+    tol : float, default=1e-6
+        Relative duality gap (objective - bound) / objective at which the solver stops.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    warm_start : bool, default=False
+        Whether "admm" starts from the result of the previous `fit`. "newton" needs no such help:
+        an interior point starts best from the middle.
+    verbose : int, default=0
+        Whether to print a line an iteration.
+    matrix_shape : tuple of int, default=None
+        (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p, q)
+        W, exactly of rank `rank_`.
+    intercept_ : float
+        b, zero without `fit_intercept`.
+    rank_ : int
+        Rank of W.
+    dual_coef_ : ndarray of shape (n,)
+        Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``.
+    objective_ : float
+        Objective at (W, b).
+    dual_gap_ : float
+        Relative duality gap: the objective is at most this fraction of itself above the optimum.
+    n_iter_ : int
+        Iterations done.
+    history_ : numpy record array
+        One row an iteration: iteration, time, primal, dual, gap, rank.
+    matrix_shape_ : tuple of int
+        (p, q).
+    n_features_in_ : int
+        p * q.
+
+    See Also
+    --------
+    GRMR : The same while it cleans corrupted samples.
+    RGLM : Squared loss, for labels without outliers.
+
+    References
+    ----------
+    H. Zhang, F. Zhu and S. Li, Robust Matrix Regression.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(200, (8, 6), label_outliers=0.1, random_state=0)
+    >>> model = RMR(tau=10.0, C=1.0).fit(data.X, data.y)
+    >>> model.coef_.shape, model.rank_
+    ((8, 6), 2)
+    >>> bool(model.dual_gap_ <= 1e-6)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "tau": [Interval(Real, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"auto", "newton", "admm"})],
+        "rho": [Interval(Real, 0, None, closed="neither")],
+        "eta": [Interval(Real, 0, 1, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "matrix_shape": [tuple, list, None],
+    }
+
+    def __init__(
+        self,
+        tau: float = 1.0,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        rho: float = 1.0,
+        eta: float = 0.999,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.tau = tau
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.rho = rho
+        self.eta = eta
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples; a list of n matrices will do.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses; weight 2 is the same as the sample twice.
+
+        Returns
+        -------
+        RMR
+            The fitted model itself.
+        """
+        X, y, weights = self._validate_fit(X, y, sample_weight)
+        distinct = merge_duplicates(X, y, weights)
+        loss = EpsilonInsensitive(self.C * distinct.weights, float(self.epsilon))
+        penalty = SpectralElasticNet(float(self.tau))
+        problem = Problem(Design(distinct.X), distinct.y, loss, penalty, self.fit_intercept)
+        result = self._solve(problem)
+        floor = rounding_floor(problem, loss, result)
+        warn_unless_converged("RMR", result, self.tol, self._advice(floor))
+        return self._store(result, distinct)
+
+    def _solve(self, problem: Problem) -> SolverResult:
+        if self.solver != "admm":
+            return solve_newton(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+        result = solve_admm(
+            problem,
+            rho=self.rho,
+            eta=self.eta,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+            start=getattr(self, "_admm_state", None) if self.warm_start else None,
+        )
+        self._admm_state = result.state
+        return result
+
+    def _advice(self, floor: float) -> str:
+        """What to change when the gap is too large."""
+        if floor > 0.1 * self.tol:
+            return (
+                f"Rounding errors of the labels, multiplied by C, are worth a gap of {floor:.0e} "
+                "here: lower C or scale X down."
+            )
+        if self.solver == "admm":
+            return 'Raise max_iter, change rho, or take solver="newton".'
+        return "Raise max_iter or tol, or lower C."
+
+
+def rounding_floor(problem: Problem, loss: EpsilonInsensitive, result: SolverResult) -> float:
+    """Relative gap that the rounding of the residuals in float64 may cost."""
+    rounding = np.finfo(float).eps * float(np.abs(problem.y).max(initial=0.0))
+    return float(loss.c.sum()) * rounding / max(result.primal, np.finfo(float).tiny)

@@ -1,0 +1,1 @@
+"""Solvers: a problem in, a result out. They know no estimator."""

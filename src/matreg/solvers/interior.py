@@ -1,0 +1,386 @@
+"""Interior point method with smoothed singular value thresholding.
+
+The dual variable is ``beta = u - v`` with ``0 <= u, v <= c``. Four barriers keep it inside of its
+box, with slacks ``s = (u, v, c - u, c - v)`` and multipliers ``m``; the pair of W and the spectral
+ball is kept on its own central path by the smoothed thresholding of :mod:`.spectral`. With
+``Z = A'beta`` and a scaling ``sigma >= 1`` the equations at barrier parameter mu are
+
+    A W + b - y + epsilon - m_0 + m_2 = 0,      -(A W + b - y) + epsilon - m_1 + m_3 = 0,
+    s m = mu,    sum(beta) = 0,    SVT_{tau, sigma mu}(Z + (sigma - 1) W) = sigma W,
+
+and each Newton step of theirs comes down to one linear system for beta and b (:mod:`.kkt`). The
+smoothing is what makes the method global: without it the thresholding knows nothing of the
+singular values below tau until they have crossed it, and the steps stall where the optimum is
+degenerate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..losses import EpsilonInsensitive
+from ..penalties import Factors, singular_values
+from .kkt import BorderedSolve, factor_augmented, factor_dual, factor_primal
+from .problem import Problem
+from .result import Tracker
+from .spectral import Coordinates, SmoothedThresholding
+
+Array = NDArray[np.float64]
+
+# Slopes of the thresholding below this are not worth coordinates of their own. Where the optimum
+# is degenerate the small ones count: 1e-3 costs half as many steps again there, 1e-2 stalls.
+CUT = 1e-5
+# Smoothing never wider than this fraction of tau: wider says nothing about the solution.
+WIDEST = 0.1
+# A smaller W than this, relative to one that fits the labels, says nothing about its final size.
+FAINTEST = 0.01
+# The barrier may run ahead of the duality gap by this factor, or the steps get short.
+CENTRALITY = 0.1
+# Correctors after the second-order one, each as cheap as a solve.
+CORRECTORS = 3
+# Steps without progress after which an attempt is given up.
+PATIENCE = 12
+# Up to this order the augmented system costs next to nothing.
+SMALL_SYSTEM = 700
+# Up to this order it is worth its price once the cheaper systems have failed.
+LARGE_SYSTEM = 6000
+
+EMPTY = np.zeros((0, 0))
+
+
+@dataclass
+class Point:
+    """Iterate: slacks and multipliers of the box, W, b and ``Z = A'beta``."""
+
+    s: Array
+    m: Array
+    W: Array
+    b: float
+    Z: Array
+
+    @property
+    def beta(self) -> Array:
+        """Dual variable."""
+        return self.s[0] - self.s[1]
+
+    @property
+    def mu(self) -> float:
+        """Mean complementarity."""
+        return float(np.vdot(self.s, self.m)) / self.s.size
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of it is a number: the linear algebra may fail in an extreme box."""
+        parts = (self.s, self.m, self.W, self.Z, self.b)
+        return all(np.isfinite(part).all() for part in parts)
+
+    def moved(self, step: float, direction: Point) -> Point:
+        """The point a step further."""
+        return Point(
+            self.s + step * direction.s,
+            self.m + step * direction.m,
+            self.W + step * direction.W,
+            self.b + step * direction.b,
+            self.Z + step * direction.Z,
+        )
+
+
+def largest_step(point: Point, direction: Point) -> float:
+    """Longest step of at most 1 that keeps slacks and multipliers non-negative."""
+    step = 1.0
+    for x, dx in ((point.s, direction.s), (point.m, direction.m)):
+        falling = dx < 0.0
+        if falling.any():
+            step = min(step, float(np.min(x[falling] / -dx[falling])))
+    return step
+
+
+def dual_ray(lin: float, d: Array, tau: float, longest: float) -> float:
+    """Maximiser over ``0 <= t <= longest`` of ``t lin - 1/2 sum (t d_i - tau)_+^2``."""
+    if lin <= 0.0:
+        return 0.0
+    d = np.sort(d[d > 0.0])[::-1]
+    # With the k largest values above tau the slope is lin + tau sum(d) - t sum(d^2).
+    for k in range(1, len(d) + 1):
+        t = (lin + tau * d[:k].sum()) / (d[:k] @ d[:k])
+        if k == len(d) or t * d[k] <= tau:
+            return min(float(t), longest)
+    return longest
+
+
+class InteriorPoint:
+    """One run on a problem whose box and tube may differ from those of the tracker's problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with an epsilon-insensitive loss.
+    tracker : Tracker
+        Where points are offered; it belongs to the problem that the user posed.
+    careful : bool
+        Whether to spare no effort in the linear algebra.
+    """
+
+    def __init__(self, problem: Problem, tracker: Tracker, careful: bool = False) -> None:
+        assert isinstance(problem.loss, EpsilonInsensitive)
+        self.problem = problem
+        self.design = problem.design
+        self.y = problem.y
+        self.c = problem.loss.c
+        self.epsilon = problem.loss.epsilon
+        self.tau = problem.penalty.tau
+        self.tracker = tracker
+        self.careful = careful
+        self.size = self.fitting_size()
+
+    def fitting_size(self) -> float:
+        """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
+        x = self.y - self.y.mean() if self.problem.fit_intercept else self.y
+        G = self.design.adjoint(x)
+        image = self.design.forward(G)
+        curvature = float(image @ image)
+        if curvature == 0.0:
+            return 0.0
+        return abs(float(x @ image)) / curvature * float(np.linalg.norm(G, 2))
+
+    def start(self) -> Point:
+        """Centre of the box, shifted along the labels, with multipliers that match it."""
+        beta = label_ray(self.problem, 0.9)
+        Z = self.design.adjoint(beta)
+        W = self.problem.penalty.gradient_conjugate(Z).matrix
+        residual = self.y - self.design.forward(W)
+        b = self.problem.loss.best_intercept(residual) if self.problem.fit_intercept else 0.0
+        residual -= b
+        half = np.maximum(0.5 * (self.c - np.abs(beta)), 0.05 * self.c)
+        u, v = np.maximum(beta, 0.0) + half, np.maximum(-beta, 0.0) + half
+        s = np.stack([u, v, self.c - u, self.c - v])
+        s[2:] = np.maximum(s[2:], 0.02 * self.c)
+        spread = 3.0 * np.abs(residual).mean() + 1e-12 * np.abs(self.y).max()
+        x = np.stack([self.epsilon - residual, self.epsilon + residual])
+        root = np.sqrt(x * x + 4.0 * spread * spread)
+        m = np.concatenate([0.5 * (root + x), 0.5 * (root - x)])
+        return Point(s, m, W, b, Z)
+
+    def iterate(self, point: Point) -> Iterator[Point]:
+        """Newton steps until the tracker is satisfied or no progress is made."""
+        best, since = np.inf, 0
+        while True:
+            system = self.linearise(point)
+            gap = self.offer(point, system)
+            yield point
+            if self.tracker.converged or not np.isfinite(gap):
+                return
+            best, since = (gap, 0) if gap < 0.9 * best else (best, since + 1)
+            if since >= PATIENCE:
+                return
+            direction, length, target = self.direction(point, system, gap)
+            if not direction.finite:
+                return
+            length = self.shortened(point, direction, system, target, length)
+            point = point.moved(length, direction)
+
+    def linearise(self, point: Point) -> Linearisation:
+        """Thresholding at the current point, with the images under A that the step needs."""
+        norm = max(float(np.linalg.norm(point.W, 2)), FAINTEST * self.size)
+        sigma = max(1.0, self.tau / norm) if norm > 0.0 else 1.0
+        smoothing = self.smoothing(sigma, point.mu)
+        threshold = SmoothedThresholding(
+            point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, CUT
+        )
+        plain = threshold.value(0.0)
+        residual = threshold.compose(plain) - sigma * point.W
+
+        def psi(O: Array) -> Array:
+            return 1.0 / (O + sigma * (1.0 - O))
+
+        drift = threshold.apply(residual, psi)
+        low_rank = threshold.compose(plain / sigma)
+        AW, A_low_rank, A_drift = self.design.forward_each(point.W, low_rank, drift)
+        coordinates = threshold.coordinates(lambda O: O * psi(O))
+        slope_psi = psi(threshold.slope)
+        return Linearisation(
+            sigma, threshold, coordinates, plain, slope_psi, drift, AW, A_low_rank, A_drift
+        )
+
+    def smoothing(self, sigma: float, mu: float) -> float:
+        """Smoothing of the thresholding that goes with a barrier parameter."""
+        return min(sigma * mu, (WIDEST * self.tau) ** 2)
+
+    def offer(self, point: Point, system: Linearisation) -> float:
+        """Offer the points at hand to the tracker; return the gap of this run."""
+        beta = point.beta
+        d = singular_values(point.Z)
+        lin = float(self.y @ beta) - self.epsilon * float(np.abs(beta).sum())
+        # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
+        t = dual_ray(lin, d, self.tau, 1.0)
+        if t > 0.0 and self.problem.dual_at(t * beta, t * d) > self.tracker.dual:
+            self.tracker.offer_dual(self.tracker.problem.feasible(t * beta))
+        w = system.plain / system.sigma
+        self.tracker.offer_primal(system.threshold_factors(w), residual=self.y - system.A_low_rank)
+        dense = singular_values(point.W)
+        primal = min(
+            self.problem.primal_at(dense, self.y - system.AW)[0],
+            self.problem.primal_at(w, self.y - system.A_low_rank)[0],
+        )
+        return primal - max(self.problem.dual_at(t * beta, t * d), 0.0)
+
+    def direction(
+        self, point: Point, system: Linearisation, gap: float
+    ) -> tuple[Point, float, float]:
+        """Predictor and correctors; how far to go and the barrier parameter it aims at."""
+        step = NewtonStep(self, point, system)
+        products = point.s * point.m
+        affine = step.box(-products)
+        length = largest_step(point, affine)
+        after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
+        mu = point.mu
+        # Behind the gap the barrier must not run ahead, unless the prediction holds well anyway.
+        floor = CENTRALITY * gap / (point.s.size + 2 * min(point.W.shape)) * (1.0 - length)
+        target = max(mu * (after / point.s.size / mu) ** 3, floor)
+        step.aim_at(target)
+        wish = target - products - affine.s * affine.m
+        direction = step.box(wish)
+        length = largest_step(point, direction)
+        for _ in range(CORRECTORS):
+            further = min(1.0, 1.3 * length + 0.1)
+            ahead = (point.s + further * direction.s) * (point.m + further * direction.m)
+            repair = np.clip(ahead, 0.1 * target, 10.0 * target) - ahead
+            wish_new = wish + np.maximum(repair, -10.0 * target)
+            trial = step.box(wish_new)
+            length_new = largest_step(point, trial)
+            if not length_new >= length + 0.1 * (further - length):
+                break
+            direction, length, wish = trial, length_new, wish_new
+        return step.complete(direction), min(1.0, 0.99 * length), target
+
+    def shortened(
+        self, point: Point, direction: Point, system: Linearisation, mu: float, length: float
+    ) -> float:
+        """Halve the step while the thresholding, which is not linear, runs away from W."""
+        sigma, smoothing = system.sigma, self.smoothing(system.sigma, mu)
+        W = sigma * point.W
+        scale = max(
+            float(np.linalg.norm(system.threshold.compose(system.threshold.value(smoothing)) - W)),
+            0.1 * float(np.linalg.norm(W)),
+            1e-3 * self.tau,
+        )
+        for _ in range(4):
+            new = point.moved(length, direction)
+            at = SmoothedThresholding(new.Z + (sigma - 1.0) * new.W, self.tau, smoothing, cut=-1.0)
+            off = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
+            if off <= 2.0 * scale:
+                break
+            length *= 0.5
+        return length
+
+    def factor(self, coordinates: Coordinates, D: Array) -> BorderedSolve:
+        """Choose the linear system by its size."""
+        n, d = self.design.n, coordinates.size
+        bordered = self.problem.fit_intercept
+        limit = LARGE_SYSTEM if self.careful else SMALL_SYSTEM
+        if n <= d or n + d <= limit:
+            Phi = coordinates.of(self.design.X)
+            typical = float(np.vdot(Phi, Phi)) / n
+            if n + d <= limit:
+                return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
+            return factor_dual(Phi, np.maximum(D, 1e-11 * typical), bordered)
+
+        sample = coordinates.of(self.design.X[:: max(1, n // 200)])
+        typical = float(np.vdot(sample, sample)) / len(sample)
+        return factor_primal(
+            lambda index: coordinates.of(self.design.X[index]),
+            lambda f: self.design.forward(coordinates.adjoint(f)),
+            lambda x: coordinates.of(self.design.adjoint(x)[None])[0],
+            d,
+            np.maximum(D, 1e-11 * typical),
+            typical,
+            bordered,
+        )
+
+
+@dataclass
+class Linearisation:
+    """Thresholding around a point and the images of some matrices under A."""
+
+    sigma: float
+    threshold: SmoothedThresholding
+    coordinates: Coordinates
+    plain: Array
+    slope_psi: Array
+    drift: Array
+    AW: Array
+    A_low_rank: Array
+    A_drift: Array
+
+    def threshold_factors(self, w: Array) -> Factors:
+        """Low-rank matrix in the basis of the thresholding."""
+        t = self.threshold
+        r = int(np.count_nonzero(w))
+        left, right = (t.U, t.V) if t.wide else (t.V, t.U)
+        return Factors(left[:, :r], w[:r], right[:, :r].T)
+
+
+class NewtonStep:
+    """The Newton system at a point, factorised once for predictor and corrector."""
+
+    def __init__(self, run: InteriorPoint, point: Point, system: Linearisation) -> None:
+        self.run, self.point, self.system = run, point, system
+        ratio = point.m / point.s
+        self.Du, self.Dv = ratio[0] + ratio[2], ratio[1] + ratio[3]
+        D = self.Du * self.Dv / (self.Du + self.Dv)
+        self.solve = run.factor(system.coordinates, D)
+        # Not from A W + b - y, which drops out of the sum: there its rounding would remain.
+        m = point.m
+        self.sum_residual = -2.0 * run.epsilon + m[0] + m[1] - m[2] - m[3]
+        self.residual_u = system.AW + point.b - run.y + run.epsilon - m[0] + m[2]
+
+        self.drift, self.A_drift = system.drift, system.A_drift
+
+    def aim_at(self, mu: float) -> None:
+        """Let the thresholding aim at the smoothing of `mu` instead of none."""
+        system = self.system
+        smoothing = self.run.smoothing(system.sigma, mu)
+        change = system.slope_psi * (system.threshold.value(smoothing) - system.plain)
+        shift = system.threshold.compose(change)
+        self.drift = system.drift + shift
+        self.A_drift = system.A_drift + self.run.design.forward(shift)
+
+    def box(self, wish: Array) -> Point:
+        """Direction of slacks, multipliers and b for a wished change of ``s m``."""
+        point = self.point
+        q = wish / point.s
+        ru = -self.residual_u + q[0] - q[2]
+        both = self.sum_residual + q[0] + q[1] - q[2] - q[3]
+        total = self.Du + self.Dv
+        rhs = (self.Dv * ru - self.Du * (both - ru)) / total - self.A_drift
+        dbeta, db = self.solve(rhs, -float(point.beta.sum()))
+        du = (both + self.Dv * dbeta) / total
+        dv = (both - self.Du * dbeta) / total
+        ds = np.stack([du, dv, -du, -dv])
+        return Point(ds, (wish - point.m * ds) / point.s, EMPTY, db, EMPTY)
+
+    def complete(self, direction: Point) -> Point:
+        """The same direction with those of W and Z."""
+        system, sigma = self.system, self.system.sigma
+        dZ = self.run.design.adjoint(direction.beta)
+        dW = self.drift + system.threshold.apply(dZ, lambda O: O / (O + sigma * (1.0 - O)))
+        return replace(direction, W=dW, Z=dZ)
+
+
+def label_ray(problem: Problem, room: float) -> Array:
+    """Best dual point on the ray of the centred labels, within a fraction of the box."""
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    x = loss.c / loss.c.max()
+    centre = float(x @ problem.y / x.sum()) if problem.fit_intercept else 0.0
+    x = x * (problem.y - centre)
+    largest = float(np.max(np.abs(x) / loss.c))
+    if largest == 0.0:
+        return x
+    lin = float(problem.y @ x) - loss.conjugate(x)
+    d = singular_values(problem.design.adjoint(x))
+    return dual_ray(lin, d, problem.penalty.tau, room / largest) * x

@@ -1,0 +1,176 @@
+"""Linear systems of the interior point method.
+
+All solve, for several right-hand sides in turn,
+
+    (Phi Phi' + diag(D)) dbeta + 1 db = rhs,    1'dbeta = total
+
+(without the border, ``db = 0``). Which factorisation is best depends on the size and on D, whose
+entries for samples inside the box tend to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Solve = Callable[[Array], Array]
+BorderedSolve = Callable[[Array, float], tuple[Array, float]]
+
+
+def cholesky(S: Array) -> Solve:
+    """Solver of a positive definite system, equilibrated; `S` is overwritten."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
+    S *= scale[:, None]
+    S *= scale
+    diagonal = np.einsum("ii->i", S)
+    jitter = 1e-15
+    while True:
+        diagonal += jitter
+        try:
+            factor = scipy.linalg.cho_factor(S, lower=True, check_finite=False)
+            break
+        except np.linalg.LinAlgError:  # semidefinite up to rounding
+            jitter *= 10.0
+
+    def solve(rhs: Array) -> Array:
+        columns = scale if rhs.ndim == 1 else scale[:, None]
+        return columns * scipy.linalg.cho_solve(factor, columns * rhs, check_finite=False)
+
+    return solve
+
+
+def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
+    """Add the border row to a solver of the system without it."""
+    if not bordered:
+        return lambda rhs, total: (solve(rhs), 0.0)
+    ones = solve(np.ones(n))
+    curvature = ones.sum()
+
+    def solve_bordered(rhs: Array, total: float) -> tuple[Array, float]:
+        x = solve(rhs)
+        db = float((x.sum() - total) / curvature)
+        return x - db * ones, db
+
+    return solve_bordered
+
+
+def factor_dual(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
+    """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates."""
+    S = Phi @ Phi.T
+    np.einsum("ii->i", S)[:] += D
+    once = cholesky(S)
+
+    def solve(rhs: Array) -> Array:
+        x = once(rhs)
+        return x + once(rhs - Phi @ (Phi.T @ x) - D * x)
+
+    return with_border(solve, len(D), bordered)
+
+
+def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
+    """Factorise the augmented system ``[D Phi 1; Phi' -I 0; 1' 0 0]``.
+
+    It never divides by a small D nor adds a large Phi Phi' to it, so that it stays accurate where
+    the two others lose the digits; it is the dearest of the three.
+    """
+    n, d = Phi.shape
+    size = n + d + bordered
+    K = np.zeros((size, size))
+    K[:n, :n] = np.diag(D)
+    K[:n, n : n + d] = Phi
+    K[n : n + d, :n] = Phi.T
+    K[n : n + d, n : n + d] = -np.eye(d)
+    if bordered:
+        K[:n, -1] = K[-1, :n] = 1.0
+    scale = np.ones(size)
+    for _ in range(3):
+        largest = np.abs(K).max(axis=1)
+        step = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        K *= step[:, None]
+        K *= step
+        scale *= step
+    factor = scipy.linalg.lu_factor(K, check_finite=False)
+
+    def solve(rhs: Array, total: float) -> tuple[Array, float]:
+        f = np.zeros(size)
+        f[:n] = rhs
+        if bordered:
+            f[-1] = total
+        f *= scale
+        x = scipy.linalg.lu_solve(factor, f, check_finite=False)
+        x += scipy.linalg.lu_solve(factor, f - K @ x, check_finite=False)
+        x *= scale
+        return x[:n], float(x[-1]) if bordered else 0.0
+
+    return solve
+
+
+def factor_primal(
+    blocks: Callable[[Index], Array],
+    forward: Callable[[Array], Array],
+    adjoint: Callable[[Array], Array],
+    d: int,
+    D: Array,
+    typical: float,
+    bordered: bool,
+) -> BorderedSolve:
+    """Factorise a d x d system: for more samples than coordinates, which are never all stored.
+
+    Samples with a tiny D are equality constraints in all but name. To divide by their D would
+    drown all others, so that they are kept apart, as the rows of a second, small system.
+
+    Parameters
+    ----------
+    blocks : callable
+        Rows of Phi for an array of indices.
+    forward, adjoint : callable
+        Products with Phi and Phi'.
+    d : int
+        Number of coordinates.
+    D : ndarray of shape (n,)
+        Diagonal.
+    typical : float
+        Mean of the diagonal of ``Phi Phi'``.
+    bordered : bool
+        Whether there is an intercept.
+    """
+    n = len(D)
+    tiny = np.flatnonzero(D <= 1e-6 * typical)
+    if len(tiny) > d:
+        tiny = np.argpartition(D, d)[:d]
+    light = np.ones(n, dtype=bool)
+    light[tiny] = False
+    others = np.flatnonzero(light)
+
+    H = np.eye(d)
+    chunk = max(1, int(2**22 // max(d, 1)))
+    for start in range(0, len(others), chunk):
+        index = others[start : start + chunk]
+        rows = blocks(index)
+        H += rows.T @ (rows / D[index, None])
+    solve_H = cholesky(H)
+    Phi_tiny = blocks(tiny)
+    inside = solve_H(Phi_tiny.T)
+    S = Phi_tiny @ inside
+    np.einsum("ii->i", S)[:] += D[tiny]
+    solve_S = cholesky(S)
+
+    def once(rhs: Array) -> Array:
+        weighted = np.where(light, rhs / D, 0.0)
+        f = solve_H(adjoint(weighted))
+        x_tiny = solve_S(rhs[tiny] - Phi_tiny @ f)
+        f += inside @ x_tiny
+        x = np.where(light, (rhs - forward(f)) / D, 0.0)
+        x[tiny] = x_tiny
+        return x
+
+    def solve(rhs: Array) -> Array:
+        x = once(rhs)
+        return x + once(rhs - forward(adjoint(x)) - D * x)
+
+    return with_border(solve, n, bordered)

@@ -1,0 +1,71 @@
+"""The default solver of RMR: interior point runs until the certificate is good enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..losses import EpsilonInsensitive
+from .interior import InteriorPoint, label_ray
+from .problem import Problem
+from .result import SolverResult, Tracker
+
+
+def attempts(problem: Problem) -> Iterator[Problem]:
+    """The problem, before it with smaller boxes if its own is larger than any solution needs.
+
+    If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
+    certificate will tell. The tube is a little narrower there, so that rounding does not leave
+    it, which costs C times as much as it should in a huge box.
+    """
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    scale = float(np.abs(label_ray(problem, np.inf)).max())
+    for factor in (1e8, 1e4):
+        if 0.0 < factor * scale < loss.c.max():
+            smaller = EpsilonInsensitive(
+                np.minimum(loss.c, factor * scale), loss.epsilon * (1.0 - 1e-7)
+            )
+            yield replace(problem, loss=smaller)
+    yield problem
+
+
+def solve_newton(
+    problem: Problem, *, tol: float = 1e-6, max_iter: int = 200, verbose: int = 0
+) -> SolverResult:
+    """Solve an RMR problem to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Epsilon-insensitive loss and spectral elastic net.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=200
+        Largest number of Newton steps.
+    verbose : int, default=0
+        Whether to print a line a step.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    tracker = Tracker(problem, tol, verbose)
+    n_iter = 0
+    tracker.record(n_iter)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for careful in (False, True):
+            for posed in attempts(problem):
+                if tracker.converged or n_iter >= max_iter:
+                    break
+                run = InteriorPoint(posed, tracker, careful)
+                for step, _ in enumerate(run.iterate(run.start())):
+                    if step:
+                        n_iter += 1
+                        tracker.record(n_iter)
+                    if n_iter >= max_iter:
+                        break
+    return tracker.result(n_iter)

@@ -1,0 +1,181 @@
+"""Singular value thresholding, smoothed, and its derivative as coordinates.
+
+For ``Z = U diag(d) V'`` the smoothed thresholding is ``U diag(g(d)) V'`` with the odd function
+
+    g(z) = h(z - tau) - h(-z - tau),   h(x) = (x + sqrt(x^2 + 4 m)) / 2,
+
+which for ``m = 0`` is soft-thresholding and for ``m > 0`` solves ``(tau - l) w = m`` with
+``l + w = z`` but for the far side: the central path of the pair (nuclear norm, spectral ball).
+
+Its derivative J is self-adjoint with spectrum in [0, 1]. In the basis ``[G1 G2] = U'H[V V_rest]``
+it multiplies the symmetric part of G1 by Os, the antisymmetric part by Oa and G2 by Oc, where
+
+    Os_ij = (g_i - g_j)/(d_i - d_j),   Oa_ij = (g_i + g_j)/(d_i + d_j),   Oc_i = g_i/d_i,
+
+and any function of J maps the entries of O alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..penalties import svd
+
+Array = NDArray[np.float64]
+Scalar = Callable[[Array], Array]
+
+
+def soft_plus(x: Array, m: float) -> tuple[Array, Array]:
+    """``h(x) = (x + sqrt(x^2 + 4 m)) / 2`` and its derivative, without cancellation."""
+    if m == 0.0:
+        return np.maximum(x, 0.0), (x > 0.0).astype(float)
+    root = np.sqrt(x * x + 4.0 * m)
+    h = np.where(x > 0.0, 0.5 * (x + root), 2.0 * m / (root - np.minimum(x, 0.0)))
+    return h, h / root
+
+
+def soft_threshold(d: Array, tau: float, m: float) -> tuple[Array, Array]:
+    """Smoothed soft-thresholding of non-negative `d` and its derivative."""
+    near, near_slope = soft_plus(d - tau, m)
+    far, far_slope = soft_plus(-d - tau, m)
+    return near - far, np.clip(near_slope + far_slope, 0.0, 1.0)
+
+
+class SmoothedThresholding:
+    """Smoothed singular value thresholding around a point.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (p, q)
+        Where to linearise.
+    tau : float
+        Threshold.
+    m : float
+        Smoothing; 0 is plain thresholding.
+    cut : float
+        Singular values below the threshold where the slope is at most `cut` count as thresholded
+        to zero with slope zero. That keeps the coordinates few: ``r (p + q)`` for r values left.
+
+    Attributes
+    ----------
+    d : ndarray
+        Singular values of Z.
+    r : int
+        Number of singular values that are not cut.
+    """
+
+    def __init__(self, Z: Array, tau: float, m: float, cut: float) -> None:
+        self.wide = Z.shape[0] <= Z.shape[1]
+        factors = svd(Z if self.wide else Z.T)
+        self.U, self.d, self.V = factors.U, factors.d, factors.Vt.T
+        self.tau = tau
+        g, slope = soft_threshold(self.d, tau, m)
+        self.r = int(np.count_nonzero((self.d > tau) | (slope > cut)))
+        g[self.r :] = 0.0
+        slope[self.r :] = 0.0
+        self.slope = slope
+        self._multipliers(g)
+        self.has_rest = self.V.shape[0] > self.V.shape[1]
+
+    def _multipliers(self, g: Array) -> None:
+        d, slope = self.d, self.slope
+        total = d[:, None] + d
+        gap = d[:, None] - d
+        close = np.abs(gap) <= 1e-8 * total
+        self.Os = np.where(
+            close, 0.5 * (slope[:, None] + slope), (g[:, None] - g) / np.where(close, 1.0, gap)
+        )
+        none = total == 0.0
+        self.Oa = np.where(none, slope[:, None], (g[:, None] + g) / np.where(none, 1.0, total))
+        self.Oc = np.where(d == 0.0, slope, g / np.where(d == 0.0, 1.0, d))
+        for O in (self.Os, self.Oa, self.Oc):
+            np.clip(O, 0.0, 1.0, out=O)
+
+    def value(self, m: float) -> Array:
+        """Thresholded singular values for smoothing `m`, zero where they are cut."""
+        g, _ = soft_threshold(self.d, self.tau, m)
+        g[self.r :] = 0.0
+        return g
+
+    def compose(self, w: Array) -> Array:
+        """``U diag(w) V'``."""
+        W = (self.U * w) @ self.V.T
+        return W if self.wide else W.T
+
+    def apply(self, H: Array, f: Scalar) -> Array:
+        """``f(J)[H]``."""
+        B = self.U.T @ (H if self.wide else H.T)
+        B1 = B @ self.V
+        inner = 0.5 * (f(self.Os) * (B1 + B1.T) + f(self.Oa) * (B1 - B1.T))
+        out = inner @ self.V.T
+        if self.has_rest:
+            out += f(self.Oc)[:, None] * (B - B1 @ self.V.T)
+        out = self.U @ out
+        return out if self.wide else out.T
+
+    def coordinates(self, phi: Scalar) -> Coordinates:
+        """Coordinates F with ``F'F = phi(J)``, for a phi with ``phi(0) = 0``."""
+        return Coordinates(self, phi)
+
+
+class Coordinates:
+    """Linear map F from matrices to d numbers with ``F'F = phi(J)``.
+
+    The pair ``(G_kl, G_lk)`` goes to ``(a G_kl + c G_lk, a G_lk + c G_kl)`` with
+    ``a, c = (sqrt(phi(Os)) +- sqrt(phi(Oa))) / 2``. What lies outside of the thin basis V is kept
+    as ``u_k'X (I - V V')``, which spares an orthogonal complement that may be huge.
+    """
+
+    def __init__(self, at: SmoothedThresholding, phi: Scalar) -> None:
+        r = at.r
+        self.at = at
+        s, t = np.sqrt(phi(at.Os)), np.sqrt(phi(at.Oa))
+        self.a, self.c = 0.5 * (s + t), 0.5 * (s - t)
+        self.rest = np.sqrt(phi(at.Oc[:r]))
+        small, large = at.U.shape[0], at.V.shape[0]
+        self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
+
+    def of(self, X: Array) -> Array:
+        """Coordinates of a stack of matrices, one a row."""
+        at, r = self.at, self.at.r
+        X = X if at.wide else X.transpose(0, 2, 1)
+        n = X.shape[0]
+        U, V = at.U, at.V
+        rows = np.matmul(U[:, :r].T, X)
+        top = np.matmul(rows, V)
+        left = np.matmul(U[:, r:].T, np.matmul(X, V[:, :r])).transpose(0, 2, 1)
+        mirror = np.concatenate([top[:, :, :r].transpose(0, 2, 1), left], axis=2)
+        a, c = self.a[:r], self.c[:r]
+        small, large = U.shape[0], V.shape[0]
+        blocks = [
+            (a * top + c * mirror).reshape(n, r * small),
+            (a[:, r:] * left + c[:, r:] * top[:, :, r:]).reshape(n, r * (small - r)),
+        ]
+        if at.has_rest:
+            rows -= np.matmul(top, V.T)
+            rows *= self.rest[:, None]
+            blocks.append(rows.reshape(n, r * large))
+        return np.concatenate(blocks, axis=1)
+
+    def adjoint(self, f: Array) -> Array:
+        """``F'f``."""
+        at, r = self.at, self.at.r
+        small, large = at.U.shape[0], at.V.shape[0]
+        top, left, rest = np.split(f, [r * small, r * small + (small - r) * r])
+        a, c = self.a[:r], self.c[:r]
+        B = np.zeros((small, small))
+        top = top.reshape(r, small)
+        left = left.reshape(r, small - r)
+        B[:r] = a * top
+        B[:, :r] += (c * top).T
+        B[:r, r:] += c[:, r:] * left
+        B[r:, :r] += (a[:, r:] * left).T
+        out = B @ at.V.T
+        if at.has_rest:
+            outside = self.rest[:, None] * rest.reshape(r, large)
+            out[:r] += outside - (outside @ at.V) @ at.V.T
+        out = at.U @ out
+        return out if at.wide else out.T
