@@ -1,7 +1,24 @@
 """Robust regression on matrices."""
 
+from .criteria import information_criteria
+from .estimators.cv import RGLMCV, RMRCV
+from .estimators.grmr import GRMR
+from .estimators.grmr_cv import GRMRCV
+from .estimators.path import RegularizationPath, rglm_path, rmr_path
+from .estimators.rglm import RGLM
 from .estimators.rmr import RMR
 
 __version__ = "0.1.0"
 
-__all__ = ["RMR"]
+__all__ = [
+    "GRMR",
+    "GRMRCV",
+    "RGLM",
+    "RGLMCV",
+    "RMR",
+    "RMRCV",
+    "RegularizationPath",
+    "information_criteria",
+    "rglm_path",
+    "rmr_path",
+]

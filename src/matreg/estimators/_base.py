@@ -165,7 +165,7 @@ def _validate_weights(sample_weight: Any, n: int) -> Array:
     if sample_weight is None:
         return np.ones(n)
     _reject_complex(sample_weight, "sample_weight")
-    if np.ndim(sample_weight) == 0:
+    if np.asarray(sample_weight).ndim == 0:
         sample_weight = np.full(n, sample_weight)
     weights = check_array(
         sample_weight,

@@ -17,7 +17,7 @@ from ..solvers.admm import solve_admm
 from ..solvers.newton import solve_newton
 from ..solvers.problem import Problem
 from ..solvers.result import SolverResult
-from ._base import MatrixRegressor, merge_duplicates, warn_unless_converged
+from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
 
 
 class RMR(MatrixRegressor):
@@ -168,12 +168,9 @@ class RMR(MatrixRegressor):
         """
         X, y, weights = self._validate_fit(X, y, sample_weight)
         distinct = merge_duplicates(X, y, weights)
-        loss = EpsilonInsensitive(self.C * distinct.weights, float(self.epsilon))
-        penalty = SpectralElasticNet(float(self.tau))
-        problem = Problem(Design(distinct.X), distinct.y, loss, penalty, self.fit_intercept)
+        problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
         result = self._solve(problem)
-        floor = rounding_floor(problem, loss, result)
-        warn_unless_converged("RMR", result, self.tol, self._advice(floor))
+        warn_unless_converged("RMR", result, self.tol, self._advice(problem, result))
         return self._store(result, distinct)
 
     def _solve(self, problem: Problem) -> SolverResult:
@@ -191,8 +188,9 @@ class RMR(MatrixRegressor):
         self._admm_state = result.state
         return result
 
-    def _advice(self, floor: float) -> str:
+    def _advice(self, problem: Problem, result: SolverResult) -> str:
         """What to change when the gap is too large."""
+        floor = rounding_floor(problem, result)
         if floor > 0.1 * self.tol:
             return (
                 f"Rounding errors of the labels, multiplied by C, are worth a gap of {floor:.0e} "
@@ -203,7 +201,17 @@ class RMR(MatrixRegressor):
         return "Raise max_iter or tol, or lower C."
 
 
-def rounding_floor(problem: Problem, loss: EpsilonInsensitive, result: SolverResult) -> float:
+def rmr_problem(
+    distinct: Distinct, C: float, epsilon: float, fit_intercept: bool, tau: float = 0.0
+) -> Problem:
+    """RMR on distinct samples."""
+    loss = EpsilonInsensitive(float(C) * distinct.weights, float(epsilon))
+    penalty = SpectralElasticNet(float(tau))
+    return Problem(Design(distinct.X), distinct.y, loss, penalty, fit_intercept)
+
+
+def rounding_floor(problem: Problem, result: SolverResult) -> float:
     """Relative gap that the rounding of the residuals in float64 may cost."""
-    rounding = np.finfo(float).eps * float(np.abs(problem.y).max(initial=0.0))
-    return float(loss.c.sum()) * rounding / max(result.primal, np.finfo(float).tiny)
+    assert isinstance(problem.loss, EpsilonInsensitive)
+    rounding = np.finfo(float).eps * float(np.abs(problem.y).max())
+    return float(problem.loss.c.sum()) * rounding / max(result.primal, np.finfo(float).tiny)

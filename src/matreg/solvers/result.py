@@ -45,7 +45,7 @@ class SolverResult:
     converged : bool
         Whether the gap is at most the tolerance that was asked for.
     history : numpy record array
-        One row an iteration: iteration, time, primal, dual, gap, rank.
+        One row a check of the certificate: iteration, time, primal, dual, gap, rank.
     state : object
         What the solver needs to start again from here.
     """

@@ -1,0 +1,223 @@
+"""Cross-validation over candidates, each a path of tau: what the selecting estimators share."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from inspect import isfunction
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval
+from threadpoolctl import threadpool_limits
+
+from ..progress import track
+from ._base import Distinct, MatrixRegressor, merge_duplicates
+
+Array = NDArray[np.float64]
+
+
+COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    "cv": ["cv_object"],
+    "scoring": [str, callable, None],
+    "one_standard_error": ["boolean"],
+    "n_jobs": [Integral, None],
+    "fit_intercept": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "verbose": ["verbose"],
+    "matrix_shape": [tuple, list, None],
+}
+NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), "array-like"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """All parameters but tau, and the values of tau to try with them."""
+
+    parameters: dict[str, Any]
+    taus: Array
+
+
+@dataclass(frozen=True)
+class Known(RegressorMixin, BaseEstimator):
+    """A regressor whose predictions are known, for scorers that ask for a regressor."""
+
+    prediction: Array
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Return the known predictions."""
+        return self.prediction
+
+
+class SelectorCV(MatrixRegressor):
+    """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
+
+    # What the subclasses define.
+    cv: Any
+    scoring: Any
+    one_standard_error: bool
+    n_jobs: int | None
+    verbose: int
+
+    def _candidates(self, distinct: Distinct) -> list[Candidate]:
+        """What to try."""
+        raise NotImplementedError
+
+    def _predict_path(
+        self, train: Distinct, candidate: Candidate, X_test: Array
+    ) -> tuple[Array, Array]:
+        """Predictions (k, n_test) of the models of a candidate, and their ranks (k,)."""
+        raise NotImplementedError
+
+    def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
+        """Fit the chosen model to all the data."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose the parameters by cross-validation and fit to all the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses of the fits, and of the scores if `scoring` takes
+            weights.
+        groups : array-like of shape (n,), default=None
+            Groups of the samples, for splitters that ask for them.
+
+        Returns
+        -------
+        self
+            The fitted model itself.
+        """
+        X, y, weights = self._validate_fit(X, y, sample_weight)
+        candidates = self._candidates(merge_duplicates(X, y, weights))
+        folds = list(check_cv(self.cv).split(X, y, groups))
+        score = FoldScore(check_scoring(self, scoring=self.scoring), sample_weight is not None)
+        scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
+        best = self._select(candidates, scores, ranks)
+        self._refit(X, y, weights, candidates[best[0]], best[1])
+        return self
+
+    def _cross_validate(
+        self,
+        X: Array,
+        y: Array,
+        weights: Array,
+        folds: list[Any],
+        candidates: list[Candidate],
+        score: FoldScore,
+    ) -> tuple[Array, Array]:
+        """Scores and ranks, of shape (folds, all values of tau of all candidates)."""
+        tasks = list(product(range(len(folds)), range(len(candidates))))
+        edges = np.cumsum([0] + [len(candidate.taus) for candidate in candidates])
+        scores = np.full((len(folds), edges[-1]), np.nan)
+        ranks = np.full((len(folds), edges[-1]), np.nan)
+        calls = (
+            delayed(_score_fold)(self, score, X, y, weights, folds[f], candidates[c], (f, c))
+            for f, c in tasks
+        )
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
+        try:
+            for (f, c), values, rank in track(results, "folds", len(tasks), self.verbose):
+                scores[f, edges[c] : edges[c + 1]] = values
+                ranks[f, edges[c] : edges[c + 1]] = rank
+        except KeyboardInterrupt:
+            complete = ~np.isnan(scores).any(axis=1)
+            if not complete.any():
+                raise
+            warnings.warn(
+                f"Interrupted: the choice is made on the {int(complete.sum())} of {len(folds)} "
+                "folds that are finished.",
+                stacklevel=5,
+            )
+            scores, ranks = scores[complete], ranks[complete]
+        return scores, ranks
+
+    def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
+        """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
+        index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.taus))]
+        mean, std = scores.mean(axis=0), scores.std(axis=0)
+        error = std / np.sqrt(max(len(scores) - 1, 1))
+        table: dict[str, Any] = {"param_tau": np.array([candidates[c].taus[k] for c, k in index])}
+        for name in candidates[0].parameters:
+            column = [candidates[c].parameters[name] for c, _ in index]
+            table[f"param_{name}"] = np.array(column)
+        for f, row in enumerate(scores):
+            table[f"split{f}_test_score"] = row
+        table |= {
+            "mean_test_score": mean,
+            "std_test_score": std,
+            "se_test_score": error,
+            "rank_test_score": 1 + np.array([(mean > m).sum() for m in mean]),
+            "mean_coef_rank": ranks.mean(axis=0),
+        }
+        best = int(np.nanargmax(mean))
+        if self.one_standard_error:
+            good = mean >= mean[best] - error[best]
+            same = np.array([c == index[best][0] for c, _ in index])
+            # The taus of a candidate descend: the first good one has the most regularisation.
+            best = int(np.flatnonzero(good & same)[0])
+        self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
+        return index[best]
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """Score of known predictions, weighted where there are weights and the scorer takes them."""
+
+    scorer: Any
+    weighted: bool
+
+    def __call__(self, prediction: Array, X: Array, y: Array, weights: Array) -> float:
+        if self.weighted and not isfunction(self.scorer):
+            return float(self.scorer(Known(prediction), X, y, sample_weight=weights))
+        return float(self.scorer(Known(prediction), X, y))
+
+
+def _score_fold(
+    model: SelectorCV,
+    score: FoldScore,
+    X: Array,
+    y: Array,
+    weights: Array,
+    fold: tuple[Any, Any],
+    candidate: Candidate,
+    key: tuple[int, int],
+) -> tuple[tuple[int, int], Array, Array]:
+    """Scores of all models of a candidate on one fold."""
+    train, test = fold
+    distinct = merge_duplicates(np.ascontiguousarray(X[train]), y[train], weights[train])
+    # The folds keep the cores busy; threads within them would only be in each other's way.
+    with threadpool_limits(limits=1):
+        predictions, ranks = model._predict_path(distinct, candidate, X[test])
+    scores = [score(one, X[test], y[test], weights[test]) for one in predictions]
+    return key, np.array(scores), ranks
+
+
+def number_list(name: str, given: Any, positive: bool) -> list[float]:
+    """A number or a list of numbers as a list."""
+    values = np.atleast_1d(np.asarray(given, dtype=float))
+    bad = values <= 0.0 if positive else values < 0.0
+    if values.ndim != 1 or values.size == 0 or bad.any() or not np.isfinite(values).all():
+        kind = "positive" if positive else "non-negative"
+        raise ValueError(f"{name} must be a {kind} number or a list of them; got {given!r}.")
+    return [float(value) for value in values]

@@ -1,0 +1,249 @@
+"""Estimators that choose their parameters by cross-validation over whole paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval
+
+from ..solvers.fista import rglm_tau_max
+from ..solvers.result import SolverResult
+from ..solvers.tau_max import tau_max
+from ._base import Distinct, merge_duplicates, warn_unless_converged
+from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
+from .path import RegularizationPath, check_taus, rglm_solve, rmr_solve, tau_grid, walk
+from .rglm import rglm_problem
+from .rmr import rmr_problem
+
+Array = NDArray[np.float64]
+
+_PATH_CONSTRAINTS: dict[str, list[Any]] = {
+    "taus": ["array-like", None],
+    "n_taus": [Interval(Integral, 1, None, closed="left")],
+    "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
+}
+
+
+class PathCV(SelectorCV):
+    """Selection along paths that are solved point by point from each other."""
+
+    taus: ArrayLike | None
+    n_taus: int
+    tau_min_ratio: float
+    tol: float
+
+    def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
+        """Solutions of a candidate."""
+        raise NotImplementedError
+
+    def _taus(self, largest: Callable[[], float]) -> Array:
+        """The given values of tau, or a sequence from the largest that is worth a try."""
+        return check_taus(self.taus, lambda: tau_grid(largest(), self.n_taus, self.tau_min_ratio))
+
+    def _predict_path(
+        self, train: Distinct, candidate: Candidate, X_test: Array
+    ) -> tuple[Array, Array]:
+        path = RegularizationPath(candidate.taus, self._path(train, candidate), X_test.shape[1:])
+        return path.predict(X_test), path.ranks.astype(float)
+
+    def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
+        distinct = merge_duplicates(X, y, weights)
+        points = self._path(distinct, candidate)
+        self.path_ = RegularizationPath(candidate.taus, points, self.matrix_shape_)
+        self.tau_ = float(candidate.taus[chosen])
+        for name, value in candidate.parameters.items():
+            setattr(self, f"{name}_", value)
+        result = points[chosen]
+        warn_unless_converged(
+            type(self).__name__, result, self.tol, "Raise max_iter or tol, or lower C."
+        )
+        self._store(result, distinct)
+
+
+class RMRCV(PathCV):
+    """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
+
+    Each fold solves whole paths of tau, every point from its neighbour, instead of single fits.
+
+    Parameters
+    ----------
+    taus : array-like, default=None
+        Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
+        all the data, for each C and epsilon.
+    n_taus : int, default=50
+        Length of that sequence.
+    tau_min_ratio : float, default=1e-3
+        Its last value relative to its first.
+    C, epsilon : float or array-like, default=1.0 and 0.1
+        Values to try.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    cv : int, splitter or iterable, default=None
+        Folds, as everywhere in scikit-learn; 5 by default.
+    scoring : str or callable, default=None
+        Score to maximise; R^2 by default. With wrong labels among the samples take a robust one,
+        such as "neg_median_absolute_error".
+    one_standard_error : bool, default=False
+        Whether to take the largest tau whose score is within one standard error of the best.
+    n_jobs : int, default=None
+        Number of folds at a time.
+    tol, max_iter, matrix_shape
+        As in :class:`RMR`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Attributes
+    ----------
+    tau_, C_, epsilon_ : float
+        Chosen values.
+    cv_results_ : dict of ndarray
+        One row a combination: parameters, scores of the folds, their mean, standard deviation and
+        standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
+    best_index_, best_score_ : int, float
+        Chosen row and its mean score.
+    path_ : RegularizationPath
+        Path on all the data for the chosen C and epsilon.
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+        Of the chosen model on all the data, as in :class:`RMR`.
+
+    Examples
+    --------
+    >>> from matreg import RMRCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
+    >>> model = RMRCV(n_taus=8, cv=3).fit(data.X, data.y)
+    >>> model.rank_
+    1
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **_PATH_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
+        "C": NUMBER_OR_LIST,
+        "epsilon": NUMBER_OR_LIST,
+    }
+
+    def __init__(
+        self,
+        taus: ArrayLike | None = None,
+        *,
+        n_taus: int = 50,
+        tau_min_ratio: float = 1e-3,
+        C: float | ArrayLike = 1.0,
+        epsilon: float | ArrayLike = 0.1,
+        fit_intercept: bool = True,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.taus = taus
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    def _candidates(self, distinct: Distinct) -> list[Candidate]:
+        candidates = []
+        for C, epsilon in product(
+            number_list("C", self.C, positive=True),
+            number_list("epsilon", self.epsilon, positive=False),
+        ):
+            problem = rmr_problem(distinct, C, epsilon, self.fit_intercept)
+            taus = self._taus(partial(tau_max, problem))
+            candidates.append(Candidate({"C": C, "epsilon": epsilon}, taus))
+        return candidates
+
+    def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
+        problem = rmr_problem(distinct, fit_intercept=self.fit_intercept, **candidate.parameters)
+        return walk(problem, candidate.taus, rmr_solve(self.tol, self.max_iter))
+
+
+class RGLMCV(PathCV):
+    """R-GLM with tau chosen by cross-validation.
+
+    Parameters
+    ----------
+    taus, n_taus, tau_min_ratio, fit_intercept, cv, scoring, one_standard_error, n_jobs
+        As in :class:`RMRCV`.
+    tol, max_iter, matrix_shape
+        As in :class:`RGLM`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Attributes
+    ----------
+    tau_ : float
+        Chosen value.
+    cv_results_, best_index_, best_score_, path_
+        As in :class:`RMRCV`.
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+        Of the chosen model on all the data, as in :class:`RGLM`.
+
+    Examples
+    --------
+    >>> from matreg import RGLMCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
+    >>> RGLMCV(n_taus=8, cv=3).fit(data.X, data.y).coef_.shape
+    (6, 5)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {**_PATH_CONSTRAINTS, **COMMON_CONSTRAINTS}
+
+    def __init__(
+        self,
+        taus: ArrayLike | None = None,
+        *,
+        n_taus: int = 50,
+        tau_min_ratio: float = 1e-3,
+        fit_intercept: bool = True,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.taus = taus
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    def _candidates(self, distinct: Distinct) -> list[Candidate]:
+        problem = rglm_problem(distinct, self.fit_intercept)
+        taus = self._taus(partial(rglm_tau_max, problem))
+        return [Candidate({}, taus)]
+
+    def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
+        problem = rglm_problem(distinct, self.fit_intercept)
+        return walk(problem, candidate.taus, rglm_solve(self.tol, self.max_iter))

@@ -1,0 +1,287 @@
+"""Regularisation paths: solutions for a whole sequence of tau."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from ..penalties import Factors, SpectralElasticNet
+from ..progress import track
+from ..solvers.fista import rglm_tau_max, solve_fista
+from ..solvers.newton import solve_newton
+from ..solvers.problem import Problem
+from ..solvers.result import SolverResult
+from ..solvers.tau_max import tau_max
+from ._base import Distinct, MatrixRegressor, merge_duplicates
+from .rglm import RGLM, rglm_problem
+from .rmr import RMR, rmr_problem
+
+Array = NDArray[np.float64]
+Solve = Callable[[Problem, SolverResult | None], SolverResult]
+
+
+@dataclass(frozen=True)
+class RegularizationPath:
+    """Certified solutions for a decreasing sequence of tau.
+
+    Attributes
+    ----------
+    taus : ndarray of shape (k,)
+        Values of tau, largest first.
+    points : list of SolverResult
+        What the solver returned for each, with W in factors ``U, d, Vt``.
+    matrix_shape : tuple of int
+        (p, q).
+    """
+
+    taus: Array
+    points: list[SolverResult] = field(repr=False)
+    matrix_shape: tuple[int, int]
+
+    @property
+    def factors(self) -> list[Factors]:
+        """Coefficients in factored form."""
+        return [point.W for point in self.points]
+
+    @property
+    def coefs(self) -> Array:
+        """Coefficients, of shape (k, p, q)."""
+        return np.array([point.W.matrix for point in self.points]).reshape(-1, *self.matrix_shape)
+
+    @property
+    def intercepts(self) -> Array:
+        """Intercepts, of shape (k,)."""
+        return np.array([point.b for point in self.points])
+
+    @property
+    def ranks(self) -> NDArray[np.intp]:
+        """Ranks of the coefficients, of shape (k,)."""
+        return np.array([point.W.rank for point in self.points], dtype=np.intp)
+
+    @property
+    def gaps(self) -> Array:
+        """Relative duality gaps, of shape (k,)."""
+        return np.array([point.gap for point in self.points])
+
+    @property
+    def objectives(self) -> Array:
+        """Objectives, of shape (k,)."""
+        return np.array([point.primal for point in self.points])
+
+    @property
+    def n_iters(self) -> NDArray[np.intp]:
+        """Iterations of the solver, of shape (k,)."""
+        return np.array([point.n_iter for point in self.points], dtype=np.intp)
+
+    def singular_values(self) -> Array:
+        """Singular values along the path, of shape (k, min(p, q)), zero-padded."""
+        table = np.zeros((len(self.points), min(self.matrix_shape)))
+        for row, point in zip(table, self.points, strict=True):
+            row[: point.W.rank] = point.W.d[: point.W.rank]
+        return table
+
+    def predict(self, X: Array) -> Array:
+        """Predictions of all models for samples (n, p, q), of shape (k, n)."""
+        flat = X.reshape(len(X), -1)
+        return self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
+
+
+def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
+    """Geometric sequence from the smallest tau with W = 0 downwards."""
+    if largest == 0.0:  # W = 0 for every tau
+        return np.zeros(1)
+    return largest * np.geomspace(1.0, tau_min_ratio, n_taus)
+
+
+def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[SolverResult]:
+    """Solutions for decreasing tau, each from the last; Ctrl-C returns those that are finished."""
+    points: list[SolverResult] = []
+    try:
+        for tau in track(taus, "path", len(taus), verbose):
+            penalty = SpectralElasticNet(float(tau), problem.penalty.ridge)
+            at_tau = replace(problem, penalty=penalty)
+            points.append(solve(at_tau, points[-1] if points else None))
+    except KeyboardInterrupt:
+        if not points:
+            raise
+        warnings.warn(
+            f"Interrupted: {len(points)} of {len(taus)} points of the path are finished and "
+            "returned.",
+            stacklevel=4,
+        )
+    # The states hold copies of the samples, which nobody wants to keep or to pickle.
+    return [replace(point, state=None) for point in points]
+
+
+def rmr_solve(tol: float, max_iter: int) -> Solve:
+    """Solver of a path of RMR: warm steps where they suffice, else from scratch."""
+
+    def solve(problem: Problem, last: SolverResult | None) -> SolverResult:
+        return solve_newton(problem, tol=tol, max_iter=max_iter)
+
+    return solve
+
+
+def rglm_solve(tol: float, max_iter: int) -> Solve:
+    """Solver of a path of R-GLM."""
+
+    def solve(problem: Problem, last: SolverResult | None) -> SolverResult:
+        start = None if last is None else last.state
+        return solve_fista(problem, start=start, tol=tol, max_iter=max_iter)
+
+    return solve
+
+
+def rmr_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    taus: ArrayLike | None = None,
+    n_taus: int = 50,
+    tau_min_ratio: float = 1e-3,
+    C: float = 1.0,
+    epsilon: float = 0.1,
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    matrix_shape: tuple[int, int] | None = None,
+    verbose: int = 0,
+) -> RegularizationPath:
+    """Fit RMR for a whole sequence of tau.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p, q) or (n, p*q)
+        Samples.
+    y : array-like of shape (n,)
+        Labels.
+    taus : array-like of shape (k,), default=None
+        Values of tau. By default a geometric sequence from the smallest tau with W = 0, which
+        is computed exactly.
+    n_taus : int, default=50
+        Length of that sequence.
+    tau_min_ratio : float, default=1e-3
+        Its last value relative to its first.
+    C, epsilon, fit_intercept, sample_weight, tol, max_iter, matrix_shape
+        As in :class:`RMR` and its `fit`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Returns
+    -------
+    RegularizationPath
+        Solutions with their certificates, largest tau first.
+
+    Examples
+    --------
+    >>> from matreg import rmr_path
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
+    >>> path = rmr_path(data.X, data.y, n_taus=5)
+    >>> path.ranks[0], path.coefs.shape
+    (0, (5, 6, 5))
+    >>> bool((path.gaps <= 1e-6).all())
+    True
+    """
+    model = RMR(
+        C=C,
+        epsilon=epsilon,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        matrix_shape=matrix_shape,
+    )
+    distinct = _validated(model, X, y, sample_weight)
+    problem = rmr_problem(distinct, C, epsilon, fit_intercept)
+    grid = check_taus(taus, lambda: tau_grid(tau_max(problem), n_taus, tau_min_ratio))
+    points = walk(problem, grid, rmr_solve(tol, max_iter), verbose)
+    return _finish("rmr_path", grid, points, model.matrix_shape_, tol)
+
+
+def rglm_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    taus: ArrayLike | None = None,
+    n_taus: int = 50,
+    tau_min_ratio: float = 1e-3,
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 100_000,
+    matrix_shape: tuple[int, int] | None = None,
+    verbose: int = 0,
+) -> RegularizationPath:
+    """Fit R-GLM for a whole sequence of tau.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p, q) or (n, p*q)
+        Samples.
+    y : array-like of shape (n,)
+        Labels.
+    taus, n_taus, tau_min_ratio
+        As in :func:`rmr_path`.
+    fit_intercept, sample_weight, tol, max_iter, matrix_shape
+        As in :class:`RGLM` and its `fit`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Returns
+    -------
+    RegularizationPath
+        Solutions with their certificates, largest tau first.
+
+    Examples
+    --------
+    >>> from matreg import rglm_path
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
+    >>> rglm_path(data.X, data.y, n_taus=5).ranks[0]
+    0
+    """
+    model = RGLM(fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, matrix_shape=matrix_shape)
+    distinct = _validated(model, X, y, sample_weight)
+    problem = rglm_problem(distinct, fit_intercept)
+    grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
+    points = walk(problem, grid, rglm_solve(tol, max_iter), verbose)
+    return _finish("rglm_path", grid, points, model.matrix_shape_, tol)
+
+
+def _validated(
+    model: MatrixRegressor, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> Distinct:
+    model._validate_params()
+    return merge_duplicates(*model._validate_fit(X, y, sample_weight))
+
+
+def check_taus(taus: Any, default: Callable[[], Array]) -> Array:
+    """Values of tau in descending order."""
+    if taus is None:
+        return default()
+    grid = np.sort(np.atleast_1d(np.asarray(taus, dtype=float)))[::-1]
+    if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
+        raise ValueError(f"taus must be a non-empty list of non-negative numbers; got {taus!r}.")
+    return grid
+
+
+def _finish(
+    name: str, taus: Array, points: list[SolverResult], shape: tuple[int, int], tol: float
+) -> RegularizationPath:
+    worst = max(point.gap for point in points)
+    if worst > tol:
+        failed = sum(point.gap > tol for point in points)
+        warnings.warn(
+            f"{name}: {failed} of {len(points)} points have a relative duality gap above "
+            f"tol={tol:g}, the worst {worst:.1e}. They are kept. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return RegularizationPath(taus[: len(points)], points, shape)

@@ -1,0 +1,180 @@
+"""Regularised matrix regression with the squared loss."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from ..design import Design
+from ..losses import Squared
+from ..penalties import SpectralElasticNet
+from ..solvers.fista import solve_fista
+from ..solvers.problem import Problem
+from ..solvers.result import SolverResult
+from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
+
+
+class RGLM(MatrixRegressor):
+    """Regularised matrix regression with the squared loss.
+
+    Minimises over the matrix B and the number b
+
+        1/2 sum_i s_i (<B, X_i> + b - y_i)^2 + tau ||B||_*.
+
+    The squared loss is the right one for light-tailed noise. A few grossly wrong labels spoil the
+    fit: :class:`RMR` is made for them.
+
+    Parameters
+    ----------
+    tau : float, default=1.0
+        Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm;
+        from some value on B is zero.
+    fit_intercept : bool, default=True
+        Whether to fit b, which is never penalised.
+    tol : float, default=1e-6
+        Relative duality gap (objective - bound) / objective at which the solver stops.
+    max_iter : int, default=10000
+        Largest number of iterations, those of the proximal gradient method and the Newton steps
+        that take over from it together.
+    warm_start : bool, default=False
+        Whether to start from the result of the previous `fit`.
+    verbose : int, default=0
+        Whether to print a line a check of the gap.
+    matrix_shape : tuple of int, default=None
+        (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p, q)
+        B, exactly of rank `rank_`.
+    intercept_ : float
+        b, zero without `fit_intercept`.
+    rank_ : int
+        Rank of B.
+    dual_coef_ : ndarray of shape (n,)
+        Dual point that proves `dual_gap_`: the largest singular value of
+        ``sum_i dual_coef_i X_i`` is at most tau.
+    objective_ : float
+        Objective at (B, b).
+    dual_gap_ : float
+        Relative duality gap: the objective is at most this fraction of itself above the optimum.
+    n_iter_ : int
+        Iterations done; 0 if B = 0 is optimal and for tau = 0, which is solved directly.
+    history_ : numpy record array
+        One row a check of the gap: iteration, time, primal, dual, gap, rank. Every tenth iteration
+        of the proximal gradient method is checked and every Newton step.
+    matrix_shape_ : tuple of int
+        (p, q).
+    n_features_in_ : int
+        p * q.
+
+    See Also
+    --------
+    RMR : Robust against wrong labels.
+    GRMR : Robust against corrupted samples, too.
+
+    References
+    ----------
+    H. Zhou and L. Li, Regularized matrix regression, Journal of the Royal Statistical Society B
+    76 (2014) 463-483.
+
+    B. O'Donoghue and E. Candes, Adaptive restart for accelerated gradient schemes, Foundations of
+    Computational Mathematics 15 (2015) 715-732.
+
+    X. Li, D. Sun and K.-C. Toh, A highly efficient semismooth Newton augmented Lagrangian method
+    for solving Lasso problems, SIAM Journal on Optimization 28 (2018) 433-458.
+
+    Examples
+    --------
+    >>> from matreg import RGLM
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(200, (8, 6), noise="gaussian", random_state=0)
+    >>> model = RGLM(tau=10.0).fit(data.X, data.y)
+    >>> model.coef_.shape, model.rank_
+    ((8, 6), 2)
+    >>> bool(model.dual_gap_ <= 1e-6)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "tau": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "matrix_shape": [tuple, list, None],
+    }
+
+    def __init__(
+        self,
+        tau: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        warm_start: bool = False,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.tau = tau
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples; a list of n matrices will do.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses; weight 2 is the same as the sample twice.
+
+        Returns
+        -------
+        RGLM
+            The fitted model itself.
+        """
+        X, y, weights = self._validate_fit(X, y, sample_weight)
+        distinct = merge_duplicates(X, y, weights)
+        problem = rglm_problem(distinct, self.fit_intercept, self.tau)
+        result = solve_fista(
+            problem,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+            start=getattr(self, "_state", None) if self.warm_start else None,
+        )
+        if self.warm_start:
+            self._state = result.state.light()
+        warn_unless_converged("RGLM", result, self.tol, self._advice(result))
+        return self._store(result, distinct)
+
+    def _advice(self, result: SolverResult) -> str:
+        """What to change when the gap is too large."""
+        if result.n_iter >= self.max_iter:
+            return "Raise max_iter or tol."
+        return (
+            "More iterations are of no use: rounding errors are worth more than tol here. Raise "
+            "tol or tau; tau=0 is least squares, which is solved directly."
+        )
+
+
+def rglm_problem(distinct: Distinct, fit_intercept: bool, tau: float = 0.0) -> Problem:
+    """R-GLM on distinct samples."""
+    penalty = SpectralElasticNet(float(tau), ridge=0.0)
+    return Problem(
+        Design(distinct.X), distinct.y, Squared(distinct.weights), penalty, fit_intercept
+    )

@@ -1,0 +1,206 @@
+"""Second half of G-RMR as a convex problem: split the samples, given the regression.
+
+With row i of the stacked matrices the sample i, and (w, b) fixed,
+
+    minimise over X, E with D = X + E:   L(y - b - Xw) + gamma ||X||_* + lam ||E||_1.
+
+A sample of weight s counts as s copies of itself. Copies of a row change the nuclear norm as its
+multiplication by ``sqrt(s)`` does, so that the problem is solved in rows times ``sqrt(s)``.
+
+The dual is to maximise ``beta'(y - b) - L*(beta) + <Z, D>`` subject to ``|Z_ij| <= lam`` and
+``||Z + beta w'||_2 <= gamma``: any multiplier, scaled down until it is feasible, bounds the optimum
+from below.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .problem import relative_gap
+from .result import COLUMNS
+from .rows import Coupling, blocks
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StackedProblem:
+    """The convex problem above.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples as rows, each times the root of its weight.
+    root : ndarray of shape (n,)
+        Roots of the sample weights, all positive.
+    target : ndarray of shape (n,)
+        ``y - b``.
+    w : ndarray of shape (m,)
+        Coefficients; zero for a plain robust principal component analysis.
+    coupling : Coupling
+        Loss of ``target - Xw``.
+    gamma, lam : float
+        Positive weights of the nuclear norm and of the outliers.
+    """
+
+    D: Array
+    root: Array
+    target: Array
+    w: Array
+    coupling: Coupling
+    gamma: float
+    lam: float
+
+    @cached_property
+    def base(self) -> Array:
+        """Residuals with no outliers, ``target - Dw``."""
+        return self.target - (self.D @ self.w) / self.root
+
+    @cached_property
+    def threshold(self) -> Array:
+        """Price of an outlier by row, in the scaled rows."""
+        return self.lam * self.root
+
+    def residual(self, E: Array) -> Array:
+        """``target - Xw`` with ``X = D - E``."""
+        return self.base + (E @ self.w) / self.root
+
+    def objective(self, E: Array, d: Array) -> float:
+        """Objective at outliers E, if `d` are the singular values of ``D - E``."""
+        price = sum(float(self.threshold[i] @ np.abs(E[i]).sum(axis=1)) for i in blocks(*E.shape))
+        return self.coupling.loss.value(self.residual(E)) + self.gamma * float(d.sum()) + price
+
+    def bound(self, Y: Array, beta: Array) -> float:
+        """Dual objective at ``Z = Y - beta w'``, which must be in its box, scaled into the ball."""
+        norm = spectral_norm(Y)
+        theta = self.gamma / norm if norm > self.gamma else 1.0
+        linear = float(beta @ self.base) + float(np.vdot(Y, self.D))
+        return theta * linear - self.coupling.loss.conjugate(theta * beta)
+
+
+def spectral_norm(A: Array) -> float:
+    """Largest singular value, from the smaller Gram matrix."""
+    G = A @ A.T if A.shape[0] <= A.shape[1] else A.T @ A
+    return float(np.sqrt(max(np.linalg.eigvalsh(G)[-1], 0.0)))
+
+
+def singular_values(A: Array) -> Array:
+    """All of them, to full accuracy."""
+    return np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A certified split of the samples.
+
+    Attributes
+    ----------
+    E : ndarray of shape (n, m)
+        Outliers, exactly sparse, in rows times the root of their weight; the clean signals are
+        ``D - E``.
+    d : ndarray
+        Singular values of the clean signals.
+    primal, dual, gap : float
+        Objective, lower bound of the optimum, and their relative difference.
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether the gap is at most the tolerance that was asked for.
+    history : numpy record array
+        One row a check of the certificate.
+    state : object
+        What the solver needs to start again from here.
+    """
+
+    E: Array
+    d: Array
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: NDArray[Any]
+    state: Any = None
+
+
+class Splitting(Protocol):
+    """What the certificate asks of a solver."""
+
+    E: Array
+    state: Any
+
+    def multiplier(self) -> tuple[Array, Array]:
+        """Multiplier Y and subgradients beta of the loss with ``Y - beta w'`` in its box."""
+        ...
+
+
+class SplitTracker:
+    """Best certified split so far; no worse than the one to start from.
+
+    Parameters
+    ----------
+    problem : StackedProblem
+        What is solved.
+    start : Decomposition or None
+        Where to start; without it, no outliers at all.
+    tol : float
+        Relative duality gap at which the search ends.
+    verbose : int
+        Whether to print a line a check.
+    """
+
+    def __init__(
+        self, problem: StackedProblem, start: Decomposition | None, tol: float, verbose: int
+    ) -> None:
+        self.problem, self.tol, self.verbose = problem, tol, verbose
+        self.started = time.perf_counter()
+        if start is None:
+            self.E: Array = np.zeros_like(problem.D)
+            self.d: Array = singular_values(problem.D)
+        else:
+            self.E, self.d = start.E, start.d
+        self.primal, self.dual = problem.objective(self.E, self.d), 0.0
+        self.rows: list[tuple[int, float, float, float, float, int]] = []
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between the best primal and the best dual value."""
+        return relative_gap(self.primal, self.dual)
+
+    def check(self, iteration: int, solver: Splitting) -> bool:
+        """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
+        d = singular_values(self.problem.D - solver.E)
+        primal = self.problem.objective(solver.E, d)
+        if primal < self.primal:
+            self.primal, self.E, self.d = primal, solver.E.copy(), d
+        self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
+        rank = solver.state.rank
+        seconds = time.perf_counter() - self.started
+        self.rows.append((iteration, seconds, self.primal, self.dual, self.gap, rank))
+        if self.verbose:
+            print(
+                f"    split {iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
+                f"{self.gap:8.1e} {rank:4d}",
+                flush=True,
+            )
+        return self.gap <= self.tol
+
+    def result(self, n_iter: int, state: Any) -> Decomposition:
+        """Freeze the best split."""
+        return Decomposition(
+            E=self.E,
+            d=self.d,
+            primal=self.primal,
+            dual=self.dual,
+            gap=self.gap,
+            n_iter=n_iter,
+            converged=self.gap <= self.tol,
+            history=np.array(self.rows, dtype=COLUMNS).view(np.recarray),
+            state=state,
+        )
