@@ -7,6 +7,7 @@ from .estimators.grmr_cv import GRMRCV
 from .estimators.path import RegularizationPath, rglm_path, rmr_path
 from .estimators.rglm import RGLM
 from .estimators.rmr import RMR
+from .plotting import CoefDisplay, CVDisplay, PathDisplay
 
 __version__ = "0.1.0"
 
@@ -17,6 +18,9 @@ __all__ = [
     "RGLMCV",
     "RMR",
     "RMRCV",
+    "CVDisplay",
+    "CoefDisplay",
+    "PathDisplay",
     "RegularizationPath",
     "information_criteria",
     "rglm_path",

@@ -27,14 +27,16 @@ def cholesky(S: Array) -> Solve:
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
     S *= scale[:, None]
     S *= scale
-    diagonal = np.einsum("ii->i", S)
     jitter = 1e-15
     while True:
-        diagonal += jitter
+        np.fill_diagonal(S, 1.0 + jitter)
         try:
-            factor = scipy.linalg.cho_factor(S, lower=True, check_finite=False)
+            # In place: the transpose has the order LAPACK wants, and its lower half is our upper.
+            factor = scipy.linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
             break
         except np.linalg.LinAlgError:  # semidefinite up to rounding
+            upper = np.triu_indices_from(S, 1)
+            S[upper] = S.T[upper]
             jitter *= 10.0
 
     def solve(rhs: Array) -> Array:
@@ -148,7 +150,7 @@ def factor_primal(
     others = np.flatnonzero(light)
 
     H = np.eye(d)
-    chunk = max(1, int(2**22 // max(d, 1)))
+    chunk = max(1, 2**17 // max(d, 1))
     for start in range(0, len(others), chunk):
         index = others[start : start + chunk]
         rows = blocks(index)

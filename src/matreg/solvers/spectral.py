@@ -27,6 +27,9 @@ from ..penalties import svd
 Array = NDArray[np.float64]
 Scalar = Callable[[Array], Array]
 
+# Numbers in a piece of the samples that is transformed at a time.
+PIECE = 2**16
+
 
 def soft_plus(x: Array, m: float) -> tuple[Array, Array]:
     """``h(x) = (x + sqrt(x^2 + 4 m)) / 2`` and its derivative, without cancellation."""
@@ -41,7 +44,9 @@ def soft_threshold(d: Array, tau: float, m: float) -> tuple[Array, Array]:
     """Smoothed soft-thresholding of non-negative `d` and its derivative."""
     near, near_slope = soft_plus(d - tau, m)
     far, far_slope = soft_plus(-d - tau, m)
-    return near - far, np.clip(near_slope + far_slope, 0.0, 1.0)
+    slope = np.clip(near_slope + far_slope, 0.0, 1.0)
+    # Near zero, where the difference of the two would be all rounding, it is linear.
+    return np.where(d <= 1e-6 * (tau + np.sqrt(m)), slope * d, near - far), slope
 
 
 class SmoothedThresholding:
@@ -140,25 +145,33 @@ class Coordinates:
 
     def of(self, X: Array) -> Array:
         """Coordinates of a stack of matrices, one a row."""
+        X = X if self.at.wide else X.transpose(0, 2, 1)
+        out = np.empty((len(X), self.size))
+        # In pieces that fit the cache: whole intermediates would be copies of the data.
+        piece = max(1, PIECE // (X.shape[1] * X.shape[2]))
+        for start in range(0, len(X), piece):
+            self._fill(out[start : start + piece], X[start : start + piece])
+        return out
+
+    def _fill(self, out: Array, X: Array) -> None:
         at, r = self.at, self.at.r
-        X = X if at.wide else X.transpose(0, 2, 1)
-        n = X.shape[0]
         U, V = at.U, at.V
+        n, small, large = len(X), U.shape[0], V.shape[0]
         rows = np.matmul(U[:, :r].T, X)
         top = np.matmul(rows, V)
         left = np.matmul(U[:, r:].T, np.matmul(X, V[:, :r])).transpose(0, 2, 1)
-        mirror = np.concatenate([top[:, :, :r].transpose(0, 2, 1), left], axis=2)
         a, c = self.a[:r], self.c[:r]
-        small, large = U.shape[0], V.shape[0]
-        blocks = [
-            (a * top + c * mirror).reshape(n, r * small),
-            (a[:, r:] * left + c[:, r:] * top[:, :, r:]).reshape(n, r * (small - r)),
-        ]
+        first, second = r * small, r * (2 * small - r)
+        block = out[:, :first].reshape(n, r, small)  # a view: it splits the last axis only
+        np.multiply(a, top, out=block)
+        block[:, :, :r] += c[:, :r] * top[:, :, :r].transpose(0, 2, 1)
+        block[:, :, r:] += c[:, r:] * left
+        left = a[:, r:] * left + c[:, r:] * top[:, :, r:]
+        out[:, first:second] = left.reshape(n, second - first)
         if at.has_rest:
             rows -= np.matmul(top, V.T)
             rows *= self.rest[:, None]
-            blocks.append(rows.reshape(n, r * large))
-        return np.concatenate(blocks, axis=1)
+            out[:, second:] = rows.reshape(n, r * large)
 
     def adjoint(self, f: Array) -> Array:
         """``F'f``."""
