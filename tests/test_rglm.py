@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from matreg.datasets import (
     load_cmu_faces,
@@ -44,11 +43,6 @@ def assert_certified(model, X, y, s, tau):
     np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-8)
     assert model.dual_gap_ <= model.tol
     assert np.linalg.matrix_rank(model.coef_) == model.rank_
-
-
-@parametrize_with_checks([RGLM()])
-def test_sklearn_rules(estimator, check):
-    check(estimator)
 
 
 def test_fitted_attributes(data):

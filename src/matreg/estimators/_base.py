@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
@@ -52,7 +54,7 @@ class MatrixRegressor(RegressorMixin, BaseEstimator):
 
     def _validate_samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) that fit those of the training."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         flat, shape = flatten(X)
         if shape is not None and shape != self.matrix_shape_:
             raise ValueError(
@@ -74,6 +76,17 @@ class MatrixRegressor(RegressorMixin, BaseEstimator):
                 f"{given[0] * given[1]}, but X has {n_features} columns."
             )
         return given
+
+    @contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Leave the model as it was if what is done to it fails or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict the labels of samples.
@@ -225,21 +238,24 @@ class Distinct:
 def merge_duplicates(X: Array, y: Array, weights: Array) -> Distinct:
     """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero."""
     flat = X.reshape(len(X), -1)
-    # Equal samples have equal projections; whether the converse holds is checked.
-    keys = np.stack([flat @ np.cos(np.arange(flat.shape[1], dtype=float)), y], axis=1)
     group = np.full(len(y), -1, dtype=np.intp)
     firsts: list[int] = []
-    seen: dict[bytes, int] = {}
+    seen: dict[tuple[int, float], int] = {}
     for i in np.flatnonzero(weights > 0.0):
-        g = seen.setdefault(keys[i].tobytes(), len(firsts))
+        g = seen.setdefault((hash(flat[i].tobytes()), y[i]), len(firsts))
         if g == len(firsts) or not np.array_equal(flat[firsts[g]], flat[i]):
             g = len(firsts)
             firsts.append(int(i))
         group[i] = g
     if len(firsts) == len(y):
         return Distinct(X, y, weights, group, np.ones(len(y)))
+    # In an order of their own, so that a solver whose rounding depends on it cannot tell weights
+    # from copies.
+    order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], flat[firsts[g]].tobytes()))
     kept = group >= 0
+    group[kept] = np.argsort(order)[group[kept]]
     total = np.zeros(len(firsts))
     np.add.at(total, group[kept], weights[kept])
     share = np.where(kept, weights / total[group], 0.0)
-    return Distinct(np.ascontiguousarray(X[firsts]), y[firsts], total, group, share)
+    index = np.array(firsts)[order]
+    return Distinct(np.ascontiguousarray(X[index]), y[index], total, group, share)

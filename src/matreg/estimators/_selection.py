@@ -108,13 +108,14 @@ class SelectorCV(MatrixRegressor):
         self
             The fitted model itself.
         """
-        X, y, weights = self._validate_fit(X, y, sample_weight)
-        candidates = self._candidates(merge_duplicates(X, y, weights))
-        folds = list(check_cv(self.cv).split(X, y, groups))
-        score = FoldScore(check_scoring(self, scoring=self.scoring), sample_weight is not None)
-        scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
-        best = self._select(candidates, scores, ranks)
-        self._refit(X, y, weights, candidates[best[0]], best[1])
+        with self._unchanged_on_failure():
+            X, y, weights = self._validate_fit(X, y, sample_weight)
+            candidates = self._candidates(merge_duplicates(X, y, weights))
+            folds = list(check_cv(self.cv).split(X, y, groups))
+            score = FoldScore(check_scoring(self, scoring=self.scoring), sample_weight is not None)
+            scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
+            best = self._select(candidates, scores, ranks)
+            self._refit(X, y, weights, candidates[best[0]], best[1])
         return self
 
     def _cross_validate(

@@ -75,7 +75,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Largest number of iterations of one split.
     warm_start : bool, default=False
         Whether `fit` starts from the last fit, if that was to samples of the same shape. It keeps
-        four arrays of the size of the samples for this.
+        two arrays of the size of the samples for this.
     verbose : int, default=0
         1 prints the half-steps of the alternation, 2 their iterations too.
 
@@ -121,9 +121,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     problem is convex in (W, b) and in (X, E), not in both: what is found is a partial minimum.
 
     Whether to clean new samples was chosen by measurement, see ``docs/grmr.md``: where the samples
-    have low rank, cleaning costs nothing and saves everything when they are corrupted; on faces of
-    unknown people it costs some 5 to 10 % of the error when they are clean, and saves 20 % when
-    they are all corrupted.
+    have low rank, cleaning costs nothing and removes up to 98 % of the error when they are
+    corrupted; on faces of unknown people it adds 2 to 12 % to the error when they are clean, and
+    takes off 2 to 28 % when they are all corrupted.
 
     Examples
     --------
@@ -216,23 +216,24 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self : object
             Fitted estimator.
         """
-        D, y, weights = self._validate_fit(X, y, sample_weight)
-        distinct = merge_duplicates(D, y, weights)
-        problem = self._problem(distinct)
-        # Not while it is being changed: an interrupted fit leaves no half-changed start behind.
+        # Taken away before it is changed: an interrupted fit leaves no half-changed start behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
-        result = alternate(
-            problem,
-            self._regress,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            split_tol=self.split_tol,
-            split_max_iter=self.split_max_iter,
-            start=restarted(start, problem),
-            verbose=int(self.verbose),
-        )
-        self._store(result.fit, distinct)
-        self._store_split(D, distinct, problem, result)
+        with self._unchanged_on_failure():
+            D, y, weights = self._validate_fit(X, y, sample_weight)
+            distinct = merge_duplicates(D, y, weights)
+            problem = self._problem(distinct)
+            result = alternate(
+                problem,
+                self._regress,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                split_tol=self.split_tol,
+                split_max_iter=self.split_max_iter,
+                start=restarted(start, problem),
+                verbose=int(self.verbose),
+            )
+            self._store(result.fit, distinct)
+            self._store_split(D, distinct, problem, result)
         if not result.converged:
             self._warn(result)
         return self
@@ -306,7 +307,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         warnings.warn(
             f"G-RMR did not converge; the model is kept. {'; '.join(parts).capitalize()}.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def _clean(self, D: Array) -> Array:

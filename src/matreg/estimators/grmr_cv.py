@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from ._base import Distinct
+from ._base import Distinct, flatten
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .grmr import GRMR
 from .path import check_taus
@@ -16,7 +17,7 @@ from .path import check_taus
 Array = NDArray[np.float64]
 
 
-class GRMRCV(SelectorCV):
+class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     """G-RMR with tau, gamma and lam chosen by cross-validation.
 
     Along tau each fit starts from the last, its split of the samples included; other than that
@@ -155,7 +156,9 @@ class GRMRCV(SelectorCV):
 
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the chosen model."""
-        return self.best_estimator_.transform(self._validate_samples(X))
+        D = self._validate_samples(X)
+        cleaned = self.best_estimator_.transform(D)
+        return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
 
 
 _GRMR_ATTRIBUTES = (

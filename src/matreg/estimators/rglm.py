@@ -147,20 +147,22 @@ class RGLM(MatrixRegressor):
         RGLM
             The fitted model itself.
         """
-        X, y, weights = self._validate_fit(X, y, sample_weight)
-        distinct = merge_duplicates(X, y, weights)
-        problem = rglm_problem(distinct, self.fit_intercept, self.tau)
-        result = solve_fista(
-            problem,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-            start=getattr(self, "_state", None) if self.warm_start else None,
-        )
+        with self._unchanged_on_failure():
+            X, y, weights = self._validate_fit(X, y, sample_weight)
+            distinct = merge_duplicates(X, y, weights)
+            problem = rglm_problem(distinct, self.fit_intercept, self.tau)
+            result = solve_fista(
+                problem,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                verbose=self.verbose,
+                start=getattr(self, "_state", None) if self.warm_start else None,
+            )
         if self.warm_start:
             self._state = result.state.light()
+        self._store(result, distinct)
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
-        return self._store(result, distinct)
+        return self
 
     def _advice(self, result: SolverResult) -> str:
         """What to change when the gap is too large."""

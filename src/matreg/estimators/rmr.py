@@ -166,12 +166,14 @@ class RMR(MatrixRegressor):
         RMR
             The fitted model itself.
         """
-        X, y, weights = self._validate_fit(X, y, sample_weight)
-        distinct = merge_duplicates(X, y, weights)
-        problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
-        result = self._solve(problem)
+        with self._unchanged_on_failure():
+            X, y, weights = self._validate_fit(X, y, sample_weight)
+            distinct = merge_duplicates(X, y, weights)
+            problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
+            result = self._solve(problem)
+        self._store(result, distinct)
         warn_unless_converged("RMR", result, self.tol, self._advice(problem, result))
-        return self._store(result, distinct)
+        return self
 
     def _solve(self, problem: Problem) -> SolverResult:
         if self.solver != "admm":

@@ -38,8 +38,15 @@ CUT = 1e-5
 WIDEST = 0.1
 # A smaller W than this, relative to one that fits the labels, says nothing about its final size.
 FAINTEST = 0.01
-# The barrier may run ahead of the duality gap by this factor, or the steps get short.
-CENTRALITY = 0.1
+# Where there are two numbers, the second is for another try, on another way to the optimum.
+# The barrier may run ahead of the duality gap by this factor, or the steps get short; and by more
+# where the prediction was good, up to a limit.
+CENTRALITY = (0.1, 1.0)
+LEAST_LEAD = (0.0, 0.1)
+# How far the thresholding may be from linear along a step, relative to the step.
+TRUST = (0.3, 0.15)
+# How often a step is halved for it.
+HALVINGS = 6
 # Correctors after the second-order one, each as cheap as a solve.
 CORRECTORS = 3
 # Steps without progress after which an attempt is given up.
@@ -135,6 +142,8 @@ class InteriorPoint:
         self.tau = problem.penalty.tau
         self.tracker = tracker
         self.careful = careful
+        self.trust = TRUST[careful]
+        self.primal = np.inf
         self.size = self.fitting_size()
 
     def fitting_size(self) -> float:
@@ -167,15 +176,19 @@ class InteriorPoint:
 
     def iterate(self, point: Point) -> Iterator[Point]:
         """Newton steps until the tracker is satisfied or no progress is made."""
-        best, since = np.inf, 0
+        best, lowest, since = np.inf, np.inf, 0
         while True:
             system = self.linearise(point)
             gap = self.offer(point, system)
             yield point
             if self.tracker.converged or not np.isfinite(gap):
                 return
-            best, since = (gap, 0) if gap < 0.9 * best else (best, since + 1)
-            if since >= PATIENCE:
+            # While the bound is below zero only the barrier parameter tells of progress.
+            progress = 0.0 < gap < 0.9 * best or point.mu < 0.9 * lowest
+            best, lowest = min(best, max(gap, 0.0)), min(lowest, point.mu)
+            since = 0 if progress else since + 1
+            solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
+            if since >= PATIENCE or solved:
                 return
             direction, length, target = self.direction(point, system, gap)
             if not direction.finite:
@@ -226,6 +239,7 @@ class InteriorPoint:
             self.problem.primal_at(dense, self.y - system.AW)[0],
             self.problem.primal_at(w, self.y - system.A_low_rank)[0],
         )
+        self.primal = primal
         return primal - max(self.problem.dual_at(t * beta, t * d), 0.0)
 
     def direction(
@@ -238,8 +252,9 @@ class InteriorPoint:
         length = largest_step(point, affine)
         after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
         mu = point.mu
-        # Behind the gap the barrier must not run ahead, unless the prediction holds well anyway.
-        floor = CENTRALITY * gap / (point.s.size + 2 * min(point.W.shape)) * (1.0 - length)
+        # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
+        lead = CENTRALITY[self.careful] * max(1.0 - length, LEAST_LEAD[self.careful])
+        floor = lead * gap / (point.s.size + 2 * min(point.W.shape))
         target = max(mu * (after / point.s.size / mu) ** 3, floor)
         step.aim_at(target)
         wish = target - products - affine.s * affine.m
@@ -260,19 +275,17 @@ class InteriorPoint:
     def shortened(
         self, point: Point, direction: Point, system: Linearisation, mu: float, length: float
     ) -> float:
-        """Halve the step while the thresholding, which is not linear, runs away from W."""
+        """Halve the step while the thresholding is too far from what its derivative said."""
         sigma, smoothing = system.sigma, self.smoothing(system.sigma, mu)
-        W = sigma * point.W
-        scale = max(
-            float(np.linalg.norm(system.threshold.compose(system.threshold.value(smoothing)) - W)),
-            0.1 * float(np.linalg.norm(W)),
-            1e-3 * self.tau,
-        )
-        for _ in range(4):
+        threshold = system.threshold
+        off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
+        rounding = 1e-9 * (self.tau + float(threshold.d[0]))
+        way = float(np.linalg.norm(direction.Z + (sigma - 1.0) * direction.W))
+        for _ in range(HALVINGS):
             new = point.moved(length, direction)
             at = SmoothedThresholding(new.Z + (sigma - 1.0) * new.W, self.tau, smoothing, cut=-1.0)
-            off = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
-            if off <= 2.0 * scale:
+            reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
+            if reached <= (1.0 - length) * off + self.trust * length * way + rounding:
                 break
             length *= 0.5
         return length

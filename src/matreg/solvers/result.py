@@ -129,7 +129,9 @@ class Tracker:
             )
 
     def result(self, n_iter: int, state: Any = None) -> SolverResult:
-        """Freeze the best point."""
+        """Freeze the best point, with which the history ends."""
+        if not self.rows or self.rows[-1][4] != self.gap:
+            self.record(n_iter)
         return SolverResult(
             W=self.W,
             b=self.b,

@@ -1,0 +1,156 @@
+"""Cross-validation over paths: equal to a grid search; splitters, weights, interruption."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, TimeSeriesSplit
+
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
+from matreg.datasets import make_matrix_regression
+from matreg.estimators import _selection
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_matrix_regression(60, (5, 4), rank=1, noise_scale=1.0, random_state=0)
+
+
+TAUS = [1.0, 5.0, 20.0, 60.0]
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_median_absolute_error"])
+def test_rmrcv_equals_grid_search(data, scoring):
+    cv = KFold(3, shuffle=True, random_state=0)
+    ours = RMRCV(TAUS, C=[0.3, 3.0], epsilon=[0.0, 0.5], cv=cv, scoring=scoring, tol=1e-8)
+    ours.fit(data.X, data.y)
+    grid = GridSearchCV(
+        RMR(tol=1e-8),
+        {"tau": TAUS, "C": [0.3, 3.0], "epsilon": [0.0, 0.5]},
+        cv=cv,
+        scoring=scoring,
+    ).fit(data.X, data.y)
+    assert grid.best_params_ == {"tau": ours.tau_, "C": ours.C_, "epsilon": ours.epsilon_}
+    assert ours.best_score_ == pytest.approx(grid.best_score_, rel=1e-3)
+    key = ("param_tau", "param_C", "param_epsilon")
+    expected = {
+        tuple(float(v) for v in values): score
+        for *values, score in zip(
+            *(grid.cv_results_[k] for k in key), grid.cv_results_["mean_test_score"], strict=True
+        )
+    }
+    for *values, score in zip(
+        *(ours.cv_results_[k] for k in key), ours.cv_results_["mean_test_score"], strict=True
+    ):
+        assert score == pytest.approx(expected[tuple(float(v) for v in values)], abs=2e-3)
+
+
+def test_rglmcv_equals_grid_search(data):
+    ours = RGLMCV(TAUS, cv=3, tol=1e-9).fit(data.X, data.y)
+    grid = GridSearchCV(RGLM(tol=1e-9), {"tau": TAUS}, cv=3).fit(data.X, data.y)
+    assert ours.tau_ == grid.best_params_["tau"]
+    assert ours.best_score_ == pytest.approx(grid.best_score_, abs=1e-4)
+    np.testing.assert_allclose(ours.predict(data.X), grid.predict(data.X), rtol=1e-3, atol=1e-3)
+
+
+def test_grmrcv_equals_its_model(data):
+    ours = GRMRCV(tau=[1.0, 20.0], lam=[5.0, 50.0], cv=3).fit(data.X, data.y)
+    model = GRMR(tau=ours.tau_, lam=ours.lam_).fit(data.X, data.y)
+    np.testing.assert_allclose(ours.coef_, model.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.predict(data.X), model.predict(data.X))
+    assert ours.transform(data.X).shape == data.X.shape
+    assert len(ours.cv_results_["param_tau"]) == 4
+
+
+def test_last_fit_is_that_of_the_model(data):
+    ours = RMRCV(n_taus=6, cv=3, tol=1e-9).fit(data.X, data.y)
+    model = RMR(ours.tau_, tol=1e-9).fit(data.X, data.y)
+    assert ours.objective_ == pytest.approx(model.objective_, rel=1e-8)
+    assert ours.rank_ == model.rank_
+    assert ours.dual_gap_ <= 1e-9
+    assert ours.dual_coef_.shape == (60,)
+    assert ours.tau_ in ours.path_.taus
+
+
+def test_one_standard_error_takes_a_larger_tau(data):
+    best = RMRCV(n_taus=12, cv=4).fit(data.X, data.y)
+    sparse = RMRCV(n_taus=12, cv=4, one_standard_error=True).fit(data.X, data.y)
+    assert sparse.tau_ >= best.tau_
+    table = best.cv_results_
+    limit = best.best_score_ - table["se_test_score"][best.best_index_]
+    assert table["mean_test_score"][sparse.best_index_] >= limit
+    larger = table["param_tau"] > sparse.tau_
+    assert (table["mean_test_score"][larger] < limit).all()
+
+
+def test_splitters_with_groups_and_time(data):
+    groups = np.repeat(np.arange(6), 10)
+    grouped = RMRCV(TAUS, cv=GroupKFold(3)).fit(data.X, data.y, groups=groups)
+    assert "split2_test_score" in grouped.cv_results_
+    timed = RMRCV(TAUS, cv=TimeSeriesSplit(4)).fit(data.X, data.y)
+    assert "split3_test_score" in timed.cv_results_
+
+
+def test_folds_in_parallel_give_the_same(data):
+    one = RMRCV(TAUS, cv=3).fit(data.X, data.y)
+    two = RMRCV(TAUS, cv=3, n_jobs=2).fit(data.X, data.y)
+    np.testing.assert_allclose(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-6
+    )
+
+
+def test_sample_weight_zero_is_no_sample_in_the_fits(data):
+    weights = np.ones(60)
+    weights[::7] = 0.0
+    splits = [(np.arange(0, 40), np.arange(40, 60)), (np.arange(20, 60), np.arange(0, 20))]
+    kept = weights > 0
+    position = np.cumsum(kept) - 1
+    splits_kept = [tuple(position[part[kept[part]]] for part in fold) for fold in splits]
+    one = RMRCV(TAUS, cv=splits, tol=1e-9).fit(data.X, data.y, sample_weight=weights)
+    two = RMRCV(TAUS, cv=splits_kept, tol=1e-9).fit(data.X[kept], data.y[kept])
+    np.testing.assert_allclose(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-4
+    )
+
+
+def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
+    original, done = _selection._score_fold, []
+
+    def interrupted(*args):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(_selection, "_score_fold", interrupted)
+    with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
+        model = RMRCV(TAUS).fit(data.X, data.y)
+    assert model.coef_.shape == (5, 4)
+    done.clear()
+    done.extend([None, None])
+    with pytest.raises(KeyboardInterrupt):
+        RMRCV(TAUS).fit(data.X, data.y)
+
+
+def test_clone_and_pickle(data):
+    model = RMRCV(TAUS, cv=3).fit(data.X, data.y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
+    assert clone(model).get_params()["taus"] == TAUS
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": [1.0, -1.0]}, "C must be a positive number or a list"),
+        ({"epsilon": [-0.1]}, "epsilon must be a non-negative number or a list"),
+        ({"taus": [-1.0]}, "taus must be"),
+        ({"n_taus": 0}, "n_taus"),
+        ({"tau_min_ratio": 2.0}, "tau_min_ratio"),
+        ({"scoring": "no_such_score"}, "scoring"),
+    ],
+)
+def test_bad_parameters_are_named(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        RMRCV(**parameters).fit(data.X, data.y)

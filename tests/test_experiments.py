@@ -1,0 +1,222 @@
+"""Every experiment in a small form, and the facts that must hold in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from matreg.experiments import (
+    Options,
+    finance,
+    head_pose,
+    label_noise,
+    risk_bound,
+    shapes,
+    tau_path,
+)
+from matreg.experiments.figures import STYLE, image_grid, require_matplotlib
+from matreg.experiments.methods import METHODS, Tuning, fit_methods, rae
+from matreg.experiments.parallel import run_tasks
+from matreg.experiments.records import versions
+from matreg.experiments.tables import Stat, Table
+
+needs_data = pytest.mark.skipif(
+    "MATREG_DATA" not in os.environ, reason="MATREG_DATA names no folder with the real data"
+)
+ONE = Options(rounds=1)
+
+
+# Shared pieces
+
+
+def test_table_formats_and_keeps_all_digits_in_csv():
+    rows = [["a", Stat(0.123456, 0.01), 1.5], ["b", 0.2, None]]
+    table = Table("Title", ["Name", "Error", "Other"], rows, digits=2)
+    assert "0.12 ± 0.01" in table.to_text()
+    assert "| a | 0.12 ± 0.01 | 1.50 |" in table.to_markdown()
+    lines = list(csv.reader(io.StringIO(table.to_csv())))
+    assert lines[0] == ["Name", "Error mean", "Error std", "Other"]
+    assert lines[1] == ["a", "0.123456", "0.01", "1.5"]
+    assert lines[2] == ["b", "0.2", "", ""]
+
+
+def test_one_round_has_no_deviation():
+    assert Table("", ["x"], [[Stat.of([0.5])]]).to_markdown().endswith("| 0.5000 |\n")
+    assert_allclose(Stat.of([1.0, 3.0]), (2.0, np.sqrt(2.0)))
+
+
+def test_tasks_keep_their_order(capsys):
+    assert run_tasks(pow, [(2, 3), (3, 2)], 1, "powers") == [8, 9]
+    assert "powers: 2/2" in capsys.readouterr().err
+
+
+def test_rae_is_the_papers():
+    assert rae([3.0, 0.0], [0.0, 4.0]) == pytest.approx(5.0 / 4.0)
+
+
+def test_versions_name_what_matters():
+    assert {"python", "numpy", "scikit-learn"} <= set(versions())
+
+
+def test_missing_matplotlib_is_one_sentence(monkeypatch):
+    def refuse(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.import_module", refuse)
+    with pytest.raises(ImportError, match=r"pip install matreg\[plot\]"):
+        require_matplotlib()
+
+
+def test_images_have_a_scale_symmetric_around_zero():
+    figure = image_grid({"row": [np.array([[0.0, -2.0], [1.0, 0.5]])]}, ["W"])
+    assert figure.axes[0].images[0].get_clim() == (-2.0, 2.0)
+
+
+def test_every_method_has_its_own_colour():
+    assert len({style["color"] for style in STYLE.values()}) == len(STYLE)
+    assert set(label_noise.ALL) <= set(STYLE)
+
+
+def test_all_methods_fit_the_same_interface():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 4, 3)), rng.standard_normal(40)
+    tuning = Tuning(C=1.0, n_taus=3, n_rglm_taus=3, svr_C=(0.1, 1.0), lam=(1.0, 10.0))
+    fits = fit_methods(X, y, tuning, label_noise.ALL)
+    assert tuple(fits) == label_noise.ALL
+    for fit in fits.values():
+        assert fit.coef.shape == (4, 3)
+        assert fit.model.predict(X).shape == (40,)
+    assert fits["G-RMR"].parameters["lam_"] in (1.0, 10.0)
+    assert fits["SVR"].parameters["svr__C"] in (0.1, 1.0)
+
+
+# Shapes and the path
+
+
+@pytest.fixture(scope="module")
+def square():
+    return shapes.run(ONE, shapes=("square",), size=24, n_samples=320)
+
+
+def test_svr_has_the_error_of_a_random_subspace(square):
+    assert_allclose(square.values["rae"][0, 0, 0], np.sqrt(1 - 160 / 24**2), rtol=0.03)
+
+
+def test_rmr_is_far_ahead_of_svr_on_the_square(square):
+    svr, _, rmr, _ = square.values["rae"][0, 0]
+    assert rmr < 0.05 * svr
+
+
+def test_well_tuned_rglm_is_better_than_the_papers_column(square):
+    assert square.values["rae"][0, 0, 1] < shapes.PAPER["square"][1][0]
+
+
+def test_grmr_equals_rmr_on_clean_samples(square):
+    assert_allclose(square.values["rae"][0, 0, 3], square.values["rae"][0, 0, 2], rtol=0.1)
+
+
+def test_forms_say_which_they_are(square):
+    assert "short form" in square.form
+    assert "whole table" in shapes._form(10, 64, 1000)
+
+
+def test_result_is_written_as_tables_figures_and_record(square, tmp_path):
+    paths = square.save(tmp_path / "new", ONE, 1.5)
+    names = {path.name for path in paths}
+    expected = {"shapes.csv", "shapes.md", "shapes.json", "shapes-coef.png", "shapes-coef.svg"}
+    assert names == expected
+    assert all(path.stat().st_size > 0 for path in paths)
+    record = json.loads((tmp_path / "new" / "shapes.json").read_text())
+    assert record["options"]["seed"] == 0
+    assert record["seconds"] == 1.5
+    assert record["versions"]["numpy"] == np.__version__
+    assert_allclose(record["values"]["rae"], square.values["rae"])
+
+
+def test_error_falls_and_rises_along_the_path(tmp_path):
+    result = tau_path.run(replace(ONE, quick=True), size=16, n_train=120)
+    errors = result.values["rae"]
+    assert errors[0] == 1.0
+    assert errors.min() < 0.1 * errors[-1]
+    assert_allclose(errors[-1], result.values["svr_rae"], rtol=0.1)
+    assert len(result.save(tmp_path, ONE, 0.0)) == 5
+
+
+# Real data
+
+
+def test_growth_is_that_of_the_invested_days():
+    y = np.array([0.1, -0.5, 0.2])
+    assert_allclose(finance.growth(np.array([1.0, -1.0, 1.0]), y), [110.0, 110.0, 132.0])
+    scores = finance.score(np.array([1.0, -1.0, -1.0]), y)
+    assert_allclose(scores.pcp, 200 / 3)
+    assert_allclose(scores.d100, 110.0)
+
+
+@needs_data
+def test_finance(tmp_path):
+    result = finance.run(replace(ONE, quick=True))
+    scores = result.values["scores"]
+    assert f"{scores['Intercept only']['pcp']:.2f}" == "54.62"
+    assert f"{scores['Intercept only']['d100']:.1f}" == "122.2"
+    assert scores["RMR"]["rae"] < scores["SVR"]["rae"]
+    assert scores["RMR"]["rae"] < scores["Intercept only"]["rae"]
+    assert len(result.save(tmp_path, ONE, 0.0)) == 5
+
+
+def test_blocks_are_white_squares_on_a_tenth_of_the_images():
+    X = np.full((50, 30, 32), 0.5)
+    corrupted, chosen = head_pose.add_blocks(X, np.random.default_rng(0))
+    assert len(chosen) == 5
+    changed = (corrupted != X).sum(axis=(1, 2))
+    assert (changed[chosen] == 64).all()
+    assert changed.sum() == 5 * 64
+    assert (X == 0.5).all()
+
+
+@needs_data
+def test_head_pose(tmp_path):
+    result = head_pose.run(replace(ONE, quick=True), people=(3,))
+    errors = result.values["rae"]
+    assert errors.shape == (1, 2, 1, len(METHODS))
+    assert (errors < 0.65).all(), "worse than the mean yaw"
+    assert len(result.save(tmp_path, ONE, 0.0)) == 9
+
+
+# Theory and noise
+
+
+def test_risk_is_the_expected_loss():
+    rng = np.random.default_rng(0)
+    error = rng.standard_normal(10**6) * np.hypot(0.7, risk_bound.NOISE) + 0.2
+    sampled = np.maximum(np.abs(error) - risk_bound.EPSILON, 0.0).mean()
+    assert_allclose(risk_bound.risk(0.7, 0.2), sampled, rtol=3e-3)
+
+
+def test_bound_is_the_corrected_one():
+    complexity, _ = risk_bound.bound(np.diag([3.0, 0.0]), 4)
+    assert_allclose(complexity, 2 * 3 * (2 * np.sqrt(2)) / 2)
+
+
+def test_excess_risk_falls_and_stays_below_the_bound(tmp_path):
+    result = risk_bound.run(Options(rounds=2), samples=(60, 120, 240), shape=(6, 6), rank=1)
+    excess = result.values["excess"].mean(axis=1)
+    assert (np.diff(excess) < 0.0).all()
+    assert (excess < result.values["bound"].sum(axis=1)).all()
+    assert result.values["slope"] < -0.5
+    assert len(result.save(tmp_path, ONE, 0.0)) == 5
+
+
+def test_rmr_is_far_ahead_of_rglm_with_wrong_labels(tmp_path):
+    result = label_noise.run(ONE, size=16, n_train=200, fractions=(0.1,), tails=("student",))
+    errors = dict(zip(label_noise.ALL, result.values["rae"][0, 0], strict=True))
+    assert errors["RMR"] < 0.3 * errors["R-GLM"]
+    assert errors["RMR"] < 0.3 * errors["Huber ridge"]
+    assert len(result.save(tmp_path, ONE, 0.0)) == 6

@@ -1,0 +1,26 @@
+"""Every check that scikit-learn has for estimators, none excused."""
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
+
+ESTIMATORS = [
+    RMR(),
+    RMR(solver="admm"),
+    RGLM(),
+    GRMR(),
+    RMRCV(n_taus=10),
+    RGLMCV(n_taus=10),
+    GRMRCV(tau=[1.0, 10.0]),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_conventions(estimator, check):
+    with warnings.catch_warnings():
+        if getattr(estimator, "solver", None) == "admm":  # it may well be slow, and says so
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
