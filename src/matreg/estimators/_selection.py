@@ -13,8 +13,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
@@ -108,6 +106,10 @@ class SelectorCV(MatrixRegressor):
         self
             The fitted model itself.
         """
+        # Late: they double the time to import matreg.
+        from sklearn.metrics import check_scoring
+        from sklearn.model_selection import check_cv
+
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             candidates = self._candidates(merge_duplicates(X, y, weights))

@@ -152,7 +152,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the chosen model."""
-        return self.best_estimator_.predict(self._validate_samples(X))
+        D = self._validate_samples(X)
+        return self.best_estimator_.predict(D)
 
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the chosen model."""

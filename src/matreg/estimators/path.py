@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..penalties import Factors, SpectralElasticNet
 from ..progress import track
+from ..solvers.augmented import solve_augmented
 from ..solvers.fista import rglm_tau_max, solve_fista
 from ..solvers.newton import solve_newton
 from ..solvers.problem import Problem
@@ -123,6 +124,10 @@ def rmr_solve(tol: float, max_iter: int) -> Solve:
     """Solver of a path of RMR: warm steps where they suffice, else from scratch."""
 
     def solve(problem: Problem, last: SolverResult | None) -> SolverResult:
+        if last is not None:
+            result = solve_augmented(problem, start=last, tol=tol)
+            if result.converged:
+                return result
         return solve_newton(problem, tol=tol, max_iter=max_iter)
 
     return solve

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVR
 
 from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
@@ -44,6 +43,8 @@ class RegressionStep:
     """The W-step, a support vector regression with a fixed kernel."""
 
     def __init__(self, problem: Problem, rho: float, tol: float) -> None:
+        from sklearn.svm import SVR  # late: it doubles the time to import matreg
+
         assert isinstance(problem.loss, EpsilonInsensitive)
         self.problem, self.rho = problem, rho
         self.kernel = problem.design.gram / (1.0 + rho)
