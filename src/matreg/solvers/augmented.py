@@ -33,7 +33,7 @@ from ..penalties import Factors
 from .kkt import BorderedSolve, cholesky, with_border
 from .problem import Problem
 from .result import SolverResult, Tracker
-from .spectral import Scalar, SmoothedThresholding
+from .spectral import SmoothedThresholding
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -41,13 +41,13 @@ Index = NDArray[np.intp]
 
 # The multipliers are updated when the gradient is this small, relative to A'beta and to how far
 # the multipliers will move: sooner the penalties run away from what is not yet a minimum.
-CONTRACTION, ACC = 0.2, 0.1
 INNER, PROGRESS = 1e-2, 0.3
 # Relative gradient from which on a certificate is worth its passes over the data.
 WORTH_OFFERING = 5e-2
 # Factor of the penalties at each update of the multipliers: larger ones make the pieces of the
 # inner function so small that its Newton steps get short.
-GROWTH = 1.7
+# Those are no worry where a single step was enough.
+GROWTH, EASY = 1.7, 8.0
 # Penalties to start with, as multiples of how far the last problem moved.
 BOLD = (4.0, 10.0)
 # The same without a last problem, as multiples of max|beta| / std(y) and tau / ||W||; the range.
@@ -169,7 +169,6 @@ class AugmentedLagrangian:
         self.c, self.epsilon = problem.loss.c, problem.loss.epsilon
         self.tau = problem.penalty.tau
         self.memory = memory
-        self.band = np.zeros(0, dtype=bool)
         self.start = self.best_start()
         self.beta, self.Lambda = self.start.beta, self.start.Lambda
         self.s1, self.s2 = self.penalties()
@@ -231,23 +230,18 @@ class AugmentedLagrangian:
         def inverse(O: Array) -> Array:
             return 1.0 / (1.0 + s2 * (1.0 - O))
 
-        if not (self.accurate and np.array_equal(piece.band, self.band)):
-            self.factor(piece, lambda O: inverse(O) - inverse(np.zeros(())))
-        rhs = self.rows @ piece.threshold.apply(gradient, inverse).reshape(-1)
-        dbeta, db = self.solve(rhs, -float(at.beta.sum()))
-        dW = piece.threshold.apply((dbeta @ self.rows).reshape(gradient.shape) - gradient, inverse)
-        return dW, db
-
-    def factor(self, piece: Piece, phi: Scalar) -> None:
-        """Factorise the Newton system of a piece."""
+        smallest = 1.0 / (1.0 + s2)
         index = np.flatnonzero(piece.band)
         X = self.design.X[index]
-        Phi = piece.threshold.coordinates(phi).of(X)
+        Phi = piece.threshold.coordinates(lambda O: inverse(O) - smallest).of(X)
         S = Phi @ Phi.T
-        S += self.gram(index, X) / (1.0 + self.s2)
+        S += smallest * self.gram(index, X)
         np.einsum("ii->i", S)[:] += 1.0 / self.s1
-        self.band, self.solve = piece.band, self.refined(S)
-        self.rows = X.reshape(len(index), self.design.flat.shape[1])
+        rows = X.reshape(len(index), self.design.flat.shape[1])
+        rhs = rows @ piece.threshold.apply(gradient, inverse).reshape(-1)
+        dbeta, db = self.refined(S)(rhs, -float(at.beta.sum()))
+        dW = piece.threshold.apply((dbeta @ rows).reshape(gradient.shape) - gradient, inverse)
+        return dW, db
 
     def refined(self, S: Array) -> BorderedSolve:
         """Solver of the bordered system, with one step of refinement."""
@@ -300,8 +294,7 @@ class AugmentedLagrangian:
         start = self.start
         first = at = self.evaluate(start.W, start.b, self.design.forward(start.W))
         Z_start = self.design.adjoint(self.beta)
-        best, since, last_moved = np.inf, 0, 0.0
-        off_before = 0.0
+        best, since, steps = np.inf, 0, 0
         while since < PATIENCE:
             Z = self.design.adjoint(at.beta)
             gradient = at.W + at.Lambda - Z
@@ -315,35 +308,30 @@ class AugmentedLagrangian:
                 return
             best, since = (gap, 0) if gap < 0.9 * best else (best, since + 1)
             piece = Piece(at.band, at.threshold)
-            self.accurate = off <= ACC * off_before
             moved = float(np.linalg.norm(Z - Z_start) + np.linalg.norm(at.Lambda - self.Lambda))
             if off <= min(INNER * size, PROGRESS * moved):
-                grow = moved > CONTRACTION * last_moved
-                last_moved = moved
-                piece, Z_start = self.update(at, grow), Z
+                piece, Z_start = self.update(at, EASY if steps <= 1 else GROWTH), Z
+                steps = 0
                 at = self.evaluate(at.W, at.b, at.AW)
                 gradient = at.W + at.Lambda - self.design.adjoint(at.beta)
-            off_before = float(np.hypot(np.linalg.norm(gradient), self.sum_of(at.beta)))
             new = self.search(at, *self.direction(at, piece, gradient))
             if new is None:
                 return
-            at = new
+            at, steps = new, steps + 1
 
     def sum_of(self, beta: Array) -> float:
         """Derivative with respect to the intercept, if there is one."""
         return float(beta.sum()) if self.problem.fit_intercept else 0.0
 
-    def update(self, at: Inner, grow: bool) -> Piece:
+    def update(self, at: Inner, growth: float) -> Piece:
         """New multipliers and larger penalties; the piece that the multipliers are on.
 
         At the old W the new multipliers overshoot, by as much as they just moved, so that some
         samples and singular values seem to change sides which a step will bring back at once.
         """
         self.beta, self.Lambda = at.beta, at.Lambda
-        if grow:
-            self.s1 *= GROWTH
-            self.s2 *= GROWTH
-            self.accurate = False
+        self.s1 *= growth
+        self.s2 *= growth
         M = at.low_rank().matrix + at.Lambda / self.s2
         return Piece(at.band, SmoothedThresholding(M, self.tau / self.s2, 0.0, 0.0))
 

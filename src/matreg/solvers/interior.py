@@ -295,12 +295,15 @@ class InteriorPoint:
         n, d = self.design.n, coordinates.size
         bordered = self.problem.fit_intercept
         limit = LARGE_SYSTEM if self.careful else SMALL_SYSTEM
-        if n <= d or n + d <= limit:
+        if n + d <= limit:
             Phi = coordinates.of(self.design.X)
             typical = float(np.vdot(Phi, Phi)) / n
-            if n + d <= limit:
-                return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
-            return factor_dual(Phi, np.maximum(D, 1e-11 * typical), bordered)
+            return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
+        if n <= d:
+            # Half the time of double precision, and no more steps.
+            Phi = coordinates.of(self.design.single)
+            typical = float(np.vdot(Phi, Phi)) / n
+            return factor_dual(Phi, np.maximum(D, 1e-7 * typical), bordered)
 
         sample = coordinates.of(self.design.X[:: max(1, n // 200)])
         typical = float(np.vdot(sample, sample)) / len(sample)

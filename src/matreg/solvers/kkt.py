@@ -11,6 +11,7 @@ entries for samples inside the box tend to zero.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -61,17 +62,22 @@ def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
     return solve_bordered
 
 
-def factor_dual(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
-    """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates."""
-    S = Phi @ Phi.T
+def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool) -> BorderedSolve:
+    """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
+
+    Phi may be in single precision; then the solutions are not refined, which would be no use.
+    """
+    S = (Phi @ Phi.T).astype(np.float64, copy=False)
     np.einsum("ii->i", S)[:] += D
     once = cholesky(S)
+    if Phi.dtype != np.float64:
+        return with_border(once, len(D), bordered)
 
-    def solve(rhs: Array) -> Array:
+    def refined(rhs: Array) -> Array:
         x = once(rhs)
         return x + once(rhs - Phi @ (Phi.T @ x) - D * x)
 
-    return with_border(solve, len(D), bordered)
+    return with_border(refined, len(D), bordered)
 
 
 def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:

@@ -18,6 +18,7 @@ and any function of J maps the entries of O alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,24 +144,34 @@ class Coordinates:
         small, large = at.U.shape[0], at.V.shape[0]
         self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
 
-    def of(self, X: Array) -> Array:
-        """Coordinates of a stack of matrices, one a row."""
+    def of(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Coordinates of a stack of matrices, one a row, in their precision."""
         X = X if self.at.wide else X.transpose(0, 2, 1)
-        out = np.empty((len(X), self.size))
+        out = np.empty((len(X), self.size), dtype=X.dtype)
+        basis = [part.astype(X.dtype, copy=False) for part in (self.at.U, self.at.V)]
+        scale = [part.astype(X.dtype, copy=False) for part in (self.a, self.c, self.rest)]
         # In pieces that fit the cache: whole intermediates would be copies of the data.
         piece = max(1, PIECE // (X.shape[1] * X.shape[2]))
         for start in range(0, len(X), piece):
-            self._fill(out[start : start + piece], X[start : start + piece])
+            self._fill(out[start : start + piece], X[start : start + piece], *basis, *scale)
         return out
 
-    def _fill(self, out: Array, X: Array) -> None:
-        at, r = self.at, self.at.r
-        U, V = at.U, at.V
+    def _fill(
+        self,
+        out: NDArray[Any],
+        X: NDArray[Any],
+        U: NDArray[Any],
+        V: NDArray[Any],
+        a: NDArray[Any],
+        c: NDArray[Any],
+        outside: NDArray[Any],
+    ) -> None:
+        r = self.at.r
         n, small, large = len(X), U.shape[0], V.shape[0]
         rows = np.matmul(U[:, :r].T, X)
         top = np.matmul(rows, V)
         left = np.matmul(U[:, r:].T, np.matmul(X, V[:, :r])).transpose(0, 2, 1)
-        a, c = self.a[:r], self.c[:r]
+        a, c = a[:r], c[:r]
         first, second = r * small, r * (2 * small - r)
         block = out[:, :first].reshape(n, r, small)  # a view: it splits the last axis only
         np.multiply(a, top, out=block)
@@ -168,9 +179,9 @@ class Coordinates:
         block[:, :, r:] += c[:, r:] * left
         left = a[:, r:] * left + c[:, r:] * top[:, :, r:]
         out[:, first:second] = left.reshape(n, second - first)
-        if at.has_rest:
+        if self.at.has_rest:
             rows -= np.matmul(top, V.T)
-            rows *= self.rest[:, None]
+            rows *= outside[:, None]
             out[:, second:] = rows.reshape(n, r * large)
 
     def adjoint(self, f: Array) -> Array:
