@@ -27,6 +27,7 @@ from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
 from .problem import Problem
 from .result import SolverResult, Tracker
+from .threads import calmly
 
 Array = NDArray[np.float64]
 
@@ -84,6 +85,7 @@ class RegressionStep:
         return beta[:n] - beta[n:]
 
 
+@calmly(lambda problem: problem.design.flat.size)
 def solve_admm(
     problem: Problem,
     *,

@@ -22,6 +22,7 @@ from .problem import Problem, relative_gap
 from .result import SolverResult
 from .rows import exact, squared
 from .stacked import Decomposition, StackedProblem, singular_values
+from .threads import calmly
 
 Array = NDArray[np.float64]
 Regress = Callable[[Problem, SolverResult | None], SolverResult]
@@ -157,6 +158,7 @@ class Limits(NamedTuple):
     verbose: int
 
 
+@calmly(lambda problem: problem.D.size)
 def alternate(
     problem: GRMRProblem,
     regress: Regress,

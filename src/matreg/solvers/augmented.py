@@ -46,7 +46,7 @@ INNER, PROGRESS = 1e-2, 0.3
 WORTH_OFFERING = 5e-2
 # Factor of the penalties at each update of the multipliers: larger ones make the pieces of the
 # inner function so small that its Newton steps get short.
-# Those are no worry where a single step was enough.
+# That is no worry where one step was enough and no sample changed sides.
 GROWTH, EASY = 1.7, 8.0
 # Penalties to start with, as multiples of how far the last problem moved.
 BOLD = (4.0, 10.0)
@@ -294,6 +294,7 @@ class AugmentedLagrangian:
         start = self.start
         first = at = self.evaluate(start.W, start.b, self.design.forward(start.W))
         Z_start = self.design.adjoint(self.beta)
+        piece = Piece(at.band, at.threshold)
         best, since, steps = np.inf, 0, 0
         while since < PATIENCE:
             Z = self.design.adjoint(at.beta)
@@ -307,10 +308,11 @@ class AugmentedLagrangian:
             if self.tracker.converged or not np.isfinite(off):
                 return
             best, since = (gap, 0) if gap < 0.9 * best else (best, since + 1)
+            easy = steps <= 1 and np.array_equal(piece.band, at.band)
             piece = Piece(at.band, at.threshold)
             moved = float(np.linalg.norm(Z - Z_start) + np.linalg.norm(at.Lambda - self.Lambda))
             if off <= min(INNER * size, PROGRESS * moved):
-                piece, Z_start = self.update(at, EASY if steps <= 1 else GROWTH), Z
+                piece, Z_start = self.update(at, EASY if easy else GROWTH), Z
                 steps = 0
                 at = self.evaluate(at.W, at.b, at.AW)
                 gradient = at.W + at.Lambda - self.design.adjoint(at.beta)

@@ -25,6 +25,7 @@ from .problem import Problem
 from .proximal_point import ProximalPoint
 from .result import SolverResult, Tracker
 from .standard_form import ROUNDING, StandardForm
+from .threads import calmly
 
 Array = NDArray[np.float64]
 
@@ -185,6 +186,7 @@ def rglm_tau_max(problem: Problem) -> float:
     return float(np.linalg.norm(form.design.adjoint(form.z), 2))
 
 
+@calmly(lambda problem: problem.design.flat.size)
 def solve_fista(
     problem: Problem,
     *,

@@ -11,6 +11,7 @@ from ..losses import EpsilonInsensitive
 from .interior import InteriorPoint, label_ray
 from .problem import Problem
 from .result import SolverResult, Tracker
+from .threads import calmly
 
 
 def attempts(problem: Problem) -> Iterator[Problem]:
@@ -32,6 +33,7 @@ def attempts(problem: Problem) -> Iterator[Problem]:
     yield problem
 
 
+@calmly(lambda problem: problem.design.flat.size)
 def solve_newton(
     problem: Problem, *, tol: float = 1e-6, max_iter: int = 200, verbose: int = 0
 ) -> SolverResult:
