@@ -26,6 +26,10 @@ from .rmr import RMR, rmr_problem
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, SolverResult | None], SolverResult]
 
+# Steps from which on the other of the two solvers of RMR is tried at the next point.
+MANY_WARM_STEPS, MANY_COLD_STEPS = 30, 15
+MOST_WARM_STEPS = 60
+
 
 @dataclass(frozen=True)
 class RegularizationPath:
@@ -121,14 +125,23 @@ def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[
 
 
 def rmr_solve(tol: float, max_iter: int) -> Solve:
-    """Solver of a path of RMR: warm steps where they suffice, else from scratch."""
+    """Solver of a path of RMR: from the neighbour where that pays, else from scratch.
+
+    A step from the neighbour costs less than half of one from scratch, but where the optimum is
+    not degenerate few of the latter are needed.
+    """
+    warm = True
 
     def solve(problem: Problem, last: SolverResult | None) -> SolverResult:
-        if last is not None:
-            result = solve_augmented(problem, start=last, tol=tol)
+        nonlocal warm
+        if warm and last is not None:
+            result = solve_augmented(problem, start=last, tol=tol, max_iter=MOST_WARM_STEPS)
+            warm = result.converged and result.n_iter <= MANY_WARM_STEPS
             if result.converged:
                 return result
-        return solve_newton(problem, tol=tol, max_iter=max_iter)
+        result = solve_newton(problem, tol=tol, max_iter=max_iter)
+        warm = last is None or result.n_iter > MANY_COLD_STEPS
+        return result
 
     return solve
 

@@ -34,6 +34,7 @@ from .kkt import BorderedSolve, cholesky, with_border
 from .problem import Problem
 from .result import SolverResult, Tracker
 from .spectral import SmoothedThresholding
+from .threads import calmly
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -90,10 +91,8 @@ class Memory:
         t = (tau - self.tau) / (self.tau - last.tau)
         W, Lambda, beta = (
             (1.0 + t) * new - t * old
-            for new, old in (
-                (self.W, last.W),
-                (self.Lambda, last.Lambda),
-                (self.beta, last.beta),
+            for new, old in zip(
+                (self.W, self.Lambda, self.beta), (last.W, last.Lambda, last.beta), strict=True
             )
         )
         return replace(
@@ -195,8 +194,7 @@ class AugmentedLagrangian:
         """Penalties to start with: by how far the last problem moved, or cautious ones."""
         spread = float(np.std(self.y)) or 1.0
         unit1 = max(float(np.abs(self.beta).max()), 1e-3 * float(self.c.max())) / spread
-        norm = float(np.linalg.norm(self.start.W, 2))
-        unit2 = self.tau / (norm or spread)
+        unit2 = self.tau / (float(np.linalg.norm(self.start.W, 2)) or spread) or 1.0
         if self.memory.ratios is None:
             return TIMID[0] * unit1, TIMID[1] * unit2
         ratio1, ratio2 = self.memory.ratios
@@ -312,8 +310,7 @@ class AugmentedLagrangian:
             piece = Piece(at.band, at.threshold)
             moved = float(np.linalg.norm(Z - Z_start) + np.linalg.norm(at.Lambda - self.Lambda))
             if off <= min(INNER * size, PROGRESS * moved):
-                piece, Z_start = self.update(at, EASY if easy else GROWTH), Z
-                steps = 0
+                piece, Z_start, steps = self.update(at, EASY if easy else GROWTH), Z, 0
                 at = self.evaluate(at.W, at.b, at.AW)
                 gradient = at.W + at.Lambda - self.design.adjoint(at.beta)
             new = self.search(at, *self.direction(at, piece, gradient))
@@ -356,11 +353,12 @@ def memory_of(problem: Problem, start: SolverResult) -> Memory:
         return state
     W = start.W.matrix
     Lambda = problem.design.adjoint(start.beta) - W
-    # A singular value of W is an excess over tau, and without any no value reaches tau.
+    # Where W is not zero Lambda touches the ball of radius tau.
     tau = float(np.linalg.norm(Lambda, 2)) if start.W.rank else 0.0
     return Memory(tau, W, Lambda, start.beta, start.b)
 
 
+@calmly(lambda problem: problem.design.flat.size)
 def solve_augmented(
     problem: Problem,
     *,

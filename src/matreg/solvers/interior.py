@@ -8,10 +8,9 @@ ball is kept on its own central path by the smoothed thresholding of :mod:`.spec
     A W + b - y + epsilon - m_0 + m_2 = 0,      -(A W + b - y) + epsilon - m_1 + m_3 = 0,
     s m = mu,    sum(beta) = 0,    SVT_{tau, sigma mu}(Z + (sigma - 1) W) = sigma W,
 
-and each Newton step of theirs comes down to one linear system for beta and b (:mod:`.kkt`). The
-smoothing is what makes the method global: without it the thresholding knows nothing of the
-singular values below tau until they have crossed it, and the steps stall where the optimum is
-degenerate.
+and each Newton step of theirs comes down to one linear system for beta and b (:mod:`.kkt`).
+Without the smoothing the thresholding would know nothing of the singular values below tau until
+they have crossed it, and the steps would stall where the optimum is degenerate.
 """
 
 from __future__ import annotations
@@ -49,12 +48,15 @@ TRUST = (0.3, 0.15)
 HALVINGS = 6
 # Correctors after the second-order one, each as cheap as a solve.
 CORRECTORS = 3
+# Steps in single precision, which halves their time. Problems that need more than these are
+# degenerate, and need double precision: they take half as many again without.
+SINGLE_STEPS = 12
 # Steps without progress after which an attempt is given up.
 PATIENCE = 12
 # Up to this order the augmented system costs next to nothing.
 SMALL_SYSTEM = 700
 # Up to this order it is worth its price once the cheaper systems have failed.
-LARGE_SYSTEM = 6000
+LARGE_SYSTEM = 2000
 
 EMPTY = np.zeros((0, 0))
 
@@ -143,7 +145,7 @@ class InteriorPoint:
         self.tracker = tracker
         self.careful = careful
         self.trust = TRUST[careful]
-        self.primal = np.inf
+        self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
 
     def fitting_size(self) -> float:
@@ -195,6 +197,7 @@ class InteriorPoint:
                 return
             length = self.shortened(point, direction, system, target, length)
             point = point.moved(length, direction)
+            self.steps += 1
 
     def linearise(self, point: Point) -> Linearisation:
         """Thresholding at the current point, with the images under A that the step needs."""
@@ -300,8 +303,8 @@ class InteriorPoint:
             typical = float(np.vdot(Phi, Phi)) / n
             return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
         if n <= d:
-            # Half the time of double precision, and no more steps.
-            Phi = coordinates.of(self.design.single)
+            single = self.steps < SINGLE_STEPS
+            Phi = coordinates.of(self.design.single if single else self.design.X)
             typical = float(np.vdot(Phi, Phi)) / n
             return factor_dual(Phi, np.maximum(D, 1e-7 * typical), bordered)
 

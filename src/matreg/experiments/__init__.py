@@ -1,0 +1,20 @@
+"""The paper's experiments, one file each: ``run(options)`` returns tables, figures and a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import finance, head_pose, label_noise, risk_bound, shapes, tau_path
+from .records import Options, Result
+
+__all__ = ["EXPERIMENTS", "Options", "Result"]
+
+EXPERIMENTS: dict[str, Callable[[Options], Result]] = {
+    "shapes": shapes.run,
+    "tau-path": tau_path.run,
+    "finance": finance.run,
+    "head-pose": head_pose.run,
+    "risk-bound": risk_bound.run,
+    "label-noise": label_noise.run,
+}
+"""Experiments by the names that the command line knows."""

@@ -1,0 +1,57 @@
+"""Many independent tasks on several cores, with a bar that shows how far they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from .. import progress
+
+T = TypeVar("T")
+
+
+def run_tasks(
+    function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int, label: str
+) -> list[T]:
+    """Call a function once for each tuple of arguments, in parallel, with a progress bar.
+
+    Parameters
+    ----------
+    function : callable
+        What to call; it must be a function of a module.
+    tasks : sequence of tuples
+        Positional arguments of each call.
+    jobs : int
+        Number of processes; -1 is one a core.
+    label : str
+        What the bar says.
+
+    Returns
+    -------
+    list
+        Results in the order of the tasks.
+    """
+    calls = (delayed(_alone)(function, *task) for task in tasks)
+    results = Parallel(n_jobs=jobs, return_as="generator")(calls)
+    return list(progress.track(results, label, len(tasks), verbose=1))
+
+
+def _alone(function: Callable[..., T], *arguments: Any) -> T:
+    """Call without BLAS threads, because the cores have other tasks, and without bars."""
+    with threadpool_limits(limits=1), _no_bars():
+        return function(*arguments)
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Keep the bars of what runs inside a task from drawing over the bar of the tasks."""
+    before, progress.PATIENCE = progress.PATIENCE, math.inf
+    try:
+        yield
+    finally:
+        progress.PATIENCE = before

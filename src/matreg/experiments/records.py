@@ -1,0 +1,150 @@
+"""What an experiment is asked and what it gives back."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .figures import save
+from .tables import Table
+
+PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "joblib", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings that all experiments share.
+
+    Attributes
+    ----------
+    rounds : int or None
+        Number of repetitions; None is the experiment's own short form.
+    seed : int
+        Start of the random numbers.
+    quick : bool
+        Whether to make everything small, to see that it runs.
+    data : str or None
+        Folder of the QMUL faces.
+    jobs : int
+        Number of processes; -1 is one a core.
+    """
+
+    rounds: int | None = None
+    seed: int = 0
+    quick: bool = False
+    data: str | None = None
+    jobs: int = 1
+
+    def rounds_or(self, short: int) -> int:
+        """Rounds asked for, or the experiment's short form; one when in a hurry."""
+        return self.rounds if self.rounds is not None else 1 if self.quick else short
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of an experiment.
+
+    Attributes
+    ----------
+    name : str
+        Name of the experiment, and of its files.
+    form : str
+        Which form was run, in a sentence.
+    tables : sequence of Table
+        What is printed; the first one is the experiment's main table.
+    figures : mapping
+        Functions that draw, by name: drawing waits until somebody looks.
+    parameters : mapping
+        Everything that was set or chosen, for the record.
+    values : mapping
+        Raw numbers, for the record and for tests.
+    notes : sequence of str
+        What a reader of the tables should know.
+    """
+
+    name: str
+    form: str
+    tables: Sequence[Table]
+    figures: Mapping[str, Callable[[], Any]]
+    parameters: Mapping[str, Any]
+    values: Mapping[str, Any]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def to_text(self) -> str:
+        """Everything that a terminal shows."""
+        return "\n".join([*(table.to_text() for table in self.tables), *self.notes, self.form])
+
+    def save(self, folder: str | os.PathLike[str], options: Options, seconds: float) -> list[Path]:
+        """Write tables, figures and the record.
+
+        Parameters
+        ----------
+        folder : path-like
+            Where to; created if need be.
+        options : Options
+            What was asked, for the record.
+        seconds : float
+            How long it took, for the record.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+        """
+        root = Path(folder)
+        root.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for number, table in enumerate(self.tables, start=1):
+            stem = self.name if number == 1 else f"{self.name}-{number}"
+            paths += [_write(root / f"{stem}.csv", table.to_csv())]
+        text = "\n".join([table.to_markdown() for table in self.tables])
+        text += "".join(f"\n{note}\n" for note in [*self.notes, self.form])
+        paths += [_write(root / f"{self.name}.md", text)]
+        for key, draw in self.figures.items():
+            paths += save(draw, root, f"{self.name}-{key}")
+        record = {
+            "experiment": self.name,
+            "form": self.form,
+            "seconds": round(seconds, 2),
+            "options": vars(options),
+            "parameters": self.parameters,
+            "values": self.values,
+            "versions": versions(),
+            "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        }
+        paths += [_write(root / f"{self.name}.json", json.dumps(record, indent=2, default=_plain))]
+        return paths
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that matter, where installed."""
+    found = {"python": sys.version.split()[0]}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's types into what JSON knows."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
