@@ -55,7 +55,7 @@ SINGLE_STEPS = 12
 PATIENCE = 12
 # Up to this order the augmented system costs next to nothing.
 SMALL_SYSTEM = 700
-# Up to this order it is worth its price once the cheaper systems have failed.
+# Up to this order it is worth its price once all else has failed.
 LARGE_SYSTEM = 2000
 
 EMPTY = np.zeros((0, 0))

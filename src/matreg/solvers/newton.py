@@ -1,4 +1,4 @@
-"""The default solver of RMR: interior point runs until the certificate is good enough."""
+"""The default solver of RMR: an interior point method, and another one where it stalls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..losses import EpsilonInsensitive
+from .augmented import solve_augmented
 from .interior import InteriorPoint, label_ray
 from .problem import Problem
 from .result import SolverResult, Tracker
@@ -56,18 +57,42 @@ def solve_newton(
         The best certified point, converged or not.
     """
     tracker = Tracker(problem, tol, verbose)
-    n_iter = 0
-    tracker.record(n_iter)
+    tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        n_iter = 0
         for careful in (False, True):
-            for posed in attempts(problem):
-                if tracker.converged or n_iter >= max_iter:
-                    break
-                run = InteriorPoint(posed, tracker, careful)
-                for step, _ in enumerate(run.iterate(run.start())):
-                    if step:
-                        n_iter += 1
-                        tracker.record(n_iter)
-                    if n_iter >= max_iter:
-                        break
+            n_iter = interior(tracker, n_iter, max_iter, careful)
+            n_iter = augmented(tracker, n_iter, max_iter)
     return tracker.result(n_iter)
+
+
+def interior(tracker: Tracker, n_iter: int, max_iter: int, careful: bool) -> int:
+    """Interior point runs until the tracker is satisfied; return the steps done so far."""
+    for posed in attempts(tracker.problem):
+        if tracker.converged or n_iter >= max_iter:
+            break
+        run = InteriorPoint(posed, tracker, careful)
+        for step, _ in enumerate(run.iterate(run.start())):
+            if step:
+                n_iter += 1
+                tracker.record(n_iter)
+            if n_iter >= max_iter:
+                break
+    return n_iter
+
+
+def augmented(tracker: Tracker, n_iter: int, max_iter: int) -> int:
+    """Augmented Lagrangian steps from the best point, for where the interior point stalled."""
+    if tracker.converged or n_iter >= max_iter:
+        return n_iter
+    result = solve_augmented(
+        tracker.problem,
+        start=tracker.result(n_iter),
+        tol=tracker.tol,
+        max_iter=min(80, max_iter - n_iter),
+    )
+    n_iter += result.n_iter
+    tracker.offer_primal(result.W)
+    tracker.offer_dual(result.beta)
+    tracker.record(n_iter)
+    return n_iter
