@@ -1,0 +1,1 @@
+"""Benchmarks: speed, memory and growth, side by side with the peers, as ratios."""

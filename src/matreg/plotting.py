@@ -221,7 +221,7 @@ class CoefDisplay:
             axes["left"].plot(U[:, k], np.arange(len(U)), color=colour, label=f"{d[k]:.3g}")
             axes["right"].plot(np.arange(Vt.shape[1]), Vt[k], color=colour)
         axes["left"].set(ylim=(len(U) - 0.5, -0.5), ylabel="row", xlabel="left")
-        axes["left"].locator_params(axis="x", nbins=2)
+        axes["left"].set_xticks([0.0])
         axes["right"].set(xlim=(-0.5, Vt.shape[1] - 0.5), xlabel="column", ylabel="right")
         axes["coef"].set_title(f"{self.coef.shape[0]} x {self.coef.shape[1]}, rank {rank}")
         axes["key"].axis("off")

@@ -115,7 +115,7 @@ def image_grid(
     figure, grid = plt.subplots(
         len(rows),
         len(columns),
-        figsize=(size * len(columns), height * len(rows)),
+        figsize=(size * len(columns) + (1.0 if colorbar else 0.0), height * len(rows)),
         squeeze=False,
         layout="constrained",
     )

@@ -159,7 +159,7 @@ def _svr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
 
 def _huber(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
     grid = {"huberregressor__alpha": tuning.huber_alpha}
-    model = _on_vectors(HuberRegressor(max_iter=1000, tol=1e-3))
+    model = _on_vectors(HuberRegressor(max_iter=5000, tol=1e-3))
     return GridSearchCV(model, grid, cv=tuning.cv, scoring=tuning.scoring), tuple(grid)
 
 
