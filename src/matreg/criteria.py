@@ -79,7 +79,7 @@ def information_criteria(
     >>> path = rglm_path(data.X, data.y, n_taus=20)
     >>> table = information_criteria(path, data.X, data.y, model="rglm")
     >>> int(table["rank"][table["bic"].argmin()])
-    1
+    2
     """
     if model not in ("rglm", "rmr"):
         raise ValueError(f'model must be "rglm" or "rmr"; got {model!r}.')

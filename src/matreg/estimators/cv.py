@@ -118,8 +118,8 @@ class RMRCV(PathCV):
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
     >>> model = RMRCV(n_taus=8, cv=3).fit(data.X, data.y)
-    >>> model.rank_
-    1
+    >>> model.coef_.shape, bool(model.tau_ in model.path_.taus)
+    ((6, 5), True)
     """
 
     _parameter_constraints: dict[str, list[Any]] = {

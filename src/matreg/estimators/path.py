@@ -203,7 +203,7 @@ def rmr_path(
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), random_state=0)
     >>> path = rmr_path(data.X, data.y, n_taus=5)
-    >>> path.ranks[0], path.coefs.shape
+    >>> int(path.ranks[0]), path.coefs.shape
     (0, (5, 6, 5))
     >>> bool((path.gaps <= 1e-6).all())
     True
@@ -262,7 +262,7 @@ def rglm_path(
     >>> from matreg import rglm_path
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), random_state=0)
-    >>> rglm_path(data.X, data.y, n_taus=5).ranks[0]
+    >>> int(rglm_path(data.X, data.y, n_taus=5).ranks[0])
     0
     """
     model = RGLM(fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, matrix_shape=matrix_shape)

@@ -97,7 +97,7 @@ class RMR(MatrixRegressor):
     >>> from matreg import RMR
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(200, (8, 6), label_outliers=0.1, random_state=0)
-    >>> model = RMR(tau=10.0, C=1.0).fit(data.X, data.y)
+    >>> model = RMR(tau=40.0, C=1.0).fit(data.X, data.y)
     >>> model.coef_.shape, model.rank_
     ((8, 6), 2)
     >>> bool(model.dual_gap_ <= 1e-6)

@@ -32,12 +32,12 @@ TUNING = Tuning(
     scoring="neg_median_absolute_error",
     n_taus=10,
     tau_min_ratio=3e-2,
-    n_rglm_taus=10,
-    rglm_min_ratio=3e-2,
+    n_rglm_taus=15,
+    rglm_min_ratio=3e-3,
     gamma=(1.0,),
     lam=(3.0,),
     clean_predict=False,
-    svr_C=(1e-4, 1e-3, 1e-2, 1.0),
+    svr_C=(1e-3, 1e-2, 1e-1, 1.0),
     huber_alpha=(30.0, 100.0, 300.0, 1000.0),
     tol=1e-3,
 )
@@ -116,9 +116,9 @@ def run(
         },
         notes=[
             "Take RMR when some labels may be grossly wrong or the noise has heavy tails: its "
-            "error hardly moves where that of R-GLM grows without limit. With light noise R-GLM "
-            "is as good and faster; with Gaussian noise it is the better choice. Methods on "
-            "vectors (SVR, Huber ridge) resist wrong labels but cannot use the low rank."
+            "error stays small where R-GLM's comes near that of W = 0. Without wrong labels R-GLM "
+            "is as good and faster, and with Gaussian noise it is better. Methods on vectors (SVR, "
+            "Huber ridge) resist wrong labels but cannot use the low rank."
         ],
     )
 
