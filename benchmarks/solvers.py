@@ -115,7 +115,7 @@ def main() -> None:
     peers = ("admm", "scs", "clarabel")
     parser.add_argument("--skip", nargs="*", default=(), choices=peers, help="peers to leave out")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--rho", type=float, default=1.0, help="penalty of the ADMM")
+    parser.add_argument("--rho", type=float, default=30.0, help="penalty of the ADMM")
     args = parser.parse_args()
     data = make_matrix_regression(N, coef=make_shape("cross", SIZE), random_state=0)
     reference(data, 100.0, args)

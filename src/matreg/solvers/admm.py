@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from ..losses import EpsilonInsensitive
-from ..penalties import SpectralElasticNet
+from ..penalties import SpectralElasticNet, svd
 from .problem import Problem
 from .result import SolverResult, Tracker
 from .threads import calmly
@@ -121,16 +121,18 @@ def solve_admm(
         The best certified point, converged or not.
     """
     design = problem.design
-    tracker = Tracker(problem, tol, verbose)
+    # S has the exact low rank, W is in the tube: W is often the better point for long, but what
+    # converges should be low rank.
+    tracker, low_rank = Tracker(problem, tol, verbose), Tracker(problem, tol)
     tracker.record(0)
-    regression = RegressionStep(problem, rho, min(1e-3, tol))
+    regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
     threshold = SpectralElasticNet(problem.penalty.tau, ridge=0.0)
     zero = np.zeros((design.p, design.q))
     state = start if start is not None and start.S.shape == zero.shape else ADMMState(zero, zero)
     S_old, Lambda_old = S_hat, Lambda_hat = state.S, state.Lambda
     t, c_old = 1.0, np.inf
     k = 0
-    while k < max_iter and not tracker.converged:
+    while k < max_iter and not low_rank.converged:
         k += 1
         W, beta = regression(S_hat, Lambda_hat)
         factors = threshold.prox(W - Lambda_hat / rho, 1.0 / rho)
@@ -147,9 +149,14 @@ def solve_admm(
             S_hat, Lambda_hat = S_old, Lambda_old
         S_old, Lambda_old, t, c_old = S, Lambda, t_new, c
 
-        tracker.offer_primal(factors)
         beta = problem.feasible(beta)
-        tracker.offer_dual(beta)
-        tracker.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
+        low_rank.offer_dual(beta)
+        low_rank.offer_primal(factors)
+        low_rank.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
+        tracker.offer_dual(low_rank.beta)
+        tracker.offer_primal(low_rank.W)
+        tracker.offer_primal(svd(W))
         tracker.record(k)
+    if low_rank.converged:
+        tracker.W, tracker.b, tracker.primal = low_rank.W, low_rank.b, low_rank.primal
     return tracker.result(k, ADMMState(S_old, Lambda_old))
