@@ -68,7 +68,7 @@ def reference(data, tau, args):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             admm = RMR(
-                tau, C=C, epsilon=EPSILON, solver="admm", rho=args.rho, tol=1e-3, max_iter=400
+                tau, C=C, epsilon=EPSILON, solver="admm", rho=args.rho, tol=1e-3, max_iter=1000
             ).fit(data.X, data.y)
         took = admm_seconds(admm, 1e-3)
         rows.append(["matreg admm to 1e-3", took, admm.objective_, admm.dual_gap_, took / seconds])

@@ -121,9 +121,7 @@ def solve_admm(
         The best certified point, converged or not.
     """
     design = problem.design
-    # S has the exact low rank, W is in the tube: W is often the better point for long, but what
-    # converges should be low rank.
-    tracker, low_rank = Tracker(problem, tol, verbose), Tracker(problem, tol)
+    tracker = Tracker(problem, tol, verbose)
     tracker.record(0)
     regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
     threshold = SpectralElasticNet(problem.penalty.tau, ridge=0.0)
@@ -131,8 +129,8 @@ def solve_admm(
     state = start if start is not None and start.S.shape == zero.shape else ADMMState(zero, zero)
     S_old, Lambda_old = S_hat, Lambda_hat = state.S, state.Lambda
     t, c_old = 1.0, np.inf
-    k = 0
-    while k < max_iter and not low_rank.converged:
+    W, k = zero, 0
+    while k < max_iter and not tracker.converged:
         k += 1
         W, beta = regression(S_hat, Lambda_hat)
         factors = threshold.prox(W - Lambda_hat / rho, 1.0 / rho)
@@ -149,14 +147,12 @@ def solve_admm(
             S_hat, Lambda_hat = S_old, Lambda_old
         S_old, Lambda_old, t, c_old = S, Lambda, t_new, c
 
+        tracker.offer_primal(factors)
         beta = problem.feasible(beta)
-        low_rank.offer_dual(beta)
-        low_rank.offer_primal(factors)
-        low_rank.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
-        tracker.offer_dual(low_rank.beta)
-        tracker.offer_primal(low_rank.W)
-        tracker.offer_primal(svd(W))
+        tracker.offer_dual(beta)
+        tracker.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
         tracker.record(k)
-    if low_rank.converged:
-        tracker.W, tracker.b, tracker.primal = low_rank.W, low_rank.b, low_rank.primal
+    if not tracker.converged:
+        # S has the low rank and W is in the tube: stopped early, W is often the better point.
+        tracker.offer_primal(svd(W))
     return tracker.result(k, ADMMState(S_old, Lambda_old))
