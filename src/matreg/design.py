@@ -47,11 +47,6 @@ class Design:
         return (beta @ self.flat).reshape(self.p, self.q)
 
     @cached_property
-    def single(self) -> NDArray[np.float32]:
-        """The samples in single precision, for directions that need no more."""
-        return self.X.astype(np.float32)
-
-    @cached_property
     def gram(self) -> Array:
         """Matrix of the inner products ``<X_i, X_j>``."""
         return self.flat @ self.flat.T

@@ -304,7 +304,7 @@ class InteriorPoint:
             return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
         if n <= d:
             single = self.steps < SINGLE_STEPS
-            Phi = coordinates.of(self.design.single if single else self.design.X)
+            Phi = coordinates.of(self.design.X, np.float32 if single else np.float64)
             typical = float(np.vdot(Phi, Phi)) / n
             return factor_dual(Phi, np.maximum(D, 1e-7 * typical), bordered)
 

@@ -144,16 +144,17 @@ class Coordinates:
         small, large = at.U.shape[0], at.V.shape[0]
         self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
 
-    def of(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Coordinates of a stack of matrices, one a row, in their precision."""
+    def of(self, X: Array, precision: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
+        """Coordinates of a stack of matrices, one a row."""
         X = X if self.at.wide else X.transpose(0, 2, 1)
-        out = np.empty((len(X), self.size), dtype=X.dtype)
-        basis = [part.astype(X.dtype, copy=False) for part in (self.at.U, self.at.V)]
-        scale = [part.astype(X.dtype, copy=False) for part in (self.a, self.c, self.rest)]
+        out = np.empty((len(X), self.size), dtype=precision)
+        parts = (self.at.U, self.at.V, self.a, self.c, self.rest)
+        cast = [part.astype(precision, copy=False) for part in parts]
         # In pieces that fit the cache: whole intermediates would be copies of the data.
         piece = max(1, PIECE // (X.shape[1] * X.shape[2]))
         for start in range(0, len(X), piece):
-            self._fill(out[start : start + piece], X[start : start + piece], *basis, *scale)
+            some = X[start : start + piece].astype(precision, copy=False)
+            self._fill(out[start : start + piece], some, *cast)
         return out
 
     def _fill(
