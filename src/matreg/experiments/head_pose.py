@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import Bunch
 
+from .. import GRMR
 from ..datasets import load_cmu_faces, load_qmul_faces
 from .figures import image_grid
 from .methods import METHODS, Tuning, fit_methods, rae
@@ -31,17 +32,17 @@ PAPER = {
     20: (0.2918, 0.2042, 0.2029, 0.2029, 0.2040),
 }
 
-# Folds of whole people: the question is how the model does on people it has not seen. Of G-RMR's
-# two weights of the clean images' rank one is near the rule of robust principal component analysis,
-# gamma / lam = sqrt(p q), and the other so small that hardly an entry is an outlier: the folds
-# decide whether to clean.
+# Folds of whole people: the question is how the model does on people it has not seen. lam is about
+# the estimator's rule for such images. Of the two gammas one is near the rule of robust principal
+# component analysis, gamma / lam = sqrt(p q), and the other so small that hardly an entry is an
+# outlier: the folds decide whether to clean.
 TUNING = Tuning(
     cv=GroupKFold(5),
     n_taus=12,
     n_rglm_taus=12,
     rglm_min_ratio=1e-3,
-    gamma=(1e4, 3e5),
-    lam=(1e4,),
+    gamma=(5e5, 1.5e7),
+    lam=(5e5,),
 )
 
 
@@ -92,7 +93,7 @@ def run(
         figures={
             "examples": lambda: _draw_examples(options.data),
             "coef": lambda: _draw_coefs(clean, corrupted),
-            "cleaning": lambda: _draw_cleaning(corrupted),
+            "cleaning": lambda: _draw_cleaning(options.data, people[-1], options.seed, tuning),
         },
         parameters={
             "tuning": vars(tuning),
@@ -144,26 +145,27 @@ def _load(folder: str | None) -> Bunch:
     return load_cmu_faces() if folder is None else load_qmul_faces(folder)
 
 
-def _one_round(
-    folder: str | None, count: int, corrupted: bool, seed: int, tuning: Tuning
-) -> dict[str, Any]:
+def _prepare(folder: str | None, count: int, corrupted: bool, seed: int) -> Bunch:
+    """Images of one round: which train, and which have a block."""
     faces = _load(folder)
     rng = np.random.default_rng([seed, count])
     chosen = rng.permutation(np.unique(faces.person))[:count]
-    train = np.isin(faces.person, chosen)
     X, blocks = add_blocks(faces.X, rng) if corrupted else (faces.X, np.array([], dtype=int))
-    fits = fit_methods(X[train], faces.y[train], tuning, groups=faces.person[train])
-    # Positions of the corrupted images among the training images, for the figure.
-    shown = np.flatnonzero(np.isin(np.flatnonzero(train), blocks))[:4]
-    cleaned = fits["G-RMR"].model.transform(X[train][shown]) if len(shown) else X[:0]
+    train = np.isin(faces.person, chosen)
+    return Bunch(X=X, original=faces.X, y=faces.y, person=faces.person, train=train, blocks=blocks)
+
+
+def _one_round(
+    folder: str | None, count: int, corrupted: bool, seed: int, tuning: Tuning
+) -> dict[str, Any]:
+    faces = _prepare(folder, count, corrupted, seed)
+    train, test = faces.train, ~faces.train
+    fits = fit_methods(faces.X[train], faces.y[train], tuning, groups=faces.person[train])
     return {
-        "rae": [rae(fit.model.predict(X[~train]), faces.y[~train]) for fit in fits.values()],
+        "rae": [rae(fit.model.predict(faces.X[test]), faces.y[test]) for fit in fits.values()],
         "coefs": [fit.coef for fit in fits.values()],
         "seconds": {method: fit.seconds for method, fit in fits.items()},
         "parameters": {method: fit.parameters for method, fit in fits.items()},
-        "before": X[train][shown],
-        "after": cleaned,
-        "original": faces.X[train][shown],
     }
 
 
@@ -202,11 +204,18 @@ def _draw_coefs(clean: dict[str, Any], corrupted: dict[str, Any]) -> Any:
     return image_grid(scaled, METHODS, captions=captions, size=1.5, colorbar=label)
 
 
-def _draw_cleaning(outcome: dict[str, Any]) -> Any:
+def _draw_cleaning(folder: str | None, count: int, seed: int, tuning: Tuning) -> Any:
+    """Training images before and after, with the rule for gamma whatever the folds chose."""
+    faces = _prepare(folder, count, True, seed)
+    model = GRMR(1e4, lam=(tuning.lam or (None,))[0], C=tuning.C, epsilon=tuning.epsilon)
+    model.fit(faces.X[faces.train], faces.y[faces.train])
+    position = np.cumsum(faces.train) - 1
+    shown = [i for i in faces.blocks if faces.train[i]][:5]
+    cleaned = model.X_clean_[position[shown]]
     rows = {
-        "Original": outcome["original"],
-        "Corrupted": outcome["before"],
-        "Cleaned": np.clip(outcome["after"], 0.0, 1.0),
+        "Original": faces.original[shown],
+        "Corrupted": faces.X[shown],
+        "Cleaned": np.clip(cleaned, 0.0, 1.0),
     }
-    columns = [""] * len(outcome["before"])
-    return image_grid(rows, columns, cmap="gray", limits=dict.fromkeys(rows, 1.0), size=1.5)
+    columns = [str(name) for name in faces.person[shown]]
+    return image_grid(rows, columns, cmap="gray", limits=dict.fromkeys(rows, 1.0), size=1.4)

@@ -25,7 +25,7 @@ from .tables import Cell, Stat, Table
 Array = NDArray[np.float64]
 
 SHORT = 5
-SAMPLES = (100, 200, 400, 800, 1600, 3200)
+SAMPLES = (200, 400, 800, 1600, 3200)
 NOISE, EPSILON, C = 0.5, 0.1, 100.0
 DELTA = 0.05
 
@@ -103,7 +103,7 @@ def run(
         Excess risk and bound; ``values["excess"]`` has shape (samples, rounds).
     """
     if options.quick:
-        samples = samples[:4]
+        samples = samples[:3]
     rounds = options.rounds_or(SHORT)
     truth = make_matrix_regression(1, shape, rank=rank, random_state=options.seed).coef
     tasks = [(truth, n, options.seed + number) for n in samples for number in range(rounds)]
