@@ -172,6 +172,8 @@ def _draw(samples: Array, excess: Array, bounds: Array) -> Any:
     right.loglog(samples, mean, label="RMR, measured", **style)
     right.loglog(samples, mean[-1] * samples[-1] / samples, ":", color="gray", label="1 / N")
     right.set(xlabel="N", ylabel="Excess risk")
+    right.minorticks_off()
+    right.set_xticks(samples, [str(n) for n in samples])
     for axes in (left, right):
         axes.legend()
         axes.grid(alpha=0.25)
