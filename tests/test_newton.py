@@ -15,8 +15,9 @@ from helpers import (
     random_weights,
 )
 from matreg.datasets import make_matrix_regression, make_shape
-from matreg.solvers.interior import Point, dual_ray, largest_step
+from matreg.solvers.interior import Point, largest_step
 from matreg.solvers.newton import solve_newton
+from matreg.solvers.rays import dual_ray
 
 TOL = 1e-6
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)

@@ -56,7 +56,3 @@ class Design:
         """Largest singular value of the map."""
         small = self.gram if self.n <= self.p * self.q else self.flat.T @ self.flat
         return float(np.sqrt(max(np.linalg.eigvalsh(small)[-1], 0.0)))
-
-    def rows(self, index: Array) -> Design:
-        """The map of some of the samples."""
-        return Design(np.ascontiguousarray(self.X[index]))

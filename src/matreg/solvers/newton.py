@@ -9,8 +9,9 @@ import numpy as np
 
 from ..losses import EpsilonInsensitive
 from .augmented import solve_augmented
-from .interior import InteriorPoint, label_ray
+from .interior import InteriorPoint
 from .problem import Problem
+from .rays import label_ray
 from .result import SolverResult, Tracker
 from .threads import calmly
 

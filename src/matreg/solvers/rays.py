@@ -1,0 +1,40 @@
+"""The dual of RMR along a ray, where its maximum is found exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..losses import EpsilonInsensitive
+from ..penalties import singular_values
+from .problem import Problem
+
+Array = NDArray[np.float64]
+
+
+def dual_ray(lin: float, d: Array, tau: float, longest: float) -> float:
+    """Maximiser over ``0 <= t <= longest`` of ``t lin - 1/2 sum (t d_i - tau)_+^2``."""
+    if lin <= 0.0:
+        return 0.0
+    d = np.sort(d[d > 0.0])[::-1]
+    # With the k largest values above tau the slope is lin + tau sum(d) - t sum(d^2).
+    for k in range(1, len(d) + 1):
+        t = (lin + tau * d[:k].sum()) / (d[:k] @ d[:k])
+        if k == len(d) or t * d[k] <= tau:
+            return min(float(t), longest)
+    return longest
+
+
+def label_ray(problem: Problem, room: float) -> Array:
+    """Best dual point on the ray of the centred labels, within a fraction of the box."""
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    x = loss.c / loss.c.max()
+    centre = float(x @ problem.y / x.sum()) if problem.fit_intercept else 0.0
+    x = x * (problem.y - centre)
+    largest = float(np.max(np.abs(x) / loss.c))
+    if largest == 0.0:
+        return x
+    lin = float(problem.y @ x) - loss.conjugate(x)
+    d = singular_values(problem.design.adjoint(x))
+    return dual_ray(lin, d, problem.penalty.tau, room / largest) * x
