@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from matreg import RGLM, RMR, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
 from matreg.estimators import path as path_module
+from matreg.solvers.newton import solve_newton
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_ctrl_c_returns_the_finished_points(data, monkeypatch):
         if len(calls) == 3:
             raise KeyboardInterrupt
         calls.append(problem)
-        return path_module.solve_newton(problem)
+        return solve_newton(problem)
 
     monkeypatch.setattr(path_module, "rmr_solve", lambda tol, max_iter: interrupted)
     with pytest.warns(UserWarning, match="3 of 10 points"):

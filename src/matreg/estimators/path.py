@@ -13,22 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..penalties import Factors, SpectralElasticNet
 from ..progress import track
-from ..solvers.augmented import solve_augmented
 from ..solvers.fista import rglm_tau_max, solve_fista
-from ..solvers.newton import solve_newton
 from ..solvers.problem import Problem
 from ..solvers.result import SolverResult
 from ..solvers.tau_max import tau_max
+from ..solvers.walker import Walker
 from ._base import Distinct, MatrixRegressor, merge_duplicates
 from .rglm import RGLM, rglm_problem
 from .rmr import RMR, rmr_problem
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, SolverResult | None], SolverResult]
-
-# Steps from which on the other of the two solvers of RMR is tried at the next point.
-MANY_WARM_STEPS, MANY_COLD_STEPS = 30, 15
-MOST_WARM_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -125,25 +120,8 @@ def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[
 
 
 def rmr_solve(tol: float, max_iter: int) -> Solve:
-    """Solver of a path of RMR: from the neighbour where that pays, else from scratch.
-
-    A step from the neighbour costs less than half of one from scratch, but where the optimum is
-    not degenerate few of the latter are needed.
-    """
-    warm = True
-
-    def solve(problem: Problem, last: SolverResult | None) -> SolverResult:
-        nonlocal warm
-        if warm and last is not None:
-            result = solve_augmented(problem, start=last, tol=tol, max_iter=MOST_WARM_STEPS)
-            warm = result.converged and result.n_iter <= MANY_WARM_STEPS
-            if result.converged:
-                return result
-        result = solve_newton(problem, tol=tol, max_iter=max_iter)
-        warm = last is None or result.n_iter > MANY_COLD_STEPS
-        return result
-
-    return solve
+    """Solver of a path of RMR."""
+    return Walker(tol, max_iter).solve
 
 
 def rglm_solve(tol: float, max_iter: int) -> Solve:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors
 from .kkt import BorderedSolve, cholesky, with_border
+from .memory import Memory, memory_of
 from .problem import Problem
 from .result import SolverResult, Tracker
 from .spectral import SmoothedThresholding
@@ -57,47 +57,6 @@ TIMID, LEAST, MOST = (30.0, 300.0), 0.1, 1e6
 PATIENCE = 30
 # Up to this number of samples their Gram matrix is kept.
 SMALL_GRAM = 4000
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What a solution tells a neighbouring problem.
-
-    Attributes
-    ----------
-    tau : float
-        Weight of the nuclear norm it belongs to.
-    W, Lambda, beta, b : ndarray, ndarray, ndarray, float
-        Primal and dual solution, with ``W + Lambda = A'beta``.
-    ratios : tuple of float or None
-        How far beta moved from its start relative to the residuals, and Lambda relative to W.
-    previous : Memory or None
-        The solution before, to extrapolate from.
-    """
-
-    tau: float
-    W: Array
-    Lambda: Array
-    beta: Array
-    b: float
-    ratios: tuple[float, float] | None = None
-    previous: Memory | None = None
-
-    def extrapolated(self, tau: float) -> Memory | None:
-        """Linear in tau through the two last solutions."""
-        last = self.previous
-        if last is None or last.tau == self.tau:
-            return None
-        t = (tau - self.tau) / (self.tau - last.tau)
-        W, Lambda, beta = (
-            (1.0 + t) * new - t * old
-            for new, old in zip(
-                (self.W, self.Lambda, self.beta), (last.W, last.Lambda, last.beta), strict=True
-            )
-        )
-        return replace(
-            self, tau=tau, W=W, Lambda=Lambda, beta=beta, b=self.b + t * (self.b - last.b)
-        )
 
 
 @dataclass(frozen=True)
@@ -176,7 +135,7 @@ class AugmentedLagrangian:
         """The last solution, or its extrapolation where the dual objective says it is better."""
         last, shrink = self.memory, self.shrinkage
         starts = [last, replace(last, beta=shrink * last.beta, Lambda=shrink * last.Lambda)]
-        ahead = last.extrapolated(self.tau)
+        ahead = last.extrapolated(self.tau, degree=1)
         if ahead is not None:
             # No sample crosses the tube in a straight line, and none leaves its box.
             same = ahead.beta * last.beta >= 0.0
@@ -342,20 +301,7 @@ class AugmentedLagrangian:
         dual2 = float(np.linalg.norm(at.Lambda - self.start.Lambda))
         known = min(far1, far2, dual1, dual2) > 0.0
         ratios = (dual1 / far1, dual2 / far2) if known else self.memory.ratios
-        last = replace(self.memory, previous=None)
-        return Memory(self.tau, at.W, at.Lambda, at.beta, at.b, ratios, last)
-
-
-def memory_of(problem: Problem, start: SolverResult) -> Memory:
-    """Memory that a result carries, or what can be made of its solution."""
-    state: Any = start.state
-    if isinstance(state, Memory) and state.W.shape == (problem.design.p, problem.design.q):
-        return state
-    W = start.W.matrix
-    Lambda = problem.design.adjoint(start.beta) - W
-    # Where W is not zero Lambda touches the ball of radius tau.
-    tau = float(np.linalg.norm(Lambda, 2)) if start.W.rank else 0.0
-    return Memory(tau, W, Lambda, start.beta, start.b)
+        return Memory(self.tau, at.W, at.Lambda, at.beta, at.b, ratios).after(self.memory)
 
 
 @calmly(lambda problem: problem.design.flat.size)

@@ -113,8 +113,10 @@ def smallest_norm(
     t, mu = 1.1 * size, size
     for _ in range(max_iter):
         Z = corner + np.tensordot(x, edges, 1)
-        best = min(best, spectral_norm(Z))
-        if mu * (p + q + 2 * k) <= tol * max(best, 1e-6 * size):
+        norm = spectral_norm(Z)
+        best = min(best, norm)
+        # Outside of the barrier: only rounding brings the iterate there, at the end.
+        if mu * (p + q + 2 * k) <= tol * max(best, 1e-6 * size) or t <= norm:
             break
         gradient, H = barrier(Z, t, edges, x)
         gradient[-1] += 1.0 / mu

@@ -1,0 +1,167 @@
+"""A box-constrained quadratic problem, by block pivoting from a guess of the active set.
+
+    minimise over beta:  1/2 beta'K beta - t'beta + epsilon sum |beta_i|
+    subject to           |beta_i| <= c_i,   and sum(beta) = 0 when there is an intercept
+
+With the residual ``r = t - K beta - b`` each sample is on one of five sides: inside of the tube
+(side 0, beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2,
+``beta = +-c``). Given the sides the solution is a linear system of the free samples. Those that
+turn out to be on another side are moved there all at once, and so on until none is left.
+
+From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
+nearly singular: then there is no result, and another method has to do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Rounds without fewer samples on a wrong side after which to give up.
+PATIENCE = 3
+# Up to this many samples more or less are free without a new factorisation.
+FEW = 40
+# Violations that are but rounding, relative to the bounds.
+ROUNDING = 1e-9
+
+
+class Settled(NamedTuple):
+    """Solution of the quadratic problem."""
+
+    beta: Array
+    b: float
+    side: Array
+
+
+def sides(beta: Array, c: Array) -> Array:
+    """The side of each sample, by its multiplier."""
+    return np.sign(beta) * np.where(np.abs(beta) >= c, 2.0, 1.0)
+
+
+class FreeSystem:
+    """Systems ``K_FF x = rhs`` for sets F close to the one that was factorised."""
+
+    def __init__(self, K: Array, free: Index) -> None:
+        self.K, self.free = K, free
+        self.position = np.full(len(K), -1)
+        self.position[free] = np.arange(len(free))
+        self.L = scipy.linalg.cholesky(
+            K[np.ix_(free, free)], lower=True, overwrite_a=True, check_finite=False
+        )
+
+    def is_near(self, free: Index) -> bool:
+        """Whether few samples have become free or ceased to be."""
+        return len(np.setxor1d(free, self.free, assume_unique=True)) <= FEW
+
+    def solve(self, free: Index, rhs: Array) -> Array:
+        """Solve for the samples `free` and several right-hand sides, one a column.
+
+        New samples are new unknowns and those that are free no longer new constraints
+        ``x_i = 0``: both border the old system, and their Schur complement is small.
+        """
+        K, old = self.K, self.free
+        new = np.setdiff1d(free, old, assume_unique=True)
+        gone = self.position[np.setdiff1d(old, free, assume_unique=True)]
+        border = np.zeros((len(old), len(gone) + len(new)))
+        border[gone, np.arange(len(gone))] = 1.0
+        border[:, len(gone) :] = K[np.ix_(old, new)]
+        corner = np.zeros((border.shape[1], border.shape[1]))
+        corner[len(gone) :, len(gone) :] = K[np.ix_(new, new)]
+
+        full = np.zeros((len(K), rhs.shape[1]))
+        full[free] = rhs
+        below = np.zeros((border.shape[1], rhs.shape[1]))
+        below[len(gone) :] = full[new]
+        y, Y = self._half(full[old]), self._half(border)
+        z = np.linalg.solve(corner - Y.T @ Y, below - Y.T @ y)
+        full[old] = self._half(y - Y @ z, transposed=True)
+        full[new] = z[len(gone) :]
+        return full[free]
+
+    def _half(self, rhs: Array, transposed: bool = False) -> Array:
+        return scipy.linalg.solve_triangular(
+            self.L, rhs, lower=True, trans="T" if transposed else "N", check_finite=False
+        )
+
+
+class BoxQuadratic:
+    """The problem for a given K, and its solutions for one t after another.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive definite matrix.
+    c : ndarray of shape (n,)
+        Bounds.
+    epsilon : float
+        Half width of the tube.
+    fit_intercept : bool
+        Whether the solutions sum to zero.
+    """
+
+    def __init__(self, K: Array, c: Array, epsilon: float, fit_intercept: bool) -> None:
+        self.K, self.c, self.epsilon = K, c, epsilon
+        self.fit_intercept = fit_intercept
+        self.system: FreeSystem | None = None
+
+    def settle(self, t: Array, side: Array) -> Settled | None:
+        """Solution for `t` from a first guess of the sides; None if pivoting does not end."""
+        if self.epsilon == 0.0:  # the tube has no inside
+            side = np.where(side == 0.0, 1.0, side)
+        fewest, patience = len(t) + 1, PATIENCE
+        while True:
+            solved = self.solve(t, side)
+            if solved is None:
+                return None
+            beta, b = solved
+            moved = self.moved(side, beta, t - self.K @ beta - b)
+            wrong = int(np.count_nonzero(moved != side))
+            if wrong == 0:
+                return Settled(np.clip(beta, -self.c, self.c), b, side)
+            fewest, patience = (wrong, PATIENCE) if wrong < fewest else (fewest, patience - 1)
+            if patience == 0:
+                return None
+            side = moved
+
+    def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
+        """Multipliers and intercept for given sides; None where they determine neither."""
+        free = np.flatnonzero(np.abs(side) == 1.0)
+        beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
+        if len(free) == 0:
+            return None if self.fit_intercept else (beta, 0.0)
+        rhs = (t - self.K @ beta)[free] - self.epsilon * side[free]
+        try:
+            if self.system is None or not self.system.is_near(free):
+                self.system = FreeSystem(self.K, free)
+            x, ones = self.system.solve(free, np.column_stack([rhs, np.ones(len(free))])).T
+        except np.linalg.LinAlgError:
+            return None
+        b = float((x.sum() + beta.sum()) / ones.sum()) if self.fit_intercept else 0.0
+        beta[free] = x - b * ones
+        return (beta, b) if np.isfinite(beta).all() else None
+
+    def moved(self, side: Array, beta: Array, r: Array) -> Array:
+        """Where each sample turns out to be: the same side, or the next one."""
+        c, epsilon = self.c, self.epsilon
+        slack = ROUNDING * (float(np.abs(r).max()) + epsilon)
+        sign = np.where(side < 0.0, -1.0, 1.0)
+        size = np.abs(side)
+        new = side.copy()
+        up = (size == 1.0) & (sign * beta > c * (1.0 + ROUNDING))
+        if epsilon > 0.0:
+            down, other = (size == 1.0) & (sign * beta < -ROUNDING * c), 0.0
+        else:
+            down, other = (size == 1.0) & (sign * beta < -c * (1.0 + ROUNDING)), -2.0
+        back = (size == 2.0) & (sign * r < epsilon - slack)
+        out = (size == 0.0) & (np.abs(r) > epsilon + slack)
+        new[up] = 2.0 * sign[up]
+        new[down] = other * sign[down]
+        new[back] = sign[back]
+        new[out] = np.sign(r[out])
+        return new

@@ -1,0 +1,239 @@
+"""Newton steps with the box settled exactly: RMR from a neighbour's solution.
+
+The equations are those of the interior point method without its barriers (:mod:`.interior`): with
+``Z = A'beta`` and a scaling ``sigma >= 1``
+
+    SVT_tau(Z + (sigma - 1) W) = sigma W,    beta_i on the side of the tube that y - A W - b says.
+
+The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
+box (:mod:`.box`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of a
+neighbour, and more so from a parabola through three of them, few samples change sides, the rank
+is nearly right, and one to three such matrices are enough; where the optimum is degenerate the
+steps do not settle, and :mod:`.augmented` is the better way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..losses import EpsilonInsensitive
+from ..penalties import Factors, singular_values
+from .box import BoxQuadratic, sides
+from .memory import Memory, memory_of
+from .problem import Problem
+from .rays import dual_ray
+from .result import SolverResult, Tracker
+from .spectral import SmoothedThresholding
+from .threads import calmly
+
+Array = NDArray[np.float64]
+
+# A linearisation is used again while the last step with it was this short, relative to beta, and
+# reduced the gap by this factor, but not more often than so many times.
+NEAR, GOOD, OFTEN = 1e-2, 0.05, 3
+# Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
+RIDGE = {np.float32: 1e-7, np.float64: 1e-11}
+# Up to this number of samples K is worth its N^2 numbers.
+MOST_SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Point:
+    """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - 1) W``."""
+
+    W: Array
+    b: float
+    beta: Array
+    Z: Array
+    side: Array
+    sigma: float
+    threshold: SmoothedThresholding
+
+    @property
+    def low_rank(self) -> Factors:
+        """The low-rank matrix that W tends to."""
+        w = self.threshold.value(0.0) / self.sigma
+        r = int(np.count_nonzero(w))
+        at = self.threshold
+        left, right = (at.U, at.V) if at.wide else (at.V, at.U)
+        return Factors(left[:, :r], w[:r], right[:, :r].T)
+
+
+class Linearisation:
+    """The thresholding around a point, and the quadratic problem of a step.
+
+    ``SVT(M + dM) - sigma (W + dW)`` with ``dM = dZ + (sigma - 1) dW`` vanishes to first order for
+    ``dW = psi(J)[SVT(M) - sigma W] + phi(J)[dZ]``, where ``psi(O) = 1 / (O + sigma (1 - O))`` and
+    ``phi(O) = O psi(O)``.
+    """
+
+    def __init__(self, problem: Problem, at: Point) -> None:
+        assert isinstance(problem.loss, EpsilonInsensitive)
+        self.sigma, self.threshold = at.sigma, at.threshold
+        coordinates = at.threshold.coordinates(self.phi)
+        n = problem.design.n
+        precision = np.float32 if coordinates.size >= n else np.float64
+        Phi = coordinates.of(problem.design.X, precision)
+        K = (Phi @ Phi.T).astype(np.float64, copy=False)
+        np.einsum("ii->i", K)[:] += RIDGE[precision] * np.trace(K) / n
+        self.quadratic = BoxQuadratic(
+            K, problem.loss.c, problem.loss.epsilon, problem.fit_intercept
+        )
+
+    def psi(self, O: Array) -> Array:
+        """Slopes by which W makes up for its own error."""
+        return 1.0 / (O + self.sigma * (1.0 - O))
+
+    def phi(self, O: Array) -> Array:
+        """Slopes by which W follows Z."""
+        return O * self.psi(O)
+
+    def drift(self, at: Point, low_rank: Array) -> Array:
+        """How W changes if beta does not."""
+        return self.threshold.apply(self.sigma * (low_rank - at.W), self.psi)
+
+    def follow(self, dZ: Array) -> Array:
+        """How W follows Z."""
+        return self.threshold.apply(dZ, self.phi)
+
+
+class Follower:
+    """One run on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with an epsilon-insensitive loss.
+    tracker : Tracker
+        Where points are offered.
+    memory : Memory
+        Solution of a neighbouring problem.
+    """
+
+    def __init__(self, problem: Problem, tracker: Tracker, memory: Memory) -> None:
+        assert isinstance(problem.loss, EpsilonInsensitive)
+        self.problem, self.tracker, self.memory = problem, tracker, memory
+        self.design, self.y = problem.design, problem.y
+        self.c, self.epsilon = problem.loss.c, problem.loss.epsilon
+        self.tau = problem.penalty.tau
+
+    def start(self) -> Point:
+        """The last solution or its extrapolation, whichever has the better bound on its ray."""
+        side = sides(self.memory.beta, self.c)
+        ahead = self.memory.extrapolated(self.tau, degree=2)
+        points = []
+        for memory in (self.memory,) if ahead is None else (self.memory, ahead):
+            beta = np.clip(np.where(memory.beta * side > 0.0, memory.beta, 0.0), -self.c, self.c)
+            Z = self.design.adjoint(beta)
+            value, t = self.best_multiple(beta, singular_values(Z))
+            points.append((value, memory, t * beta, t * Z))
+        _, memory, beta, Z = max(points, key=lambda point: point[0])
+        norm = float(np.linalg.norm(memory.W, 2))
+        sigma = max(1.0, self.tau / norm) if norm > 0.0 else 1.0
+        return self.point(memory.W, memory.b, beta, Z, side, sigma)
+
+    def best_multiple(self, beta: Array, d: Array) -> tuple[float, float]:
+        """Dual objective on the ray of `beta` and where on it; `d` belongs to ``A'beta``."""
+        lin = float(self.y @ beta) - self.epsilon * float(np.abs(beta).sum())
+        t = dual_ray(lin, d, self.tau, 1.0)
+        return self.problem.dual_at(t * beta, t * d), t
+
+    def point(self, W: Array, b: float, beta: Array, Z: Array, side: Array, sigma: float) -> Point:
+        """A point with its thresholding."""
+        M = Z + (sigma - 1.0) * W
+        return Point(W, b, beta, Z, side, sigma, SmoothedThresholding(M, self.tau, m=0.0, cut=0.0))
+
+    def offer(self, at: Point, residual: Array) -> float:
+        """Offer the low-rank matrix and a multiple of beta; return their own relative gap."""
+        value, t = self.best_multiple(at.beta, singular_values(at.Z))
+        if value > self.tracker.dual:
+            self.tracker.offer_dual(self.problem.feasible(t * at.beta))
+        primal = self.tracker.offer_primal(at.low_rank, residual)
+        return (primal - max(value, 0.0)) / primal if primal > 0.0 else 0.0
+
+    def iterate(self) -> Iterator[Memory]:
+        """Steps until the tracker is satisfied or one of them does not settle.
+
+        Yields the point at the start and at every new linearisation.
+        """
+        at = self.start()
+        linear: Linearisation | None = None
+        last, moved, used = np.inf, np.inf, 0
+        while True:
+            low_rank = at.low_rank.matrix
+            gap = self.offer(at, self.y - self.design.forward(low_rank))
+            if self.tracker.converged:
+                break
+            again = gap <= GOOD * last and moved <= NEAR and used < OFTEN
+            if linear is None or not again:
+                yield self.remember(at)
+                linear, used = Linearisation(self.problem, at), 0
+            new = self.step(at, linear, low_rank)
+            if new is None:
+                return
+            moved = float(np.linalg.norm(new.beta - at.beta) / (np.linalg.norm(new.beta) or 1.0))
+            at, last, used = new, gap, used + 1
+        yield self.remember(at)
+
+    def step(self, at: Point, linear: Linearisation, low_rank: Array) -> Point | None:
+        """Newton step with a linearisation; None if its quadratic problem is not solved."""
+        drift = linear.drift(at, low_rank)
+        target = self.y - self.design.forward(at.W + drift) + linear.quadratic.K @ at.beta
+        settled = linear.quadratic.settle(target, at.side)
+        if settled is None:
+            return None
+        dZ = self.design.adjoint(settled.beta - at.beta)
+        W = at.W + drift + linear.follow(dZ)
+        return self.point(W, settled.b, settled.beta, at.Z + dZ, settled.side, at.sigma)
+
+    def remember(self, at: Point) -> Memory:
+        """The current point for the next problem."""
+        solution = Memory(self.tau, at.W, at.Z - at.W, at.beta, at.b, self.memory.ratios)
+        return solution.after(self.memory)
+
+
+@calmly(lambda problem: problem.design.flat.size)
+def solve_follow(
+    problem: Problem,
+    *,
+    start: SolverResult,
+    tol: float = 1e-6,
+    max_iter: int = 14,
+    verbose: int = 0,
+) -> SolverResult:
+    """Solve an RMR problem from the solution of a neighbouring one, if that is easy.
+
+    Parameters
+    ----------
+    problem : Problem
+        Epsilon-insensitive loss and spectral elastic net.
+    start : SolverResult
+        Solution of a problem with the same samples, for another tau close by.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=14
+        Largest number of linearisations, which is what takes the time.
+    verbose : int, default=0
+        Whether to print a line a linearisation.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not; its state is for the next problem.
+    """
+    tracker = Tracker(problem, tol, verbose)
+    n_iter = 0
+    state: Memory | None = None
+    if problem.design.n <= MOST_SAMPLES:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            run = Follower(problem, tracker, memory_of(problem, start))
+            for memory in run.iterate():
+                n_iter, state = len(tracker.rows), memory
+                tracker.record(n_iter)
+                if n_iter >= max_iter:
+                    break
+    return tracker.result(n_iter, state if tracker.converged else None)

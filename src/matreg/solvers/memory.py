@@ -1,0 +1,88 @@
+"""What the solution of a problem tells a solver about a neighbouring one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..losses import EpsilonInsensitive
+from .problem import Problem
+from .result import SolverResult
+
+Array = NDArray[np.float64]
+
+# A multiplier this close to zero or to its bound, relative to the largest one, is there.
+SNAP = 1e-5
+# Solutions before the last: a parabola through three foretells the next one.
+MOST_BEFORE = 2
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Solution for some tau, with those before it.
+
+    Attributes
+    ----------
+    tau : float
+        Weight of the nuclear norm it belongs to.
+    W, Lambda, beta, b : ndarray, ndarray, ndarray, float
+        Primal and dual solution, with ``W + Lambda = A'beta``.
+    ratios : tuple of float or None
+        How far beta moved from its start relative to the residuals, and Lambda relative to W.
+    before : tuple of Memory
+        The solutions before, the last one first.
+    """
+
+    tau: float
+    W: Array
+    Lambda: Array
+    beta: Array
+    b: float
+    ratios: tuple[float, float] | None = None
+    before: tuple[Memory, ...] = ()
+
+    def after(self, last: Memory) -> Memory:
+        """The same, with the last solution and those that it remembers before it."""
+        return replace(self, before=(replace(last, before=()), *last.before)[:MOST_BEFORE])
+
+    def extrapolated(self, tau: float, degree: int) -> Memory | None:
+        """Polynomial in tau through the last solutions; None if there is but one."""
+        nodes = (self, *self.before)[: degree + 1]
+        taus = [node.tau for node in nodes]
+        if len(nodes) == 1 or len(set(taus)) < len(taus):
+            return None
+        weights = [
+            float(np.prod([(tau - other) / (one - other) for other in taus if other != one]))
+            for one in taus
+        ]
+        pairs = list(zip(weights, nodes, strict=True))
+        return replace(
+            self,
+            tau=tau,
+            W=np.sum([weight * node.W for weight, node in pairs], axis=0),
+            Lambda=np.sum([weight * node.Lambda for weight, node in pairs], axis=0),
+            beta=np.sum([weight * node.beta for weight, node in pairs], axis=0),
+            b=sum(weight * node.b for weight, node in pairs),
+        )
+
+
+def memory_of(problem: Problem, start: SolverResult) -> Memory:
+    """Memory that a result carries, or what can be made of its solution."""
+    if isinstance(start.state, Memory) and start.state.W.shape == problem.design.X.shape[1:]:
+        return start.state
+    assert isinstance(problem.loss, EpsilonInsensitive)
+    W = start.W.matrix
+    Lambda = problem.design.adjoint(start.beta) - W
+    # Where W is not zero Lambda touches the ball of radius tau.
+    tau = float(np.linalg.norm(Lambda, 2)) if start.W.rank else 0.0
+    return Memory(tau, W, Lambda, snapped(start.beta, problem.loss.c), start.b)
+
+
+def snapped(beta: Array, c: Array) -> Array:
+    """Multipliers with those next to zero or to a bound moved there."""
+    size = np.abs(beta)
+    small = SNAP * float(size.max(initial=0.0))
+    beta = np.where(size <= 0.1 * small, 0.0, beta)
+    return np.where(size >= c - np.minimum(small, SNAP * c), np.sign(beta) * c, beta)

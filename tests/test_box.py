@@ -1,0 +1,88 @@
+"""The quadratic problem in a box: against a convex solver and against its own conditions."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from matreg.solvers.box import BoxQuadratic, FreeSystem, sides
+
+
+def make_box(n=25, seed=0, *, weighted=False, rank=None):
+    rng = np.random.default_rng(seed)
+    Phi = rng.standard_normal((n, rank or 2 * n))
+    K = Phi @ Phi.T + 1e-6 * n * np.eye(n)
+    c = rng.uniform(0.0, 2.0, n) if weighted else np.ones(n)
+    return K, c, 0.3 * n * rng.standard_normal(n)
+
+
+CASES = {
+    "plain": {},
+    "weights": {"weighted": True},
+    "one sample": {"n": 1},
+    "two samples": {"n": 2},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_solution_is_that_of_a_convex_solver(case, epsilon, fit_intercept):
+    K, c, t = make_box(**CASES[case])
+    box = BoxQuadratic(K, c, epsilon, fit_intercept)
+    settled = box.settle(t, np.ones(len(t)))
+    if settled is None:
+        assert len(t) == 1 and fit_intercept, "without a free sample b is not determined"
+        return
+    x = cp.Variable(len(t))
+    cost = 0.5 * cp.quad_form(x, cp.psd_wrap(K)) - t @ x + epsilon * cp.norm1(x)
+    constraints = [cp.abs(x) <= c] + ([cp.sum(x) == 0.0] if fit_intercept else [])
+    cp.Problem(cp.Minimize(cost), constraints).solve(solver="CLARABEL")
+    np.testing.assert_allclose(settled.beta, x.value, atol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_solution_meets_its_conditions_for_one_target_after_another(epsilon):
+    K, c, t = make_box(60, weighted=True)
+    box = BoxQuadratic(K, c, epsilon, fit_intercept=True)
+    side = np.ones(60)
+    for shift in np.linspace(0.0, 1.0, 8):
+        target = t + shift * np.arange(60.0)
+        beta, b, side = box.settle(target, side)
+        r = target - K @ beta - b
+        assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+        assert (np.abs(beta) <= c).all()
+        free = (np.abs(beta) < c) & (beta != 0.0)
+        np.testing.assert_allclose(r[free], epsilon * np.sign(beta[free]), atol=1e-7)
+        assert (np.abs(r[beta == 0.0]) <= epsilon + 1e-7).all() or epsilon == 0.0
+        full = np.abs(beta) == c
+        assert ((np.sign(beta) * r)[full & (c > 0.0)] >= epsilon - 1e-7).all()
+
+
+def test_system_of_a_changed_set_is_solved_without_a_new_factorisation():
+    K, _, _ = make_box(30)
+    rng = np.random.default_rng(1)
+    system = FreeSystem(K, np.arange(5, 25))
+    for free in (np.arange(5, 25), np.arange(0, 20), np.array([2, 6, 7, 29]), np.arange(5, 24)):
+        rhs = rng.standard_normal((len(free), 2))
+        expected = np.linalg.solve(K[np.ix_(free, free)], rhs)
+        np.testing.assert_allclose(system.solve(free, rhs), expected, rtol=1e-7, atol=1e-9)
+    assert system.is_near(np.arange(0, 20))
+
+
+def test_a_singular_matrix_has_no_result():
+    K, c, t = make_box(20)
+    assert BoxQuadratic(0.0 * K, c, 0.1, True).settle(t, np.ones(20)) is None
+
+
+def test_pivoting_ends_whatever_the_guess():
+    for seed in range(40):
+        K, c, t = make_box(40, seed, rank=6)
+        rng = np.random.default_rng(seed)
+        settled = BoxQuadratic(K, c, 0.1, True).settle(t, rng.integers(-2, 3, 40).astype(float))
+        assert settled is None or np.isfinite(settled.beta).all()
+
+
+def test_sides_tell_zero_free_and_bound():
+    c = np.array([1.0, 1.0, 1.0, 2.0, 0.0])
+    beta = np.array([0.0, 0.5, -1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(sides(beta, c), [0.0, 1.0, -2.0, 2.0, 0.0])

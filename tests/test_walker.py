@@ -1,0 +1,109 @@
+"""Following a solution along tau, and the choice among the ways to the next one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import make_problem, random_data, random_weights
+from matreg.penalties import SpectralElasticNet
+from matreg.solvers import follow as follow_module
+from matreg.solvers.follow import solve_follow
+from matreg.solvers.newton import solve_newton
+from matreg.solvers.tau_max import tau_max
+from matreg.solvers.walker import Walker, Way
+
+
+def at(problem, tau):
+    return replace(problem, penalty=SpectralElasticNet(float(tau)))
+
+
+CASES = {
+    "plain": {},
+    "large C": {"C": 1e3},
+    "no intercept": {"fit_intercept": False},
+    "no tube": {"epsilon": 0.0},
+    "weights": {"weights": random_weights(60)},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("shape", [(12, 10), (5, 9), (9, 5), (1, 12)])
+def test_followed_points_are_certified_optima(case, shape):
+    problem = make_problem(*random_data(60, *shape, noise=1.0), **CASES[case])
+    taus = tau_max(problem) * np.geomspace(0.3, 0.05, 12)
+    result = solve_newton(at(problem, taus[0]), tol=1e-8)
+    followed = 0
+    for tau in taus[1:]:
+        posed = at(problem, tau)
+        result = solve_follow(posed, start=result)
+        reference = solve_newton(posed, tol=1e-8)
+        if result.converged:
+            followed += 1
+            primal, b = posed.primal(result.W)
+            assert primal == pytest.approx(result.primal, rel=1e-10)
+            assert b == pytest.approx(result.b, abs=1e-8)
+            assert posed.dual(posed.feasible(result.beta)) == pytest.approx(result.dual, rel=1e-9)
+            assert result.primal == pytest.approx(reference.primal, rel=3e-6)
+        else:
+            result = reference
+    assert followed >= (3 if shape == (12, 10) else 0)
+
+
+def test_few_linearisations_are_needed_where_the_path_is_smooth():
+    problem = make_problem(*random_data(60, 16, 16, noise=1.0))
+    taus = tau_max(problem) * np.geomspace(0.1, 0.02, 16)
+    result = solve_newton(at(problem, taus[0]), tol=1e-8)
+    steps = []
+    for tau in taus[1:]:
+        result = solve_follow(at(problem, tau), start=result)
+        assert result.converged and result.state is not None
+        steps.append(result.n_iter)
+    assert np.mean(steps) <= 3
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0, 1e3])
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_a_start_far_away_never_raises(factor, C):
+    problem = make_problem(*random_data(40, 5, 6), C=C)
+    tau = 0.2 * tau_max(problem)
+    result = solve_follow(at(problem, factor * tau), start=solve_newton(at(problem, tau)))
+    assert result.converged == (result.gap <= 1e-6)
+    assert np.isfinite(result.primal) and np.isfinite(result.dual)
+
+
+def test_too_many_samples_are_left_to_the_other_solvers(monkeypatch):
+    monkeypatch.setattr(follow_module, "MOST_SAMPLES", 10)
+    problem = make_problem(*random_data(20, 4, 4))
+    start = solve_newton(problem)
+    assert not solve_follow(at(problem, 0.9), start=start).converged
+
+
+class Scripted:
+    """A solver that succeeds or not as told, and counts."""
+
+    def __init__(self, result, *successes):
+        self.result, self.successes, self.calls = result, list(successes), 0
+
+    def __call__(self, problem, *, start, tol):
+        self.calls += 1
+        return replace(self.result, converged=self.successes.pop(0))
+
+
+def test_a_way_that_failed_rests_longer_each_time():
+    problem = make_problem(*random_data(20, 4, 4))
+    result = solve_newton(problem)
+    solver = Scripted(result, False, False, True, False, True)
+    way = Way(solver, 1e-6)
+    found = [way.solve(problem, result) is not None for _ in range(8)]
+    assert found == [False, False, False, False, False, True, False, False]
+    assert way.solve(problem, result) is not None and solver.calls == 5
+
+
+def test_walker_starts_from_scratch_where_all_else_fails():
+    problem = make_problem(*random_data(20, 4, 4))
+    walker = Walker(1e-6, 100)
+    result = solve_newton(problem)
+    solver = Scripted(result, False, False)
+    walker.ways = [Way(solver, 1e-6), Way(solver, 1e-6)]
+    assert walker.solve(problem, result).converged and solver.calls == 2
