@@ -1,5 +1,7 @@
 """The convex second half of G-RMR: against general solvers, and against its own certificate."""
 
+import tracemalloc
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -130,6 +132,19 @@ def test_scale_of_the_data_changes_nothing(coupling):
     assert second.primal == pytest.approx(10 * first.primal, rel=1e-5)
     np.testing.assert_allclose(second.E / a, first.E, atol=1e-2)
     assert abs(first.n_iter - second.n_iter) <= 20
+
+
+@pytest.mark.parametrize("method", ["exact", "paper"])
+def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
+    p = make_problem(12, 0.1, "squared", shape=(400, 600), gamma=0.5, lam=0.02)
+    first = decompose(p, tol=1e-1)
+    tracemalloc.start()
+    result = decompose(p, start=first, method=method, tol=1e-3, max_iter=60, warn=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.state.rank > 100  # no low rank to save memory by
+    # Besides those of the problem and of the start: D, E and Y.
+    assert peak <= 7.0 * p.D.nbytes
 
 
 def test_history_is_a_certificate_that_improves():

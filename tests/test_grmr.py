@@ -11,8 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from helpers import gap_of_model
 from matreg import GRMR, RMR
-from matreg.datasets import load_cmu_faces, make_matrix_regression
+from matreg.datasets import load_cmu_faces, load_istanbul, make_matrix_regression
 
 ROUNDING = 1e-10
 
@@ -58,6 +59,12 @@ def test_objective_never_rises_on_faces(share):
     assert_descends(GRMR(tau=10.0, C=1.0, epsilon=1.0).fit(X, faces.y[few]))
 
 
+@pytest.mark.skipif("MATREG_DATA" not in os.environ, reason="needs the Istanbul stock exchange")
+def test_objective_never_rises_on_stock_returns():
+    data = load_istanbul()
+    assert_descends(GRMR(tau=1e-3, C=1e3, epsilon=1e-2).fit(data.X_train, data.y_train))
+
+
 def test_objective_is_that_of_the_formula():
     data = planted()
     m = GRMR(tau=5.0, C=2.0, epsilon=0.2).fit(data.X, data.y)
@@ -75,6 +82,17 @@ def test_objective_is_that_of_the_formula():
     assert m.lam_ / m.gamma_ == pytest.approx(1 / np.sqrt(120))
     assert m.dual_gap_ <= 1e-5
     assert m.split_gap_ <= 1e-4
+
+
+@pytest.mark.parametrize("coupling", ["exact", "squared"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_certificate_of_the_regression_can_be_recomputed(coupling, weighted):
+    data = planted(60)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 60) if weighted else None
+    model = GRMR(tau=5.0, coupling=coupling).fit(data.X, data.y, sample_weight=weights)
+    gap = gap_of_model(model, model.X_clean_, data.y, weights)
+    assert gap == pytest.approx(model.dual_gap_, abs=1e-8)
+    assert gap <= 1e-5
 
 
 def test_large_price_of_outliers_gives_rmr():
@@ -227,6 +245,15 @@ def test_progress_is_printed(capsys):
     assert {line.split()[1] for line in lines[1:]} == {"split", "regress"}
     GRMR(tau=5.0, verbose=2).fit(data.X, data.y)
     assert len(capsys.readouterr().out.splitlines()) > 2 * len(lines)
+
+
+def test_a_long_split_shows_that_it_lives(capsys, monkeypatch):
+    monkeypatch.setattr("matreg.solvers.stacked.PATIENCE", 0.0)
+    data = planted(40)
+    GRMR(tau=5.0, verbose=1).fit(data.X, data.y)
+    assert "residual" in capsys.readouterr().out
+    GRMR(tau=5.0).fit(data.X, data.y)
+    assert not capsys.readouterr().out
 
 
 def test_interrupted_fit_leaves_the_model_usable(monkeypatch):

@@ -77,7 +77,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Whether `fit` starts from the last fit, if that was to samples of the same shape. It keeps
         two arrays of the size of the samples for this.
     verbose : int, default=0
-        1 prints the half-steps of the alternation, 2 their iterations too.
+        1 prints the half-steps of the alternation and, every few seconds, how far a split is; 2
+        their iterations too.
 
     Attributes
     ----------

@@ -189,7 +189,7 @@ def alternate(
     start : GRMRResult, default=None
         Where to start; by default at the split of robust principal component analysis.
     verbose : int, default=0
-        1 prints the half-steps, 2 their iterations too.
+        1 prints the half-steps and, every few seconds, how far a split is; 2 their iterations too.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def alternate(
     before, change, converged = np.inf, 1.0, False
     for iteration in range(1, max_iter + 1):
         loose = min(LOOSE, 0.1 * change) if iteration < max_iter else 0.0
-        limits = Limits(max(split_tol, loose), split_max_iter, max(verbose - 1, 0))
+        limits = Limits(max(split_tol, loose), split_max_iter, verbose)
         split = _split(problem, rows, fit, split, limits)
         halfway = _objective(problem, fit, split, rows)
         record.add(iteration, "split", halfway, split.gap, fit, split)

@@ -73,73 +73,73 @@ def start_state(problem: StackedProblem) -> SplitState:
 class ExactSplit:
     """Alternating directions on ``X = L``, both steps exact.
 
-    The X-step treats every row by :class:`~matreg.solvers.rows.RowProblem`, the L-step thresholds
-    the singular values. With ``w = 0`` this is the usual splitting of robust principal component
-    analysis. The multiplier between the two steps lies in the box of the outliers' price: it is
-    what the certificate is made of.
+    The L-step thresholds the singular values, the X-step treats every row by
+    :class:`~matreg.solvers.rows.RowProblem`. With ``w = 0`` this is the usual splitting of robust
+    principal component analysis. The multiplier goes along with either step; after the X-step it
+    lies in the box of the outliers' price, which is what the certificate is made of. Four arrays of
+    the size of D are all there is to it: D, E, L and Y.
     """
 
     def __init__(self, problem: StackedProblem, state: SplitState) -> None:
-        self.problem = problem
-        self.state = state
-        self.L, self.L_before = state.low_rank, np.empty_like(problem.D)
-        self.E = np.empty_like(problem.D)
-        self.mu, self.relaxation = state.mu, 1.0
+        self.problem, self.state = problem, state
+        self.E, self.L = np.empty_like(problem.D), state.low_rank
         self.residuals = (np.inf, np.inf)
         self.changes = 0
+        self._row_step()
 
     def step(self) -> None:
-        """One iteration: rows, singular values, multiplier."""
+        """One iteration: singular values, then rows."""
         s = self.state
-        self.mu, self.relaxation = s.mu, RELAXATION if s.mu >= s.goal else 1.0
-        self._row_step()
-        self.L, self.L_before = self.L_before, self.L
-        f = s.svt(s.Y, self.problem.gamma / s.mu, tol=self._svt_tolerance())
-        np.matmul(f.U * f.d, f.Vt, out=self.L)
-        s.factors = f
-        self._multiplier_step()
+        self._singular_value_step()
         if s.mu < s.goal:
             s.mu = min(GROWTH * s.mu, s.goal)
+        self._row_step()
+
+    def _singular_value_step(self) -> None:
+        """Minimise over L, and measure how far the two steps are apart."""
+        s, D, E, L = self.state, self.problem.D, self.E, self.L
+        ahead = RELAXATION - 1.0 if s.mu >= s.goal else 0.0
+        for i in blocks(*D.shape):
+            s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
+        s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu, tol=self._svt_tolerance())
+        feasibility = change = size = force = 0.0
+        for i in blocks(*D.shape, least=64):
+            new, X = (f.U[i] * f.d) @ f.Vt, D[i] - E[i]
+            s.Y[i] = s.mu * (s.Y[i] - new)
+            feasibility += _square(X - new)
+            change += _square(new - L[i])
+            size += _square(X)
+            force += _square(s.Y[i])
+            L[i] = new
+        tiny = np.finfo(float).tiny
+        self.residuals = (
+            float(np.sqrt(feasibility / max(size, tiny))),
+            float(s.mu * np.sqrt(change / max(force, tiny))),
+        )
+
+    def _row_step(self) -> None:
+        """Minimise over X, with the loss' subgradients beta."""
+        s, D, rows = self.state, self.problem.D, self._rows()
+        for i in blocks(*D.shape):
+            g = self.L[i] - s.Y[i] / s.mu - D[i]
+            block = rows.take(i)
+            s.beta[i] = block.solve(g, s.beta[i])
+            u = block.move(g, s.beta[i])
+            np.negative(u, out=self.E[i])
+            s.Y[i] = s.mu * (u - g)
 
     def _rows(self) -> RowProblem:
-        p = self.problem
+        p, mu = self.problem, self.state.mu
         return RowProblem(
             w=p.w,
             w2=p.w**2,
             scale=1.0 / p.root,
             base=p.base,
-            thr=p.threshold / self.mu,
+            thr=p.threshold / mu,
             epsilon=p.coupling.epsilon,
             bound=p.coupling.bound,
             curvature=p.coupling.curvature,
-            mu=self.mu,
-        )
-
-    def _row_step(self) -> None:
-        """Minimise over X; leave in Y what the next step thresholds."""
-        s, D, rows, ahead = self.state, self.problem.D, self._rows(), self.relaxation
-        for i in blocks(*D.shape):
-            g = self.L[i] - s.Y[i] / self.mu - D[i]
-            block = rows.take(i)
-            s.beta[i] = block.solve(g, s.beta[i])
-            u = block.move(g, s.beta[i])
-            np.negative(u, out=self.E[i])
-            s.Y[i] = ahead * (D[i] + u) + (1.0 - ahead) * self.L[i] + s.Y[i] / self.mu
-
-    def _multiplier_step(self) -> None:
-        s, D = self.state, self.problem.D
-        feasibility = change = size = force = 0.0
-        for i in blocks(*D.shape):
-            L, X = self.L[i], D[i] - self.E[i]
-            s.Y[i] = self.mu * (s.Y[i] - L)
-            feasibility += _square(X - L)
-            change += _square(L - self.L_before[i])
-            size += _square(X)
-            force += _square(s.Y[i])
-        tiny = np.finfo(float).tiny
-        self.residuals = (
-            float(np.sqrt(feasibility / max(size, tiny))),
-            float(self.mu * np.sqrt(change / max(force, tiny))),
+            mu=mu,
         )
 
     def _svt_tolerance(self) -> float:
@@ -162,22 +162,17 @@ class ExactSplit:
         self.state.goal = self.state.mu
 
     def multiplier(self) -> tuple[Array, Array]:
-        """Multiplier after the X-step, worked out backwards from the end of the iteration."""
-        s, D, ahead = self.state, self.problem.D, self.relaxation
-        Y = np.empty_like(D)
-        for i in blocks(*D.shape):
-            X = D[i] - self.E[i]
-            back = self.L[i] + (1.0 - ahead) * X - (2.0 - ahead) * self.L_before[i]
-            Y[i] = s.Y[i] + self.mu * back
-        return Y, s.beta
+        """Multiplier after the X-step."""
+        return self.state.Y, self.state.beta
 
 
 class PaperSplit:
     """The paper's Algorithm 2, with its slips corrected: for the squared coupling.
 
     A proximal gradient step on X, one soft-threshold for E (no more is needed), and Nesterov's
-    extrapolation of X and the multiplier with the restart of Goldstein et al. (2014). The
-    multiplier belongs to ``-tr(Gamma'(D - X - E))``.
+    extrapolation of X and the multiplier with the restart of Goldstein et al. (2014), which goes
+    back to the iterates before. The paper's multiplier, that of ``-tr(Gamma'(D - X - E))``, is
+    ``-Y``. The outliers follow from X and Y and are worked out where they are needed.
     """
 
     eta = 0.999
@@ -185,10 +180,9 @@ class PaperSplit:
     def __init__(self, problem: StackedProblem, state: SplitState) -> None:
         self.problem, self.state = problem, state
         state.mu = state.goal
-        self.X, self.Gamma = state.low_rank, -state.Y
-        self.X_hat, self.Gamma_hat = self.X, self.Gamma
-        self.E = np.zeros_like(problem.D)
-        self.t, self.c = 1.0, np.inf
+        self.X = state.low_rank
+        self.X_before, self.Y_before = self.X.copy(), state.Y.copy()
+        self.t, self.c, self.ahead = 1.0, np.inf, 0.0
         self.residuals = (np.inf, np.inf)
         pull = 2.0 * float(np.max(0.5 / problem.coupling.curvature / problem.root**2))
         self.pull = pull * float(problem.w @ problem.w)
@@ -196,53 +190,68 @@ class PaperSplit:
     def step(self) -> None:
         """One iteration of Algorithm 2."""
         p, s = self.problem, self.state
-        mu, step = s.mu, 1.0 / (s.mu + self.pull)
-        X_old, Gamma_old = self.X, self.Gamma
-        self.E = soft(p.D - self.X_hat - self.Gamma_hat / mu, p.threshold[:, None] / mu)
-        f = s.svt(self.X_hat - step * self._gradient(), step * p.gamma)
-        self.X = f.matrix
-        self.Gamma = self.Gamma_hat - mu * (p.D - self.X - self.E)
-        force, move = _square(self.Gamma - self.Gamma_hat), _square(self.X - self.X_hat)
-        self._extrapolate(force / mu + mu * move, X_old, Gamma_old)
-        self._measure(force, move)
-        s.Y, s.factors = -self.Gamma, f
+        step = 1.0 / (s.mu + self.pull)
+        M = np.empty_like(p.D)
+        for i in blocks(*M.shape):
+            X, Y, E = self._extrapolated(i)
+            M[i] = X - step * self._gradient(i, X, Y, E)
+        s.factors = f = s.svt(M, step * p.gamma)
+        force = move = size = norm = 0.0
+        for i in blocks(*M.shape, least=64):
+            X, Y, E = self._extrapolated(i)
+            self.X_before[i], self.Y_before[i] = self.X[i], s.Y[i]
+            self.X[i] = (f.U[i] * f.d) @ f.Vt
+            s.Y[i] = Y + s.mu * (p.D[i] - self.X[i] - E)
+            force += _square(s.Y[i] - Y)
+            move += _square(self.X[i] - X)
+            size += _square(self.X[i])
+            norm += _square(s.Y[i])
+        self._accelerate(force / s.mu + s.mu * move)
+        tiny = np.finfo(float).tiny
+        self.residuals = (
+            float(np.sqrt(force / max(size, tiny)) / s.mu),
+            float(s.mu * np.sqrt(move / max(norm, tiny))),
+        )
 
-    def _gradient(self) -> Array:
-        """Gradient at the extrapolated X of the loss and of the augmented term."""
-        p, mu = self.problem, self.state.mu
-        residual = p.target - (self.X_hat @ p.w) / p.root
-        pull = residual / p.coupling.curvature / p.root
-        return mu * (self.X_hat + self.E - p.D) + self.Gamma_hat - np.outer(pull, p.w)
+    def _extrapolated(self, i: slice) -> tuple[Array, Array, Array]:
+        """Rows of X and Y ahead of the last iterate, and of the E that belongs to them."""
+        p, s = self.problem, self.state
+        X = self.X[i] + self.ahead * (self.X[i] - self.X_before[i])
+        Y = s.Y[i] + self.ahead * (s.Y[i] - self.Y_before[i])
+        return X, Y, soft(p.D[i] - X + Y / s.mu, p.threshold[i, None] / s.mu)
 
-    def _extrapolate(self, c: float, X_old: Array, Gamma_old: Array) -> None:
+    def _gradient(self, i: slice, X: Array, Y: Array, E: Array) -> Array:
+        """Gradient of the loss and of the augmented term in rows of X."""
+        p = self.problem
+        residual = p.target[i] - (X @ p.w) / p.root[i]
+        pull = residual / p.coupling.curvature[i] / p.root[i]
+        return self.state.mu * (X + E - p.D[i]) - Y - np.outer(pull, p.w)
+
+    def _accelerate(self, c: float) -> None:
         if c < self.eta * self.c:
             t = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))
-            ahead = (self.t - 1.0) / t
-            self.X_hat = self.X + ahead * (self.X - X_old)
-            self.Gamma_hat = self.Gamma + ahead * (self.Gamma - Gamma_old)
-            self.t, self.c = t, c
+            self.ahead, self.t, self.c = (self.t - 1.0) / t, t, c
         else:
-            self.t, self.c = 1.0, self.c / self.eta
-            self.X_hat, self.Gamma_hat = X_old, Gamma_old
+            self.ahead, self.t, self.c = -1.0, 1.0, self.c / self.eta
 
-    def _measure(self, force: float, move: float) -> None:
-        tiny, mu = np.finfo(float).tiny, self.state.mu
-        size = max(_square(self.X), tiny)
-        self.residuals = (
-            float(np.sqrt(force / size) / mu),
-            float(mu * np.sqrt(move / max(_square(self.Gamma), tiny))),
-        )
+    @property
+    def E(self) -> Array:
+        """Outliers."""
+        p = self.problem
+        return np.concatenate([self._extrapolated(i)[2] for i in blocks(*p.D.shape)])
 
     def balance(self) -> None:
         """The paper's penalty is fixed."""
 
     def multiplier(self) -> tuple[Array, Array]:
         """Multiplier clipped to its box, with the gradient of the loss."""
-        p = self.problem
-        beta = p.residual(self.E) / p.coupling.curvature
-        Z = np.clip(-self.Gamma, -p.threshold[:, None], p.threshold[:, None])
-        self.state.beta = beta
-        return Z + np.outer(beta / p.root, p.w), beta
+        p, s = self.problem, self.state
+        Y = np.clip(s.Y, -p.threshold[:, None], p.threshold[:, None])
+        for i in blocks(*Y.shape):
+            E = self._extrapolated(i)[2]
+            s.beta[i] = (p.base[i] + (E @ p.w) / p.root[i]) / p.coupling.curvature[i]
+            Y[i] += np.outer(s.beta[i] / p.root[i], p.w)
+        return Y, s.beta
 
 
 def _square(A: Array) -> float:
@@ -271,13 +280,14 @@ def decompose(
     method : {"exact", "paper"}, default="exact"
         :class:`ExactSplit` for either coupling, or :class:`PaperSplit` for the squared one.
     start : Decomposition, default=None
-        Result of a similar problem to start from. What is returned is never worse than it.
+        Result of a similar problem to start from. What is returned is never worse than it. It is
+        used up: its arrays become those of the new result.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
         Largest number of iterations.
     verbose : int, default=0
-        Whether to print the certificates.
+        1 prints a line every few seconds, 2 the certificates too.
     warn : bool, default=True
         Whether to warn when the gap stays above `tol`.
 
@@ -308,6 +318,7 @@ def decompose(
     for iteration in range(1, max_iter + 1):
         solver.step()
         worst = max(solver.residuals)
+        tracker.watch(iteration, worst)
         if worst <= level or iteration % CHECK_EVERY == 0 or iteration == max_iter:
             if tracker.check(iteration, solver):
                 break

@@ -12,7 +12,7 @@ from ..losses import EpsilonInsensitive, Loss, Squared
 
 Array = NDArray[np.float64]
 
-BLOCK = 2**17  # entries treated at a time: they stay in the cache through all of Newton's steps
+BLOCK = 2**15  # entries treated at a time: they stay in the cache through all of Newton's steps
 MAX_STEPS = 200  # a bisection every fourth step alone would be down to rounding by then
 
 
@@ -45,9 +45,9 @@ def soft(A: Array, t: Array | float) -> Array:
     return A - np.clip(A, -t, t)
 
 
-def blocks(n: int, m: int) -> Iterator[slice]:
-    """Slices of rows that hold about ``BLOCK`` entries each."""
-    rows = max(1, BLOCK // max(m, 1))
+def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
+    """Slices of rows that hold about ``BLOCK`` entries each, and `least` rows."""
+    rows = max(least, BLOCK // max(m, 1))
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
@@ -99,7 +99,8 @@ class RowProblem:
     def solve(self, g: Array, start: Array) -> Array:
         """Subgradient ``beta`` of every row."""
         beta = np.zeros_like(self.base)
-        r0 = self.residual(g, beta)[0]
+        coupled = self.w.any()
+        r0 = self.residual(g, beta)[0] if coupled else self.base
         excess = np.abs(r0) - self.epsilon
         out = np.flatnonzero(excess > 0.0)
         if out.size:
@@ -109,7 +110,7 @@ class RowProblem:
             with np.errstate(divide="ignore"):
                 end = np.minimum(sub.bound, excess[out] / sub.curvature)
             guess = np.clip(sign * start[out], 0.0, end)
-            beta[out] = sign * (sub._root(g[out], sign, end, guess) if self.w.any() else end)
+            beta[out] = sign * (sub._root(g[out], sign, end, guess) if coupled else end)
         return beta
 
     def _root(self, g: Array, sign: Array, end: Array, b: Array) -> Array:

@@ -28,6 +28,8 @@ from .rows import Coupling, blocks
 
 Array = NDArray[np.float64]
 
+PATIENCE = 2.0  # seconds without a line of progress
+
 
 @dataclass(frozen=True)
 class StackedProblem:
@@ -132,8 +134,12 @@ class Decomposition:
 class Splitting(Protocol):
     """What the certificate asks of a solver."""
 
-    E: Array
     state: Any
+
+    @property
+    def E(self) -> Array:
+        """Outliers."""
+        ...
 
     def multiplier(self) -> tuple[Array, Array]:
         """Multiplier Y and subgradients beta of the loss with ``Y - beta w'`` in its box."""
@@ -148,18 +154,18 @@ class SplitTracker:
     problem : StackedProblem
         What is solved.
     start : Decomposition or None
-        Where to start; without it, no outliers at all.
+        Where to start; without it, no outliers at all. A better split is written over its own.
     tol : float
         Relative duality gap at which the search ends.
     verbose : int
-        Whether to print a line a check.
+        1 prints a line every few seconds, 2 every check too.
     """
 
     def __init__(
         self, problem: StackedProblem, start: Decomposition | None, tol: float, verbose: int
     ) -> None:
         self.problem, self.tol, self.verbose = problem, tol, verbose
-        self.started = time.perf_counter()
+        self.started = self.spoke = time.perf_counter()
         if start is None:
             self.E: Array = np.zeros_like(problem.D)
             self.d: Array = singular_values(problem.D)
@@ -175,21 +181,34 @@ class SplitTracker:
 
     def check(self, iteration: int, solver: Splitting) -> bool:
         """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
-        d = singular_values(self.problem.D - solver.E)
-        primal = self.problem.objective(solver.E, d)
-        if primal < self.primal:
-            self.primal, self.E, self.d = primal, solver.E.copy(), d
+        self._offer(solver.E)
         self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
         rank = solver.state.rank
         seconds = time.perf_counter() - self.started
         self.rows.append((iteration, seconds, self.primal, self.dual, self.gap, rank))
-        if self.verbose:
-            print(
-                f"    split {iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
-                f"{self.gap:8.1e} {rank:4d}",
-                flush=True,
+        if self.verbose > 1:
+            self._say(
+                f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
+                f"{self.gap:8.1e} {rank:4d}"
             )
         return self.gap <= self.tol
+
+    def watch(self, iteration: int, residual: float) -> None:
+        """Print how far a long search is, between the checks."""
+        now = time.perf_counter()
+        if self.verbose and now - self.spoke > PATIENCE:
+            self._say(f"{iteration:5d} {now - self.started:8.2f}  residual {residual:.1e}")
+
+    def _say(self, line: str) -> None:
+        print(f"    split {line}", flush=True)
+        self.spoke = time.perf_counter()
+
+    def _offer(self, E: Array) -> None:
+        d = singular_values(self.problem.D - E)
+        primal = self.problem.objective(E, d)
+        if primal < self.primal:
+            self.primal, self.d = primal, d
+            np.copyto(self.E, E)
 
     def result(self, n_iter: int, state: Any) -> Decomposition:
         """Freeze the best split."""

@@ -118,15 +118,16 @@ class StackedSVT:
     @staticmethod
     def _gram(M: Array, t: float) -> Factors:
         """Leading triplets, and a few more for the next block, from the eigenvectors of MM'."""
-        values, vectors = np.linalg.eigh(M @ M.T)
+        values, U = np.linalg.eigh(M @ M.T)
         d = np.sqrt(np.maximum(values[::-1], 0.0))
         if t <= GRAM_RANGE * d[0]:
             return svd(M)
         k = min(int(np.count_nonzero(d > 0.99 * t)) + SPARE, len(d))
-        U = vectors[:, ::-1][:, :k]
+        U = np.ascontiguousarray(U[:, : -k - 1 : -1])
         B = U.T @ M
         if t > POLISH_RANGE * d[0]:
             # Below the threshold only the directions are of use, and only as a start.
-            return Factors(U, d[:k], B / np.maximum(d[:k], 0.1 * t)[:, None])
+            B /= np.maximum(d[:k], 0.1 * t)[:, None]
+            return Factors(U, d[:k], B)
         f = svd(B)  # within the subspace, values and vectors to full accuracy
         return Factors(U @ f.U, f.d, f.Vt)
