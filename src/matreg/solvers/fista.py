@@ -31,22 +31,47 @@ Array = NDArray[np.float64]
 
 # FISTA iterations between two certificates, each of which costs about as much as an iteration.
 CHECK = 10
-# Newton steps that a problem may be expected to need; 5 to 50 were seen.
-EXPECTED_STEPS = 20
+# Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the solution of
+# a neighbouring one.
+EXPECTED_STEPS, EXPECTED_WARM_STEPS = 20, 6
 # Proximal point steps without progress after which rounding must be the reason.
 PATIENCE = 12
 
 
 @dataclass(frozen=True)
 class FISTAState:
-    """Where to start again: the coefficients and, for another tau, the prepared samples."""
+    """Where to start again.
+
+    Attributes
+    ----------
+    W : ndarray of shape (p, q)
+        Coefficients.
+    tau : float
+        Weight of the nuclear norm that they belong to.
+    form : StandardForm or None
+        The prepared samples, for another tau.
+    sigma : float or None
+        Where the proximal point steps were in the end; None if FISTA was enough.
+    before : FISTAState or None
+        The state before, on the same samples.
+    """
 
     W: Array
+    tau: float
     form: StandardForm | None = None
+    sigma: float | None = None
+    before: FISTAState | None = None
 
     def light(self) -> FISTAState:
-        """The same without the samples."""
-        return replace(self, form=None)
+        """The coefficients alone, for other samples."""
+        return FISTAState(self.W, self.tau)
+
+    def ahead(self, tau: float) -> Array:
+        """Coefficients for another tau, on the line through the last two."""
+        last = self.before
+        if last is None or last.tau == self.tau:
+            return self.W
+        return self.W + (tau - self.tau) / (self.tau - last.tau) * (self.W - last.W)
 
 
 class Certifier:
@@ -216,40 +241,64 @@ def solve_fista(
     SolverResult
         The best certified point, converged or not.
     """
-    form = start.form if start is not None else None
-    if form is None or not form.serves(problem):
-        form = StandardForm(problem)
-    tracker = Tracker(form.posed(problem), tol, verbose)
-    tau, k = problem.penalty.tau, 0
+    if start is None or start.W.shape != (problem.design.p, problem.design.q):
+        start = FISTAState(np.zeros((problem.design.p, problem.design.q)), problem.penalty.tau)
+    if start.form is None or not start.form.serves(problem):
+        start = replace(start.light(), form=StandardForm(problem))
+    form, tau, sigma = start.form, problem.penalty.tau, start.sigma
+    assert form is not None
+    tracker, k = Tracker(form.posed(problem), tol, verbose), 0
     if tau == 0.0:
         exact = least_squares(tracker)
         tracker.record(k)
-        result = tracker.result(k, FISTAState(tracker.W.matrix, form))
+        result = tracker.result(k, FISTAState(tracker.W.matrix, tau, form))
         return form.restore(replace(result, gap=0.0, converged=True) if exact else result)
     certifier = Certifier(tracker, form)
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
-        W = np.zeros((form.design.p, form.design.q))
-        if start is not None and start.W.shape == W.shape:
-            W = start.W
-        gradient = ProximalGradient(form, tau, W)
-        k = run_gradient(gradient, certifier, max_iter)
-        if not tracker.converged and k < max_iter:
-            k = run_point(ProximalPoint(form, tau, gradient.W), certifier, k, max_iter)
-    return form.restore(tracker.result(k, FISTAState(tracker.W.matrix, form)))
+        k, sigma = run(start, tau, certifier, max_iter)
+    before = replace(start, before=None)
+    state = FISTAState(tracker.W.matrix, tau, form, sigma, before)
+    return form.restore(tracker.result(k, state))
 
 
-def run_gradient(method: ProximalGradient, certifier: Certifier, max_iter: int) -> int:
-    """FISTA until it has converged or cost as much as Newton's method should; iterations done."""
-    tracker, k = certifier.tracker, 0
+def run(
+    start: FISTAState, tau: float, certifier: Certifier, max_iter: int
+) -> tuple[int, float | None]:
+    """Proximal point steps at once if their sigma is known, else FISTA first.
+
+    Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
+    """
+    form, tracker, k = start.form, certifier.tracker, 0
+    assert form is not None
+    W = start.ahead(tau)
+    if start.sigma is not None:
+        sigma = start.sigma * start.tau / tau  # the smaller tau, the larger W
+        k = run_point(ProximalPoint(form, tau, W, sigma), certifier, k, max_iter)
+        if tracker.converged:
+            return k, sigma
+    gradient = ProximalGradient(form, tau, W)
+    newton_steps = EXPECTED_STEPS if start.before is None else EXPECTED_WARM_STEPS
+    k = run_gradient(gradient, certifier, k, max_iter, newton_steps)
+    if tracker.converged or k >= max_iter:
+        return k, None
+    point = ProximalPoint(form, tau, gradient.W)
+    return run_point(point, certifier, k, max_iter), point.sigma
+
+
+def run_gradient(
+    method: ProximalGradient, certifier: Certifier, k: int, max_iter: int, newton_steps: int
+) -> int:
+    """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
+    tracker, first = certifier.tracker, k
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
-        if k % CHECK == 0 or k == max_iter:
+        if (k - first) % CHECK == 0 or k == max_iter:
             certifier.offer(method.factors, method.residual)
             tracker.record(k)
-            if k >= EXPECTED_STEPS * method.newton_price():
+            if k - first >= newton_steps * method.newton_price():
                 break
     return k
 

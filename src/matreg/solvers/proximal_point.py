@@ -63,14 +63,20 @@ class ProximalPoint:
         Weight of the nuclear norm.
     W : ndarray of shape (p, q)
         Where to start.
+    sigma : float, default=None
+        Length of the first step, if that is known from a neighbouring problem.
     """
 
-    def __init__(self, form: StandardForm, tau: float, W: Array) -> None:
+    def __init__(
+        self, form: StandardForm, tau: float, W: Array, sigma: float | None = None
+    ) -> None:
         self.design, self.z = form.rows
         self.tau = tau
-        tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
-        # The smaller tau, the larger W: a first guess at how far the way is.
-        self.sigma = tau_max / (tau * form.lipschitz)
+        if sigma is None:
+            # The smaller tau, the larger W: a first guess at how far the way is.
+            tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
+            sigma = tau_max / (tau * form.lipschitz)
+        self.sigma = sigma
         self.centre = W
         self.point = self.at(self.z - self.design.forward(W))
         self.inner = 0
