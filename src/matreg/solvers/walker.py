@@ -11,7 +11,7 @@ from .problem import Problem
 from .result import SolverResult
 
 # Points for which a way is given a rest after it failed, doubled each time up to the last.
-SHORTEST_REST, LONGEST_REST = 1, 8
+SHORTEST_REST, LONGEST_REST = 1, 4
 
 
 class Way:
