@@ -111,24 +111,39 @@ def smallest_norm(
     if size == 0.0:
         return 0.0
     t, mu = 1.1 * size, size
+    Z = corner + np.tensordot(x, edges, 1)
     for _ in range(max_iter):
-        Z = corner + np.tensordot(x, edges, 1)
         norm = spectral_norm(Z)
         best = min(best, norm)
         # Outside of the barrier: only rounding brings the iterate there, at the end.
         if mu * (p + q + 2 * k) <= tol * max(best, 1e-6 * size) or t <= norm:
             break
+        value = barrier_value(Z, t, x, mu)
         gradient, H = barrier(Z, t, edges, x)
         gradient[-1] += 1.0 / mu
         step = newton_step(gradient, H, weights)
         decrement = float(np.sqrt(max(-float(gradient @ step), 0.0)))
         if not np.isfinite(decrement):
             break
-        length = 1.0 / (1.0 + decrement)  # stays inside, for a self-concordant barrier
-        x, t = x + length * step[:-1], t + length * step[-1]
+        # The shortest one is sure to be good, for a self-concordant barrier.
+        for length in (1.0, 0.5, 0.25, 1.0 / (1.0 + decrement)):
+            x_new, t_new = x + length * step[:-1], t + length * step[-1]
+            Z_new = corner + np.tensordot(x_new, edges, 1)
+            reached = barrier_value(Z_new, t_new, x_new, mu)
+            if reached <= value - 0.1 * length * decrement**2:
+                break
+        x, t, Z = x_new, t_new, Z_new
         if decrement < 0.5:
-            mu *= 0.3
+            mu *= 0.1
     return best
+
+
+def barrier_value(Z: Array, t: float, x: Array, mu: float) -> float:
+    """Barrier of the norm and of the box, plus ``t / mu``; infinite outside."""
+    d = np.linalg.svd(Z, compute_uv=False)
+    rest = abs(Z.shape[0] - Z.shape[1])
+    inside = np.concatenate([t - d, t + d, np.full(rest, t), x, 1.0 - x])
+    return t / mu - float(np.log(inside).sum()) if inside.min() > 0.0 else np.inf
 
 
 def barrier(Z: Array, t: float, edges: Array, x: Array) -> tuple[Array, Array]:
