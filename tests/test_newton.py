@@ -241,6 +241,25 @@ def test_extreme_but_finite_input_raises_nothing(sx, sy):
     assert np.all(np.isfinite(result.W.matrix)) and np.isfinite(result.b)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("C", [1e4, 1e12, 1e18])
+@pytest.mark.parametrize("tau", [0.0, 10.0])
+def test_labels_that_cannot_be_fitted_in_a_huge_box(tau, C, epsilon, fit_intercept):
+    # The penalty is next to nothing there: least absolute deviations, where A'beta nearly vanishes.
+    problem = make_problem(
+        *random_data(47, 4, 4, noise=1.0), tau=tau, C=C, epsilon=epsilon,
+        fit_intercept=fit_intercept, weights=random_weights(47),
+    )  # fmt: skip
+    assert_solved(problem, solve_newton(problem))
+
+
+def test_a_barrier_that_underflows_ends_the_run():
+    X, y = random_data(16, 5, 6, noise=1.0)
+    problem = make_problem(1e6 * X, 1e-6 * y, tau=0.0, C=24.0, epsilon=0.0, fit_intercept=False)
+    assert_finite(solve_newton(problem))
+
+
 def test_looser_tolerance_stops_earlier_and_the_limit_is_kept():
     X, y = random_data(30, 6, 5, seed=9)
     problem = make_problem(X, y)

@@ -171,7 +171,8 @@ class InteriorPoint:
             system = self.linearise(point)
             gap = self.offer(point, system)
             yield point
-            if self.tracker.converged or not np.isfinite(gap):
+            # A barrier parameter may underflow in a box that is larger than the solution needs.
+            if self.tracker.converged or not np.isfinite(gap) or point.mu == 0.0:
                 return
             # While the bound is below zero only the barrier parameter tells of progress.
             progress = 0.0 < gap < 0.9 * best or point.mu < 0.9 * lowest

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from .augmented import solve_augmented
@@ -14,6 +15,11 @@ from .problem import Problem
 from .rays import label_ray
 from .result import SolverResult, Tracker
 from .threads import calmly
+
+Array = NDArray[np.float64]
+
+# How far from its bound, relative to it, a multiplier is inside of the box.
+INSIDE = 1e-6
 
 
 def attempts(problem: Problem) -> Iterator[Problem]:
@@ -29,10 +35,32 @@ def attempts(problem: Problem) -> Iterator[Problem]:
     for factor in (1e8, 1e4):
         if 0.0 < factor * scale < loss.c.max():
             smaller = EpsilonInsensitive(
-                np.minimum(loss.c, factor * scale), loss.epsilon * (1.0 - 1e-7)
+                loss.c * (factor * scale / loss.c.max()), loss.epsilon * (1.0 - 1e-7)
             )
             yield replace(problem, loss=smaller)
     yield problem
+
+
+def lifted(problem: Problem, posed: Problem, beta: Array) -> Array:
+    """Multipliers of the problem from those of the same one in a smaller box.
+
+    In a huge box W hardly depends on its size, and so does not ``A'beta``, while beta grows with
+    the bounds it is at. So beta is scaled up with the box, and those inside of it are corrected
+    such that ``A'beta`` stays what it was.
+    """
+    loss, smaller = problem.loss, posed.loss
+    assert isinstance(loss, EpsilonInsensitive) and isinstance(smaller, EpsilonInsensitive)
+    growth = float(loss.c.max() / smaller.c.max())
+    free = np.abs(beta) < (1.0 - INSIDE) * smaller.c
+    out = growth * np.where(free, beta, np.sign(beta) * smaller.c)
+    rows = problem.design.flat[free]
+    goal = problem.design.adjoint(beta - out).reshape(-1)
+    if problem.fit_intercept:
+        ones = np.full((len(rows), 1), np.abs(rows).mean() if rows.size else 1.0)
+        rows = np.hstack([rows, ones])
+        goal = np.append(goal, -out.sum() * ones[:1].sum())
+    out[free] += np.linalg.lstsq(rows.T, goal)[0]
+    return problem.feasible(out)
 
 
 @calmly(lambda problem: problem.design.flat.size)
@@ -73,12 +101,15 @@ def interior(tracker: Tracker, n_iter: int, max_iter: int, careful: bool) -> int
         if tracker.converged or n_iter >= max_iter:
             break
         run = InteriorPoint(posed, tracker, careful)
-        for step, _ in enumerate(run.iterate(run.start())):
-            if step:
+        start = point = run.start()
+        for point in run.iterate(start):
+            if point is not start:
                 n_iter += 1
                 tracker.record(n_iter)
             if n_iter >= max_iter:
                 break
+        if posed is not tracker.problem and point.finite:
+            tracker.offer_dual(lifted(tracker.problem, posed, point.beta))
     return n_iter
 
 
