@@ -63,6 +63,66 @@ def test_grmrcv_equals_its_model(data):
     assert len(ours.cv_results_["param_tau"]) == 4
 
 
+def test_grmrcv_equals_grid_search(data):
+    grid = {"tau": [1.0, 20.0], "gamma": [20.0, 60.0], "lam": [3.0, 30.0]}
+    ours = GRMRCV(**grid, cv=3).fit(data.X, data.y)
+    theirs = GridSearchCV(GRMR(), grid, cv=3).fit(data.X, data.y)
+    assert theirs.best_params_ == {"tau": ours.tau_, "gamma": ours.gamma_, "lam": ours.lam_}
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-2)
+
+
+def test_fits_without_outliers_stand_for_larger_lam(data, monkeypatch):
+    original, fitted = GRMR.fit, []
+
+    def counted(self, *args):
+        fitted.append(self.lam)
+        return original(self, *args)
+
+    monkeypatch.setattr(GRMR, "fit", counted)
+    grid = {"tau": [1.0, 20.0], "gamma": [1.0], "lam": [50.0, 0.5, 500.0]}
+    ours = GRMRCV(**grid, cv=3, clean_predict=False, n_jobs=1).fit(data.X, data.y)
+    assert fitted.count(50.0) >= 6
+    assert 500.0 not in fitted, "without outliers at 50 there is nothing to do at 500"
+    assert fitted.count(0.5) >= 6
+    table = ours.cv_results_
+    np.testing.assert_array_equal(table["param_lam"], np.repeat([0.5, 50.0, 500.0], 2))
+    theirs = GridSearchCV(GRMR(lam=500.0, gamma=1.0, clean_predict=False), {"tau": [20.0, 1.0]})
+    expected = theirs.set_params(cv=3).fit(data.X, data.y).cv_results_["mean_test_score"]
+    np.testing.assert_allclose(table["mean_test_score"][4:], expected, atol=1e-3)
+
+
+def test_rough_folds_leave_the_last_fit_tight(data):
+    grid = {"tau": [1.0, 20.0], "lam": [5.0, 50.0], "cv": 3}
+    rough = GRMRCV(**grid, fold_tol=1.0, fold_split_tol=1e-2).fit(data.X, data.y)
+    last = GRMR(rough.tau_, lam=rough.lam_).fit(data.X, data.y)
+    np.testing.assert_allclose(rough.coef_, last.coef_, rtol=1e-6, atol=1e-9)
+    tight = GRMRCV(**grid).fit(data.X, data.y)
+    scores = [model.cv_results_["mean_test_score"] for model in (rough, tight)]
+    assert not np.array_equal(*scores), "one alternation is less than several"
+    assert rough.tau_ == tight.tau_
+    with pytest.raises(ValueError, match="fold_tol"):
+        GRMRCV(fold_tol=-1.0).fit(data.X, data.y)
+
+
+def test_halving_goes_on_with_the_better_half(data):
+    grid = {"tau": [1.0, 20.0], "gamma": [20.0, 60.0], "lam": [3.0, 30.0], "cv": 3}
+    half = GRMRCV(**grid, halving=True).fit(data.X, data.y)
+    whole = GRMRCV(**grid).fit(data.X, data.y)
+    fold = [f"split{f}_test_score" for f in range(3)]
+    seen = [np.isfinite(half.cv_results_[name]).reshape(4, 2) for name in fold]
+    assert [part.all(axis=1).sum() for part in seen] == [4, 2, 1]
+    assert [part.any(axis=1).sum() for part in seen] == [4, 2, 1]
+    for name, part in zip(fold, seen, strict=True):
+        np.testing.assert_allclose(
+            half.cv_results_[name][part.ravel()], whole.cv_results_[name][part.ravel()]
+        )
+    best = whole.cv_results_[fold[0]].reshape(4, 2).max(axis=1)
+    assert set(np.flatnonzero(seen[1].any(axis=1))) == set(np.argsort(-best)[:2])
+    assert half.cv_results_["rank_test_score"][half.best_index_] == 1
+    assert (half.cv_results_["rank_test_score"][~seen[2].ravel()] == 3).all()
+    assert seen[2].ravel()[half.best_index_]
+
+
 def test_last_fit_is_that_of_the_model(data):
     ours = RMRCV(n_taus=6, cv=3, tol=1e-9).fit(data.X, data.y)
     model = RMR(ours.tau_, tol=1e-9).fit(data.X, data.y)
@@ -131,6 +191,25 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
     done.extend([None, None])
     with pytest.raises(KeyboardInterrupt):
         RMRCV(TAUS).fit(data.X, data.y)
+
+
+def test_ctrl_c_while_halving(data, monkeypatch):
+    original, done = _selection._score_fold, []
+
+    def interrupted(*args):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(_selection, "_score_fold", interrupted)
+    model = GRMRCV(tau=[1.0, 20.0], gamma=[20.0, 60.0], cv=3, halving=True)
+    with pytest.warns(UserWarning, match="on the 2 of 3 folds"):
+        model.fit(data.X, data.y)
+    assert model.coef_.shape == (5, 4)
+    done[:] = [None] * 3
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data.X, data.y)
 
 
 def test_clone_and_pickle(data):

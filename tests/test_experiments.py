@@ -24,7 +24,7 @@ from matreg.experiments import (
 from matreg.experiments.figures import STYLE, image_grid, require_matplotlib
 from matreg.experiments.methods import METHODS, Tuning, fit_methods, rae
 from matreg.experiments.parallel import run_tasks
-from matreg.experiments.records import versions
+from matreg.experiments.records import versions, which_form
 from matreg.experiments.tables import Stat, Table
 
 needs_data = pytest.mark.skipif(
@@ -122,9 +122,22 @@ def test_grmr_equals_rmr_on_clean_samples(square):
     assert_allclose(square.values["rae"][0, 0, 3], square.values["rae"][0, 0, 2], rtol=0.1)
 
 
+def test_grmr_is_chosen_by_folds_like_the_others(square):
+    """Its tau, gamma and lam come from lists of candidates, in both simulated experiments."""
+    for tuning in (shapes.TUNING, label_noise.TUNING):
+        assert min(len(tuning.gamma), len(tuning.lam), len(tuning.grmr_taus)) > 1
+    chosen = square.parameters["chosen"][0]
+    assert chosen["G-RMR"]["gamma_"] in shapes.TUNING.gamma
+    assert chosen["G-RMR"]["lam_"] in shapes.TUNING.lam
+    assert chosen["G-RMR"]["tau_"] / chosen["RMR"]["tau_"] in shapes.TUNING.grmr_taus
+
+
 def test_forms_say_which_they_are(square):
     assert "short form" in square.form
     assert "whole table" in shapes._form(10, 64, 1000)
+    assert "short form" in shapes._form(12, 32, 1000)
+    assert "whole form" in which_form(10)
+    assert "short form" in which_form(2)
 
 
 def test_result_is_written_as_tables_figures_and_record(square, tmp_path):
@@ -188,6 +201,39 @@ def test_head_pose(tmp_path):
     assert errors.shape == (1, 2, 1, len(METHODS))
     assert (errors < 0.65).all(), "worse than the mean yaw"
     assert len(result.save(tmp_path, ONE, 0.0)) == 9
+
+
+@pytest.fixture
+def qmul(tmp_path):
+    """Seven made-up people: a bright spot moves with the yaw."""
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[-1:1:20j, -1:1:20j]
+    for person in "ABCDEFG":
+        home = tmp_path / f"{person}Grey"
+        home.mkdir()
+        for yaw in range(0, 181, 30):
+            centre = (yaw - 90) / 120 + 0.05 * rng.standard_normal()
+            spot = 200 * np.exp(-3 * ((x - centre) ** 2 + y**2)) + 20
+            image.fromarray(spot.astype(np.uint8)).save(home / f"{person}_090_{yaw:03d}.jpg")
+    return tmp_path
+
+
+def test_head_pose_on_the_papers_data(qmul, tmp_path):
+    result = head_pose.run(replace(ONE, quick=True, data=str(qmul)))
+    assert result.parameters["people"] == (5,), "10 people and more are not there"
+    assert (result.values["rae"][:, 0] < 0.3).all()
+    assert "the paper's data" in result.notes[0]
+    assert len(result.save(tmp_path / "out", ONE, 0.0)) == 9
+    with pytest.raises(FileNotFoundError, match=r"none.* has no image"):
+        head_pose.run(replace(ONE, data=str(qmul / "none")))
+
+
+def test_head_pose_needs_people_to_test_on(qmul):
+    for person in "EFG":
+        (qmul / f"{person}Grey").rename(qmul / person)
+    with pytest.raises(FileNotFoundError, match="has 4 people; more than 5 are needed"):
+        head_pose.run(replace(ONE, data=str(qmul)))
 
 
 # Theory and noise

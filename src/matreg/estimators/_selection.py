@@ -147,11 +147,7 @@ class SelectorCV(MatrixRegressor):
             complete = ~np.isnan(scores).any(axis=1)
             if not complete.any():
                 raise
-            warnings.warn(
-                f"Interrupted: the choice is made on the {int(complete.sum())} of {len(folds)} "
-                "folds that are finished.",
-                stacklevel=5,
-            )
+            warn_interrupted(int(complete.sum()), len(folds))
             scores, ranks = scores[complete], ranks[complete]
         return scores, ranks
 
@@ -160,6 +156,7 @@ class SelectorCV(MatrixRegressor):
         index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.taus))]
         mean, std = scores.mean(axis=0), scores.std(axis=0)
         error = std / np.sqrt(max(len(scores) - 1, 1))
+        order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         table: dict[str, Any] = {"param_tau": np.array([candidates[c].taus[k] for c, k in index])}
         for name in candidates[0].parameters:
             column = [candidates[c].parameters[name] for c, _ in index]
@@ -170,7 +167,7 @@ class SelectorCV(MatrixRegressor):
             "mean_test_score": mean,
             "std_test_score": std,
             "se_test_score": error,
-            "rank_test_score": 1 + np.array([(mean > m).sum() for m in mean]),
+            "rank_test_score": 1 + np.array([(order > m).sum() for m in order]),
             "mean_coef_rank": ranks.mean(axis=0),
         }
         best = int(np.nanargmax(mean))
@@ -214,6 +211,14 @@ def _score_fold(
         predictions, ranks = model._predict_path(distinct, candidate, X[test])
     scores = [score(one, X[test], y[test], weights[test]) for one in predictions]
     return key, np.array(scores), ranks
+
+
+def warn_interrupted(finished: int, planned: int) -> None:
+    """Say on how many folds the choice is made after all."""
+    warnings.warn(
+        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished.",
+        stacklevel=6,
+    )
 
 
 def number_list(name: str, given: Any, positive: bool) -> list[float]:

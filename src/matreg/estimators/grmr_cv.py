@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby, product
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval
 
 from ._base import Distinct, flatten
-from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
+from ._selection import (
+    COMMON_CONSTRAINTS,
+    NUMBER_OR_LIST,
+    Candidate,
+    FoldScore,
+    SelectorCV,
+    number_list,
+    warn_interrupted,
+)
 from .grmr import GRMR
 from .path import check_taus
 
 Array = NDArray[np.float64]
 
+_TOLERANCE = Interval(Real, 0, None, closed="left")
+
+
+@dataclass(frozen=True)
+class LamPath(Candidate):
+    """Candidates that differ in lam alone, in ascending order; `taus` are those of all."""
+
+    steps: tuple[Candidate, ...]
+
 
 class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     """G-RMR with tau, gamma and lam chosen by cross-validation.
 
-    Along tau each fit starts from the last, its split of the samples included; other than that
-    G-RMR has no path, so that short lists are in order.
+    Along tau each fit starts from the last, its split of the samples included. Fits without any
+    outliers stand for those with a larger lam too, where the outliers are dearer still (unless new
+    samples are cleaned, which depends on lam). Other than that nothing can be shared, so that short
+    lists are in order. Where fits are long, rough ones in the
+    folds (`fold_tol`, `fold_split_tol`) and `halving` make the choice cheap; the last fit, to all
+    the data, is as tight as ever.
 
     Parameters
     ----------
@@ -31,8 +56,15 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         Values to try; None is the rule of :class:`GRMR`.
     C, epsilon : float or array-like, default=1.0 and 0.1
         Values to try.
-    coupling, fit_intercept, clean_predict, tol, max_iter, matrix_shape
+    coupling, fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
+    fold_tol, fold_split_tol : float, default=None
+        `tol` and `split_tol` of the fits in the folds, if they differ from those of the last fit.
+        1.0 and 1e-2 mean one alternation with a rough split, often enough to choose by.
+    halving : bool, default=False
+        Whether to drop the worse half of the candidates after each fold. A candidate is a
+        combination of all parameters but tau, and is as good as its best tau on the folds so far.
+        The choice is between those that have seen all folds.
     cv, scoring, one_standard_error, n_jobs
         As in :class:`RMRCV`.
     verbose : int, default=0
@@ -43,7 +75,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     tau_, gamma_, lam_, C_, epsilon_ : float
         Chosen values.
     cv_results_, best_index_, best_score_
-        As in :class:`RMRCV`.
+        As in :class:`RMRCV`. With `halving` the scores of folds that a candidate has not seen, and
+        its mean, are NaN.
     best_estimator_ : GRMR
         The chosen model, fitted to all the data; its attributes are those of this estimator too.
 
@@ -66,6 +99,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         "epsilon": NUMBER_OR_LIST,
         "coupling": [str],
         "clean_predict": ["boolean"],
+        "split_tol": [_TOLERANCE],
+        "fold_tol": [_TOLERANCE, None],
+        "fold_split_tol": [_TOLERANCE, None],
+        "halving": ["boolean"],
     }
 
     def __init__(
@@ -84,6 +121,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         one_standard_error: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-4,
+        split_tol: float = 1e-4,
+        fold_tol: float | None = None,
+        fold_split_tol: float | None = None,
+        halving: bool = False,
         max_iter: int = 20,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
@@ -101,6 +142,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         self.one_standard_error = one_standard_error
         self.n_jobs = n_jobs
         self.tol = tol
+        self.split_tol = split_tol
+        self.fold_tol = fold_tol
+        self.fold_split_tol = fold_split_tol
+        self.halving = halving
         self.max_iter = max_iter
         self.verbose = verbose
         self.matrix_shape = matrix_shape
@@ -110,23 +155,56 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
             return [None] if given is None else number_list(name, given, positive=True)
 
         taus = check_taus(self.tau, lambda: np.ones(1))
+        # The last one varies fastest: candidates that differ in lam alone are neighbours.
         grids: dict[str, list[Any]] = {
             "gamma": optional("gamma", self.gamma),
-            "lam": optional("lam", self.lam),
             "C": number_list("C", self.C, positive=True),
             "epsilon": number_list("epsilon", self.epsilon, positive=False),
+            "lam": sorted(optional("lam", self.lam)),
         }
         return [
             Candidate(dict(zip(grids, values, strict=True)), taus)
             for values in product(*grids.values())
         ]
 
+    def _cross_validate(
+        self,
+        X: Array,
+        y: Array,
+        weights: Array,
+        folds: list[Any],
+        candidates: list[Candidate],
+        score: FoldScore,
+    ) -> tuple[Array, Array]:
+        def scored(folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
+            grouped: list[Candidate] = [*_lam_paths(candidates)]
+            return super(GRMRCV, self)._cross_validate(X, y, weights, folds, grouped, score)
+
+        if not self.halving:
+            return scored(folds, candidates)
+        owner = np.repeat(np.arange(len(candidates)), [len(one.taus) for one in candidates])
+        scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))
+        kept = list(range(len(candidates)))
+        for f, fold in enumerate(folds):
+            columns = np.isin(owner, kept)
+            try:
+                found = scored([fold], [candidates[c] for c in kept])
+            except KeyboardInterrupt:
+                if f == 0:
+                    raise
+                warn_interrupted(f, len(folds))
+                return scores[:f], ranks[:f]
+            scores[f, columns], ranks[f, columns] = (values[0] for values in found)
+            mean = scores[: f + 1].mean(axis=0)
+            best = sorted(kept, key=lambda c: -mean[owner == c].max())
+            kept = sorted(best[: (len(kept) + 1) // 2])
+        return scores, ranks
+
     def _model(self, candidate: Candidate, **other: Any) -> GRMR:
         return GRMR(
             coupling=self.coupling,
             fit_intercept=self.fit_intercept,
             clean_predict=self.clean_predict,
-            tol=self.tol,
             max_iter=self.max_iter,
             **candidate.parameters,
             **other,
@@ -135,16 +213,33 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     def _predict_path(
         self, train: Distinct, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
-        model = self._model(candidate, warm_start=True)
-        predictions, ranks = [], []
-        for tau in candidate.taus:
-            model.set_params(tau=float(tau)).fit(train.X, train.y, train.weights)
-            predictions.append(model.predict(X_test))
-            ranks.append(model.rank_)
+        assert isinstance(candidate, LamPath)
+        predictions: list[Array] = []
+        ranks: list[int] = []
+        for step in candidate.steps:
+            outliers = 0.0
+            model = self._model(
+                step,
+                tol=self.tol if self.fold_tol is None else self.fold_tol,
+                split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
+                warm_start=True,
+            )
+            for tau in step.taus:
+                model.set_params(tau=float(tau)).fit(train.X, train.y, train.weights)
+                predictions.append(model.predict(X_test))
+                ranks.append(model.rank_)
+                outliers = max(outliers, model.outlier_fraction_)
+            if outliers == 0.0 and not self.clean_predict:
+                break
+        while len(ranks) < len(candidate.taus):  # no outliers, nor with a larger lam
+            predictions.append(predictions[-len(step.taus)])
+            ranks.append(ranks[-len(step.taus)])
         return np.array(predictions), np.array(ranks, dtype=float)
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
-        model = self._model(candidate, tau=float(candidate.taus[chosen])).fit(X, y, weights)
+        tau = float(candidate.taus[chosen])
+        model = self._model(candidate, tau=tau, tol=self.tol, split_tol=self.split_tol)
+        model.fit(X, y, weights)
         self.best_estimator_ = model
         self.tau_, self.C_, self.epsilon_ = model.tau, model.C, model.epsilon
         for name in _GRMR_ATTRIBUTES:
@@ -160,6 +255,17 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         D = self._validate_samples(X)
         cleaned = self.best_estimator_.transform(D)
         return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
+
+
+def _lam_paths(candidates: list[Candidate]) -> Iterator[LamPath]:
+    """Neighbours that differ in lam alone, together."""
+
+    def others(candidate: Candidate) -> dict[str, Any]:
+        return {key: value for key, value in candidate.parameters.items() if key != "lam"}
+
+    for parameters, group in groupby(candidates, others):
+        steps = tuple(group)
+        yield LamPath(parameters, np.concatenate([one.taus for one in steps]), steps)
 
 
 _GRMR_ATTRIBUTES = (

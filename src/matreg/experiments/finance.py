@@ -118,7 +118,8 @@ def run(options: Options) -> Result:
     chosen["G-RMR"] = {name: getattr(cleaning, name) for name in ("tau_", "gamma_", "lam_")}
     return Result(
         name="finance",
-        form=f"{len(data.y_train)} days train, {len(data.y_test)} days test.",
+        form=f"{len(data.y_train)} days train, {len(data.y_test)} days test; "
+        f"{'short' if options.quick else 'whole'} grids.",
         tables=[_table(scores | careful_scores)],
         figures={"growth": lambda: _draw(dates, predictions, data.y_test)},
         parameters={

@@ -16,12 +16,12 @@ from ..datasets import load_cmu_faces, load_qmul_faces
 from .figures import image_grid
 from .methods import METHODS, Tuning, fit_methods, rae
 from .parallel import run_tasks
-from .records import Options, Result
+from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
 
 Array = NDArray[np.float64]
 
-SHORT, WHOLE = 3, 10
+SHORT = 3
 CORRUPTED = 0.1  # share of the samples, as in the paper
 BLOCK = 0.25  # side of the white square relative to the image's; the paper does not say
 
@@ -71,7 +71,7 @@ def run(
     """
     rounds = options.rounds_or(SHORT)
     if people is None:
-        people = (5,) if options.quick else (5, 10, 15) if options.data is None else tuple(PAPER)
+        people = _people(options)
     if options.quick:
         tuning = replace(tuning, cv=GroupKFold(3), n_taus=6, n_rglm_taus=6)
     tasks = [
@@ -85,10 +85,9 @@ def run(
     errors = errors.reshape(len(people), 2, rounds, len(METHODS))
     clean, corrupted = outcomes[-2 * rounds], outcomes[-rounds]
     data = "the CMU faces, a stand-in for" if options.data is None else "the paper's data,"
-    whole = "the whole form" if rounds >= WHOLE else f"the short form (--rounds {WHOLE} is whole)"
     return Result(
         name="head-pose",
-        form=f"{rounds} random choices of people: {whole}.",
+        form=f"Random choices of people: {rounds}, {which_form(rounds)}.",
         tables=[_table(people, errors)],
         figures={
             "examples": lambda: _draw_examples(options.data),
@@ -139,6 +138,15 @@ def add_blocks(X: Array, rng: Generator) -> tuple[Array, NDArray[np.intp]]:
         top, left = rng.integers(p - side + 1), rng.integers(q - side + 1)
         X[i, top : top + side, left : left + side] = 1.0
     return X, chosen
+
+
+def _people(options: Options) -> tuple[int, ...]:
+    """The paper's numbers of training people, as far as somebody is left to test on."""
+    available = len(np.unique(_load(options.data).person))
+    people = tuple(count for count in PAPER if count < available)
+    if not people:
+        raise FileNotFoundError(f"{options.data} has {available} people; more than 5 are needed.")
+    return people[:1] if options.quick else people
 
 
 def _load(folder: str | None) -> Bunch:

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
-from .. import GRMR, GRMRCV, RGLMCV, RMRCV
+from .. import GRMRCV, RGLMCV, RMRCV
 
 Array = NDArray[np.float64]
 
@@ -41,8 +41,14 @@ class Tuning:
     n_rglm_taus, rglm_min_ratio : int, float
         Path of R-GLM.
     gamma, lam : tuple of float, or None
-        Candidates of G-RMR, which takes its tau from RMR: its fits are the expensive ones. None is
-        the estimator's rule; a single pair is taken without folds.
+        Candidates of G-RMR; None is the estimator's rule.
+    grmr_taus : tuple of float
+        Candidates of G-RMR's tau, in units of the one that was chosen for RMR.
+    rough : bool
+        Whether G-RMR, whose fits are the long ones, is content with one alternation and a rough
+        split in the folds; the last fit is as tight as ever.
+    halving : bool
+        Whether G-RMR drops the worse half of its pairs of gamma and lam after each fold.
     clean_predict : bool
         Whether G-RMR cleans new samples before it predicts.
     svr_C : tuple of float, or None
@@ -66,6 +72,9 @@ class Tuning:
     rglm_min_ratio: float = 1e-4
     gamma: tuple[float, ...] | None = None
     lam: tuple[float, ...] | None = None
+    grmr_taus: tuple[float, ...] = (1.0,)
+    rough: bool = False
+    halving: bool = False
     clean_predict: bool = True
     svr_C: tuple[float, ...] | None = None
     huber_alpha: tuple[float, ...] = (1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -132,8 +141,7 @@ def fit_methods(
     for method in methods:
         start = time.perf_counter()
         model, names = _BUILD[method](tuning, fits)
-        chooses = hasattr(model, "cv")
-        model.fit(X, y, groups=groups) if chooses else model.fit(X, y)
+        model.fit(X, y, groups=groups) if hasattr(model, "cv") else model.fit(X, y)
         parameters = {name: float(_chosen(model, name)) for name in names}
         coef = np.reshape(_coef(model), X.shape[1:])
         fits[method] = Fit(model, coef, parameters, time.perf_counter() - start)
@@ -191,17 +199,18 @@ def _rmr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
 
 
 def _grmr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
-    tau = fits["RMR"].parameters["tau_"]
-    gammas, lams = tuning.gamma or (None,), tuning.lam or (None,)
-    common: dict[str, Any] = {
-        "C": tuning.C,
-        "epsilon": tuning.epsilon,
-        "clean_predict": tuning.clean_predict,
-    }
-    if len(gammas) == len(lams) == 1:
-        return GRMR(tau, gamma=gammas[0], lam=lams[0], **common), ("tau", "gamma_", "lam_")
     model = GRMRCV(
-        tau, gamma=tuning.gamma, lam=tuning.lam, cv=tuning.cv, scoring=tuning.scoring, **common
+        fits["RMR"].parameters["tau_"] * np.array(tuning.grmr_taus),
+        gamma=tuning.gamma,
+        lam=tuning.lam,
+        C=tuning.C,
+        epsilon=tuning.epsilon,
+        clean_predict=tuning.clean_predict,
+        cv=tuning.cv,
+        scoring=tuning.scoring,
+        fold_tol=1.0 if tuning.rough else None,
+        fold_split_tol=1e-2 if tuning.rough else None,
+        halving=tuning.halving,
     )
     return model, ("tau_", "gamma_", "lam_")
 

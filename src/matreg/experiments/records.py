@@ -18,6 +18,7 @@ from .figures import save
 from .tables import Table
 
 PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "joblib", "matplotlib")
+WHOLE = 10  # the paper's repetitions
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class Options:
     def rounds_or(self, short: int) -> int:
         """Rounds asked for, or the experiment's short form; one when in a hurry."""
         return self.rounds if self.rounds is not None else 1 if self.quick else short
+
+
+def which_form(rounds: int, whole: int = WHOLE) -> str:
+    """Whether a number of repetitions is the short or the whole form of an experiment."""
+    return "the whole form" if rounds >= whole else f"the short form (--rounds {whole} is whole)"
 
 
 @dataclass(frozen=True)

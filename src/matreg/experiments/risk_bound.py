@@ -19,7 +19,7 @@ from .. import rmr_path
 from ..datasets import make_matrix_regression
 from .figures import STYLE, require_matplotlib
 from .parallel import run_tasks
-from .records import Options, Result
+from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ def run(
     slope = np.polyfit(np.log(samples[1:]), np.log(excess[1:].mean(axis=1)), 1)[0]
     return Result(
         name="risk-bound",
-        form=f"{rounds} rounds a number of samples, {shape[0]} x {shape[1]}, rank {rank}.",
+        form=f"Rounds: {rounds}, {which_form(rounds)}; {shape[0]} x {shape[1]}, rank {rank}.",
         tables=[_table(samples, excess, bounds)],
         figures={"excess": lambda: _draw(np.array(samples), excess, bounds.sum(axis=1))},
         parameters={
