@@ -44,9 +44,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     Along tau each fit starts from the last, its split of the samples included. Fits without any
     outliers stand for those with a larger lam too, where the outliers are dearer still (unless new
     samples are cleaned, which depends on lam). Other than that nothing can be shared, so that short
-    lists are in order. Where fits are long, rough ones in the
-    folds (`fold_tol`, `fold_split_tol`) and `halving` make the choice cheap; the last fit, to all
-    the data, is as tight as ever.
+    lists are in order. Where fits are long, rough ones in the folds (`fold_tol`, `fold_split_tol`)
+    and `halving` make the choice cheap; the last fit, to all the data, is as tight as ever.
 
     Parameters
     ----------
