@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
@@ -59,7 +60,8 @@ def lifted(problem: Problem, posed: Problem, beta: Array) -> Array:
         ones = np.full((len(rows), 1), np.abs(rows).mean() if rows.size else 1.0)
         rows = np.hstack([rows, ones])
         goal = np.append(goal, -out.sum() * ones[:1].sum())
-    out[free] += np.linalg.lstsq(rows.T, goal)[0]
+    if np.isfinite(goal).all():
+        out[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
     return problem.feasible(out)
 
 
@@ -108,7 +110,7 @@ def interior(tracker: Tracker, n_iter: int, max_iter: int, careful: bool) -> int
                 tracker.record(n_iter)
             if n_iter >= max_iter:
                 break
-        if posed is not tracker.problem and point.finite:
+        if posed is not tracker.problem and not tracker.converged and point.finite:
             tracker.offer_dual(lifted(tracker.problem, posed, point.beta))
     return n_iter
 
