@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..penalties import Factors, singular_values, svd
+from .memory import MOST_BEFORE, lagrange
 from .problem import Problem
 from .proximal_point import ProximalPoint
 from .result import SolverResult, Tracker
@@ -52,26 +53,32 @@ class FISTAState:
         The prepared samples, for another tau.
     sigma : float or None
         Where the proximal point steps were in the end; None if FISTA was enough.
-    before : FISTAState or None
-        The state before, on the same samples.
+    before : tuple of FISTAState
+        The states before on the same samples, the last one first.
     """
 
     W: Array
     tau: float
     form: StandardForm | None = None
     sigma: float | None = None
-    before: FISTAState | None = None
+    before: tuple[FISTAState, ...] = ()
 
     def light(self) -> FISTAState:
         """The coefficients alone, for other samples."""
         return FISTAState(self.W, self.tau)
 
     def ahead(self, tau: float) -> Array:
-        """Coefficients for another tau, on the line through the last two."""
-        last = self.before
-        if last is None or last.tau == self.tau:
+        """Coefficients for another tau, on the parabola through the last three."""
+        nodes = (self, *self.before)
+        taus = [node.tau for node in nodes]
+        if len(set(taus)) < len(taus):
             return self.W
-        return self.W + (tau - self.tau) / (self.tau - last.tau) * (self.W - last.W)
+        weights = lagrange(taus, tau)
+        return np.sum([w * node.W for w, node in zip(weights, nodes, strict=True)], axis=0)
+
+    def after(self, last: FISTAState) -> FISTAState:
+        """The same, with the last state and those that it remembers before it."""
+        return replace(self, before=(replace(last, before=()), *last.before)[:MOST_BEFORE])
 
 
 class Certifier:
@@ -258,8 +265,7 @@ def solve_fista(
     tracker.record(k)
     if not tracker.converged:
         k, sigma = run(start, tau, certifier, max_iter)
-    before = replace(start, before=None)
-    state = FISTAState(tracker.W.matrix, tau, form, sigma, before)
+    state = FISTAState(tracker.W.matrix, tau, form, sigma).after(start)
     return form.restore(tracker.result(k, state))
 
 
@@ -279,7 +285,7 @@ def run(
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(form, tau, W)
-    newton_steps = EXPECTED_STEPS if start.before is None else EXPECTED_WARM_STEPS
+    newton_steps = EXPECTED_WARM_STEPS if start.before else EXPECTED_STEPS
     k = run_gradient(gradient, certifier, k, max_iter, newton_steps)
     if tracker.converged or k >= max_iter:
         return k, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,11 +54,7 @@ class Memory:
         taus = [node.tau for node in nodes]
         if len(nodes) == 1 or len(set(taus)) < len(taus):
             return None
-        weights = [
-            float(np.prod([(tau - other) / (one - other) for other in taus if other != one]))
-            for one in taus
-        ]
-        pairs = list(zip(weights, nodes, strict=True))
+        pairs = list(zip(lagrange(taus, tau), nodes, strict=True))
         return replace(
             self,
             tau=tau,
@@ -66,6 +63,14 @@ class Memory:
             beta=np.sum([weight * node.beta for weight, node in pairs], axis=0),
             b=sum(weight * node.b for weight, node in pairs),
         )
+
+
+def lagrange(nodes: Sequence[float], x: float) -> list[float]:
+    """Weights of the values at distinct nodes in that of their polynomial at x."""
+    return [
+        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
+        for node in nodes
+    ]
 
 
 def memory_of(problem: Problem, start: SolverResult) -> Memory:
