@@ -292,11 +292,8 @@ class InteriorPoint:
             typical = float(np.vdot(Phi, Phi)) / n
             return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
         if n <= d:
-            single = self.steps < SINGLE_STEPS
-            Phi = coordinates.of(self.design.X, np.float32 if single else np.float64)
-            typical = float(np.vdot(Phi, Phi)) / n
-            return factor_dual(Phi, np.maximum(D, 1e-7 * typical), bordered)
-
+            precision = np.float32 if self.steps < SINGLE_STEPS else np.float64
+            return factor_dual(coordinates.of(self.design.X, precision), D, bordered, least=1e-7)
         sample = coordinates.of(self.design.X[:: max(1, n // 200)])
         typical = float(np.vdot(sample, sample)) / len(sample)
         return factor_primal(

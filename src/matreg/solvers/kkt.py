@@ -22,6 +22,9 @@ Index = NDArray[np.intp]
 Solve = Callable[[Array], Array]
 BorderedSolve = Callable[[Array, float], tuple[Array, float]]
 
+# Rows of a large matrix that are updated at a time.
+STRIPE = 256
+
 
 def cholesky(S: Array) -> Solve:
     """Solver of a positive definite system, equilibrated; `S` is overwritten."""
@@ -42,7 +45,9 @@ def cholesky(S: Array) -> Solve:
 
     def solve(rhs: Array) -> Array:
         columns = scale if rhs.ndim == 1 else scale[:, None]
-        return columns * scipy.linalg.cho_solve(factor, columns * rhs, check_finite=False)
+        x = scipy.linalg.cho_solve(factor, columns * rhs, overwrite_b=True, check_finite=False)
+        x *= columns
+        return x
 
     return solve
 
@@ -62,16 +67,21 @@ def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
     return solve_bordered
 
 
-def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool) -> BorderedSolve:
+def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool, least: float = 0.0) -> BorderedSolve:
     """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
 
-    Phi may be in single precision; then the solutions are not refined, which would be no use.
+    Phi may be in single precision; then the solutions are not refined, which would be no use. D is
+    at least a fraction `least` of the mean of the diagonal of ``Phi Phi'``.
     """
-    S = (Phi @ Phi.T).astype(np.float64, copy=False)
+    S = Phi @ Phi.T
+    D = np.maximum(D, least * float(np.trace(S)) / len(D))
+    if S.dtype != np.float64:
+        del Phi  # which may be the last one to hold it: the next line needs the room
+        S = S.astype(np.float64)
+        np.einsum("ii->i", S)[:] += D
+        return with_border(cholesky(S), len(D), bordered)
     np.einsum("ii->i", S)[:] += D
     once = cholesky(S)
-    if Phi.dtype != np.float64:
-        return with_border(once, len(D), bordered)
 
     def refined(rhs: Array) -> Array:
         x = once(rhs)
@@ -160,11 +170,14 @@ def factor_primal(
     for start in range(0, len(others), chunk):
         index = others[start : start + chunk]
         rows = blocks(index)
-        H += rows.T @ (rows / D[index, None])
+        weighted = rows / D[index, None]
+        # In parts: a product of the size of H would be as much again.
+        for part in range(0, d, STRIPE):
+            stripe = slice(part, part + STRIPE)
+            H[stripe] += rows[:, stripe].T @ weighted
     solve_H = cholesky(H)
     Phi_tiny = blocks(tiny)
-    inside = solve_H(Phi_tiny.T)
-    S = Phi_tiny @ inside
+    S = Phi_tiny @ solve_H(Phi_tiny.T)
     np.einsum("ii->i", S)[:] += D[tiny]
     solve_S = cholesky(S)
 
@@ -172,7 +185,7 @@ def factor_primal(
         weighted = np.where(light, rhs / D, 0.0)
         f = solve_H(adjoint(weighted))
         x_tiny = solve_S(rhs[tiny] - Phi_tiny @ f)
-        f += inside @ x_tiny
+        f += solve_H(Phi_tiny.T @ x_tiny)
         x = np.where(light, (rhs - forward(f)) / D, 0.0)
         x[tiny] = x_tiny
         return x
