@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors
 from .kkt import BorderedSolve, cholesky, with_border
-from .memory import Memory, memory_of
+from .memory import Memory, solve_from
 from .problem import Problem
 from .result import SolverResult, Tracker
 from .spectral import SmoothedThresholding
@@ -92,11 +92,7 @@ class Inner:
 
     def low_rank(self) -> Factors:
         """The thresholded matrix."""
-        at = self.threshold
-        g = at.value(0.0)
-        r = int(np.count_nonzero(g))
-        left, right = (at.U, at.V) if at.wide else (at.V, at.U)
-        return Factors(left[:, :r], g[:r], right[:, :r].T)
+        return self.threshold.factors(self.threshold.value(0.0))
 
 
 @dataclass(frozen=True)
@@ -333,14 +329,4 @@ def solve_augmented(
     SolverResult
         The best certified point, converged or not; its state is for the next problem.
     """
-    tracker = Tracker(problem, tol, verbose)
-    n_iter = 0
-    state: Memory | None = None
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        run = AugmentedLagrangian(problem, tracker, memory_of(problem, start))
-        for memory in run.iterate():
-            n_iter, state = len(tracker.rows), memory
-            tracker.record(n_iter)
-            if n_iter >= max_iter:
-                break
-    return tracker.result(n_iter, state if tracker.converged else None)
+    return solve_from(AugmentedLagrangian, problem, start, tol, max_iter, verbose)

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors, singular_values
 from .box import BoxQuadratic, sides
-from .memory import Memory, memory_of
+from .memory import Memory, solve_from
 from .problem import Problem
-from .rays import dual_ray
+from .rays import best_on_ray
 from .result import SolverResult, Tracker
 from .spectral import SmoothedThresholding
 from .threads import calmly
@@ -56,11 +56,7 @@ class Point:
     @property
     def low_rank(self) -> Factors:
         """The low-rank matrix that W tends to."""
-        w = self.threshold.value(0.0) / self.sigma
-        r = int(np.count_nonzero(w))
-        at = self.threshold
-        left, right = (at.U, at.V) if at.wide else (at.V, at.U)
-        return Factors(left[:, :r], w[:r], right[:, :r].T)
+        return self.threshold.factors(self.threshold.value(0.0) / self.sigma)
 
 
 class Linearisation:
@@ -118,7 +114,7 @@ class Follower:
         assert isinstance(problem.loss, EpsilonInsensitive)
         self.problem, self.tracker, self.memory = problem, tracker, memory
         self.design, self.y = problem.design, problem.y
-        self.c, self.epsilon = problem.loss.c, problem.loss.epsilon
+        self.c = problem.loss.c
         self.tau = problem.penalty.tau
 
     def start(self) -> Point:
@@ -129,18 +125,12 @@ class Follower:
         for memory in (self.memory,) if ahead is None else (self.memory, ahead):
             beta = np.clip(np.where(memory.beta * side > 0.0, memory.beta, 0.0), -self.c, self.c)
             Z = self.design.adjoint(beta)
-            value, t = self.best_multiple(beta, singular_values(Z))
+            value, t = best_on_ray(self.problem, beta, singular_values(Z))
             points.append((value, memory, t * beta, t * Z))
         _, memory, beta, Z = max(points, key=lambda point: point[0])
         norm = float(np.linalg.norm(memory.W, 2))
         sigma = max(1.0, self.tau / norm) if norm > 0.0 else 1.0
         return self.point(memory.W, memory.b, beta, Z, side, sigma)
-
-    def best_multiple(self, beta: Array, d: Array) -> tuple[float, float]:
-        """Dual objective on the ray of `beta` and where on it; `d` belongs to ``A'beta``."""
-        lin = float(self.y @ beta) - self.epsilon * float(np.abs(beta).sum())
-        t = dual_ray(lin, d, self.tau, 1.0)
-        return self.problem.dual_at(t * beta, t * d), t
 
     def point(self, W: Array, b: float, beta: Array, Z: Array, side: Array, sigma: float) -> Point:
         """A point with its thresholding."""
@@ -149,7 +139,7 @@ class Follower:
 
     def offer(self, at: Point, residual: Array) -> float:
         """Offer the low-rank matrix and a multiple of beta; return their own relative gap."""
-        value, t = self.best_multiple(at.beta, singular_values(at.Z))
+        value, t = best_on_ray(self.problem, at.beta, singular_values(at.Z))
         if value > self.tracker.dual:
             self.tracker.offer_dual(self.problem.feasible(t * at.beta))
         primal = self.tracker.offer_primal(at.low_rank, residual)
@@ -225,15 +215,6 @@ def solve_follow(
     SolverResult
         The best certified point, converged or not; its state is for the next problem.
     """
-    tracker = Tracker(problem, tol, verbose)
-    n_iter = 0
-    state: Memory | None = None
-    if problem.design.n <= MOST_SAMPLES:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            run = Follower(problem, tracker, memory_of(problem, start))
-            for memory in run.iterate():
-                n_iter, state = len(tracker.rows), memory
-                tracker.record(n_iter)
-                if n_iter >= max_iter:
-                    break
-    return tracker.result(n_iter, state if tracker.converged else None)
+    if problem.design.n > MOST_SAMPLES:
+        return Tracker(problem, tol, verbose).result(0)
+    return solve_from(Follower, problem, start, tol, max_iter, verbose)

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
-from ..penalties import Factors, singular_values
+from ..penalties import singular_values
 from .kkt import BorderedSolve, factor_augmented, factor_dual, factor_primal
 from .problem import Problem
-from .rays import dual_ray, label_ray
+from .rays import best_on_ray, label_ray
 from .result import Tracker
 from .spectral import Coordinates, SmoothedThresholding
 
@@ -218,21 +218,20 @@ class InteriorPoint:
     def offer(self, point: Point, system: Linearisation) -> float:
         """Offer the points at hand to the tracker; return the gap of this run."""
         beta = point.beta
-        d = singular_values(point.Z)
-        lin = float(self.y @ beta) - self.epsilon * float(np.abs(beta).sum())
         # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
-        t = dual_ray(lin, d, self.tau, 1.0)
-        if t > 0.0 and self.problem.dual_at(t * beta, t * d) > self.tracker.dual:
+        dual, t = best_on_ray(self.problem, beta, singular_values(point.Z))
+        if dual > self.tracker.dual:
             self.tracker.offer_dual(self.tracker.problem.feasible(t * beta))
         w = system.plain / system.sigma
-        self.tracker.offer_primal(system.threshold_factors(w), residual=self.y - system.A_low_rank)
+        low_rank = system.threshold.factors(w)
+        self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
         dense = singular_values(point.W)
         primal = min(
             self.problem.primal_at(dense, self.y - system.AW)[0],
             self.problem.primal_at(w, self.y - system.A_low_rank)[0],
         )
         self.primal = primal
-        return primal - max(self.problem.dual_at(t * beta, t * d), 0.0)
+        return primal - max(dual, 0.0)
 
     def direction(
         self, point: Point, system: Linearisation, gap: float
@@ -320,13 +319,6 @@ class Linearisation:
     AW: Array
     A_low_rank: Array
     A_drift: Array
-
-    def threshold_factors(self, w: Array) -> Factors:
-        """Low-rank matrix in the basis of the thresholding."""
-        t = self.threshold
-        r = int(np.count_nonzero(w))
-        left, right = (t.U, t.V) if t.wide else (t.V, t.U)
-        return Factors(left[:, :r], w[:r], right[:, :r].T)
 
 
 class NewtonStep:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from .problem import Problem
-from .result import SolverResult
+from .result import SolverResult, Tracker
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,35 @@ def lagrange(nodes: Sequence[float], x: float) -> list[float]:
         float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
         for node in nodes
     ]
+
+
+class Method(Protocol):
+    """A run that starts from a memory and yields what it remembers of each step."""
+
+    def iterate(self) -> Iterator[Memory]:
+        """Steps until the tracker is satisfied or no progress is made."""
+        ...
+
+
+def solve_from(
+    method: Callable[[Problem, Tracker, Memory], Method],
+    problem: Problem,
+    start: SolverResult,
+    tol: float,
+    max_iter: int,
+    verbose: int,
+) -> SolverResult:
+    """Run a method from the solution of a neighbouring problem, with a row of history a step."""
+    tracker = Tracker(problem, tol, verbose)
+    n_iter = 0
+    state: Memory | None = None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for memory in method(problem, tracker, memory_of(problem, start)).iterate():
+            n_iter, state = len(tracker.rows), memory
+            tracker.record(n_iter)
+            if n_iter >= max_iter:
+                break
+    return tracker.result(n_iter, state if tracker.converged else None)
 
 
 def memory_of(problem: Problem, start: SolverResult) -> Memory:

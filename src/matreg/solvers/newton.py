@@ -56,10 +56,10 @@ def lifted(problem: Problem, posed: Problem, beta: Array) -> Array:
     out = growth * np.where(free, beta, np.sign(beta) * smaller.c)
     rows = problem.design.flat[free]
     goal = problem.design.adjoint(beta - out).reshape(-1)
-    if problem.fit_intercept:
-        ones = np.full((len(rows), 1), np.abs(rows).mean() if rows.size else 1.0)
-        rows = np.hstack([rows, ones])
-        goal = np.append(goal, -out.sum() * ones[:1].sum())
+    if problem.fit_intercept:  # the sum of beta stays zero: one more column, like the others
+        size = float(np.abs(problem.design.flat).mean())
+        rows = np.hstack([rows, np.full((len(rows), 1), size)])
+        goal = np.append(goal, -size * out.sum())
     if np.isfinite(goal).all():
         out[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
     return problem.feasible(out)

@@ -47,9 +47,7 @@ class DualPoint:
     @property
     def factors(self) -> Factors:
         """W in factors."""
-        at = self.threshold
-        left, right = (at.U, at.V) if at.wide else (at.V, at.U)
-        return Factors(left[:, : at.r], at.value(0.0)[: at.r], right[:, : at.r].T)
+        return self.threshold.factors(self.threshold.value(0.0))
 
 
 class ProximalPoint:

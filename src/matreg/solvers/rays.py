@@ -25,6 +25,13 @@ def dual_ray(lin: float, d: Array, tau: float, longest: float) -> float:
     return longest
 
 
+def best_on_ray(problem: Problem, beta: Array, d: Array) -> tuple[float, float]:
+    """Largest dual objective at ``t beta`` with ``0 <= t <= 1``, and t; `d` is of ``A'beta``."""
+    lin = float(problem.y @ beta) - problem.loss.conjugate(beta)
+    t = dual_ray(lin, d, problem.penalty.tau, 1.0)
+    return problem.dual_at(t * beta, t * d), t
+
+
 def label_ray(problem: Problem, room: float) -> Array:
     """Best dual point on the ray of the centred labels, within a fraction of the box."""
     loss = problem.loss

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..penalties import svd
+from ..penalties import Factors, svd
 
 Array = NDArray[np.float64]
 Scalar = Callable[[Array], Array]
@@ -110,6 +110,12 @@ class SmoothedThresholding:
         """``U diag(w) V'``."""
         W = (self.U * w) @ self.V.T
         return W if self.wide else W.T
+
+    def factors(self, w: Array) -> Factors:
+        """The same in factors, without the zeros that `w` ends with."""
+        r = int(np.count_nonzero(w))
+        left, right = (self.U, self.V) if self.wide else (self.V, self.U)
+        return Factors(left[:, :r], w[:r], right[:, :r].T)
 
     def apply(self, H: Array, f: Scalar) -> Array:
         """``f(J)[H]``."""
