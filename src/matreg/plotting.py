@@ -207,7 +207,7 @@ class CoefDisplay:
             [["left", "coef"], ["key", "right"]],
             width_ratios=(1, 4),
             height_ratios=(4, 1),
-            figsize=(5.5, 5),
+            figsize=(6.1, 5),  # a square matrix is drawn square
             layout="constrained",
         )
         image = show_matrix(axes["coef"], self.coef)
