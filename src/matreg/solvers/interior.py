@@ -36,13 +36,18 @@ Array = NDArray[np.float64]
 CUT = 1e-5
 # Smoothing never wider than this fraction of tau: wider says nothing about the solution.
 WIDEST = 0.1
-# A smaller W than this, relative to one that fits the labels, says nothing about its final size.
-FAINTEST = 0.01
+# W weighs the more beside Z the less it still moves: this times its size over its last step, up to
+# the second number. Its small singular values, which the largest one hides, need that weight.
+SETTLED, HEAVIEST = 0.1, 300.0
 # Where there are two numbers, the second is for another try, on another way to the optimum.
 # The barrier may run ahead of the duality gap by this factor, or the steps get short; and by more
 # where the prediction was good, up to a limit.
 CENTRALITY = (0.1, 1.0)
 LEAST_LEAD = (0.0, 0.1)
+# A step that lost some of the dual bound, by more than rounding, aimed too far: the next ones leave
+# at least this share of the barrier parameter, growing up to a limit and fading again.
+NOTICEABLE = 1e-3
+CAUTION, MORE, MOST, FADING = 0.2, 3.0, 0.5, 1.3
 # How far the thresholding may be from linear along a step, relative to the step.
 TRUST = (0.3, 0.15)
 # How often a step is halved for it.
@@ -135,6 +140,8 @@ class InteriorPoint:
         self.trust = TRUST[careful]
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
+        self.last_W: Array | None = None
+        self.dual, self.last_dual, self.caution = 0.0, -np.inf, 0.0
 
     def fitting_size(self) -> float:
         """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
@@ -190,8 +197,7 @@ class InteriorPoint:
 
     def linearise(self, point: Point) -> Linearisation:
         """Thresholding at the current point, with the images under A that the step needs."""
-        norm = max(float(np.linalg.norm(point.W, 2)), FAINTEST * self.size)
-        sigma = max(1.0, self.tau / norm) if norm > 0.0 else 1.0
+        sigma = self.scaling(point.W)
         smoothing = self.smoothing(sigma, point.mu)
         threshold = SmoothedThresholding(
             point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, CUT
@@ -210,6 +216,16 @@ class InteriorPoint:
         return Linearisation(
             sigma, threshold, coordinates, plain, slope_psi, drift, AW, A_low_rank, A_drift
         )
+
+    def scaling(self, W: Array) -> float:
+        """Weight of W beside Z in the thresholding, which is to balance the two."""
+        # A W smaller than what fits the labels says nothing yet about its final size.
+        norm = max(float(np.linalg.norm(W, 2)), self.size)
+        moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
+        settled = SETTLED * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
+        self.last_W = W
+        weight = min(max(settled, 1.0), HEAVIEST)
+        return max(1.0, weight * self.tau / norm) if norm > 0.0 else 1.0
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
@@ -230,7 +246,7 @@ class InteriorPoint:
             self.problem.primal_at(dense, self.y - system.AW)[0],
             self.problem.primal_at(w, self.y - system.A_low_rank)[0],
         )
-        self.primal = primal
+        self.primal, self.dual = primal, dual
         return primal - max(dual, 0.0)
 
     def direction(
@@ -238,6 +254,7 @@ class InteriorPoint:
     ) -> tuple[Point, float, float]:
         """Predictor and correctors; how far to go and the barrier parameter it aims at."""
         step = NewtonStep(self, point, system)
+        self.take_caution()
         products = point.s * point.m
         affine = step.box(-products)
         length = largest_step(point, affine)
@@ -246,7 +263,7 @@ class InteriorPoint:
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
         lead = CENTRALITY[self.careful] * max(1.0 - length, LEAST_LEAD[self.careful])
         floor = lead * gap / (point.s.size + 2 * min(point.W.shape))
-        target = max(mu * (after / point.s.size / mu) ** 3, floor)
+        target = max(mu * (after / point.s.size / mu) ** 3, floor, self.caution * mu)
         step.aim_at(target)
         wish = target - products - affine.s * affine.m
         direction = step.box(wish)
@@ -262,6 +279,14 @@ class InteriorPoint:
                 break
             direction, length, wish = trial, length_new, wish_new
         return step.complete(direction), min(1.0, 0.99 * length), target
+
+    def take_caution(self) -> None:
+        """Aim nearer after a step that lost some of the bound, and further again by and by."""
+        if self.dual < self.last_dual - NOTICEABLE * abs(self.last_dual):
+            self.caution = min(max(MORE * self.caution, CAUTION), MOST)
+        else:
+            self.caution /= FADING
+        self.last_dual = self.dual
 
     def shortened(
         self, point: Point, direction: Point, system: Linearisation, mu: float, length: float
