@@ -197,10 +197,11 @@ class InteriorPoint:
 
     def linearise(self, point: Point) -> Linearisation:
         """Thresholding at the current point, with the images under A that the step needs."""
-        sigma = self.scaling(point.W)
+        dense = singular_values(point.W)
+        sigma, cut = self.scaling(point.W, dense)
         smoothing = self.smoothing(sigma, point.mu)
         threshold = SmoothedThresholding(
-            point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, CUT
+            point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, cut
         )
         plain = threshold.value(0.0)
         residual = threshold.compose(plain) - sigma * point.W
@@ -214,18 +215,19 @@ class InteriorPoint:
         coordinates = threshold.coordinates(lambda O: O * psi(O))
         slope_psi = psi(threshold.slope)
         return Linearisation(
-            sigma, threshold, coordinates, plain, slope_psi, drift, AW, A_low_rank, A_drift
+            sigma, dense, threshold, coordinates, plain, slope_psi, drift, AW, A_low_rank, A_drift
         )
 
-    def scaling(self, W: Array) -> float:
-        """Weight of W beside Z in the thresholding, which is to balance the two."""
+    def scaling(self, W: Array, d: Array) -> tuple[float, float]:
+        """Weight of W, of singular values d, beside Z, and which slopes are negligible with it."""
         # A W smaller than what fits the labels says nothing yet about its final size.
-        norm = max(float(np.linalg.norm(W, 2)), self.size)
+        norm = max(float(d[0]), self.size)
         moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
         settled = SETTLED * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
         self.last_W = W
         weight = min(max(settled, 1.0), HEAVIEST)
-        return max(1.0, weight * self.tau / norm) if norm > 0.0 else 1.0
+        sigma = max(1.0, weight * self.tau / norm) if norm > 0.0 else 1.0
+        return sigma, CUT * weight  # small slopes count by what they are relative to sigma
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
@@ -241,9 +243,8 @@ class InteriorPoint:
         w = system.plain / system.sigma
         low_rank = system.threshold.factors(w)
         self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
-        dense = singular_values(point.W)
         primal = min(
-            self.problem.primal_at(dense, self.y - system.AW)[0],
+            self.problem.primal_at(system.dense, self.y - system.AW)[0],
             self.problem.primal_at(w, self.y - system.A_low_rank)[0],
         )
         self.primal, self.dual = primal, dual
@@ -333,9 +334,10 @@ class InteriorPoint:
 
 @dataclass
 class Linearisation:
-    """Thresholding around a point and the images of some matrices under A."""
+    """Thresholding around a point, the singular values of W and the images of some matrices."""
 
     sigma: float
+    dense: Array
     threshold: SmoothedThresholding
     coordinates: Coordinates
     plain: Array
