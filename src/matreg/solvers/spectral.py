@@ -175,18 +175,27 @@ class Coordinates:
     ) -> None:
         r = self.at.r
         n, small, large = len(X), U.shape[0], V.shape[0]
-        rows = np.matmul(U[:, :r].T, X)
-        top = np.matmul(rows, V)
-        left = np.matmul(U[:, r:].T, np.matmul(X, V[:, :r])).transpose(0, 2, 1)
-        a, c = a[:r], c[:r]
         first, second = r * small, r * (2 * small - r)
-        block = out[:, :first].reshape(n, r, small)  # a view: it splits the last axis only
-        np.multiply(a, top, out=block)
-        block[:, :, :r] += c[:, :r] * top[:, :, :r].transpose(0, 2, 1)
-        block[:, :, r:] += c[:, r:] * left
-        left = a[:, r:] * left + c[:, r:] * top[:, :, r:]
-        out[:, first:second] = left.reshape(n, second - first)
+        if 2 * r < small:
+            rows = np.matmul(U[:, :r].T, X)
+            top = np.matmul(rows, V)
+            left = np.matmul(U[:, r:].T, np.matmul(X, V[:, :r])).transpose(0, 2, 1)
+            a, c = a[:r], c[:r]
+            block = out[:, :first].reshape(n, r, small)  # a view: it splits the last axis only
+            np.multiply(a, top, out=block)
+            block[:, :, :r] += c[:, :r] * top[:, :, :r].transpose(0, 2, 1)
+            block[:, :, r:] += c[:, r:] * left
+            left = a[:, r:] * left + c[:, r:] * top[:, :, r:]
+            out[:, first:second] = left.reshape(n, second - first)
+        else:  # most of the basis: all of it takes fewer passes
+            rows = np.matmul(U.T, X)
+            top = np.matmul(rows, V)
+            G = c * top.transpose(0, 2, 1)
+            G += a * top
+            out[:, :first] = G[:, :r].reshape(n, first)
+            out[:, first:second] = G[:, r:, :r].transpose(0, 2, 1).reshape(n, second - first)
         if self.at.has_rest:
+            rows, top = rows[:, :r], top[:, :r]
             rows -= np.matmul(top, V.T)
             rows *= outside[:, None]
             out[:, second:] = rows.reshape(n, r * large)
