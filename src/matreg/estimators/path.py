@@ -102,11 +102,13 @@ def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
 def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[SolverResult]:
     """Solutions for decreasing tau, each from the last; Ctrl-C returns those that are finished."""
     points: list[SolverResult] = []
+    last: SolverResult | None = None
     try:
         for tau in track(taus, "path", len(taus), verbose):
             penalty = SpectralElasticNet(float(tau), problem.penalty.ridge)
-            at_tau = replace(problem, penalty=penalty)
-            points.append(solve(at_tau, points[-1] if points else None))
+            last = solve(replace(problem, penalty=penalty), last)
+            # The state is for the next point alone: it may be as large as the samples.
+            points.append(replace(last, state=None))
     except KeyboardInterrupt:
         if not points:
             raise
@@ -115,8 +117,7 @@ def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[
             "returned.",
             stacklevel=4,
         )
-    # The states hold copies of the samples, which nobody wants to keep or to pickle.
-    return [replace(point, state=None) for point in points]
+    return points
 
 
 def rmr_solve(tol: float, max_iter: int) -> Solve:

@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
+import scipy.linalg.lapack
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 # Rounds without fewer samples on a wrong side after which to give up.
 PATIENCE = 3
@@ -47,28 +47,30 @@ def sides(beta: Array, c: Array) -> Array:
 class FreeSystem:
     """Systems ``K_FF x = rhs`` for sets F close to the one that was factorised."""
 
-    def __init__(self, K: Array, free: Index) -> None:
+    def __init__(self, K: Array, free: Mask) -> None:
         self.K, self.free = K, free
-        self.position = np.full(len(K), -1)
-        self.position[free] = np.arange(len(free))
-        self.L = scipy.linalg.cholesky(
-            K[np.ix_(free, free)], lower=True, overwrite_a=True, check_finite=False
-        )
+        self.index = np.flatnonzero(free)
+        self.position = np.cumsum(free) - 1
+        K_FF = K.take(self.index, axis=0).take(self.index, axis=1)
+        # The transpose has the order LAPACK wants; its lower half is as good.
+        self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            raise np.linalg.LinAlgError("K_FF is not positive definite")
 
-    def is_near(self, free: Index) -> bool:
+    def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
-        return len(np.setxor1d(free, self.free, assume_unique=True)) <= FEW
+        return int(np.count_nonzero(free != self.free)) <= FEW
 
-    def solve(self, free: Index, rhs: Array) -> Array:
+    def solve(self, free: Mask, rhs: Array) -> Array:
         """Solve for the samples `free` and several right-hand sides, one a column.
 
         New samples are new unknowns and those that are free no longer new constraints
         ``x_i = 0``: both border the old system, and their Schur complement is small.
         """
-        K, old = self.K, self.free
-        new = np.setdiff1d(free, old, assume_unique=True)
-        gone = self.position[np.setdiff1d(old, free, assume_unique=True)]
-        border = np.zeros((len(old), len(gone) + len(new)))
+        K, old = self.K, self.index
+        new = np.flatnonzero(free & ~self.free)
+        gone = self.position[self.free & ~free]
+        border = np.zeros((len(old), len(gone) + len(new)), order="F")
         border[gone, np.arange(len(gone))] = 1.0
         border[:, len(gone) :] = K[np.ix_(old, new)]
         corner = np.zeros((border.shape[1], border.shape[1]))
@@ -85,9 +87,8 @@ class FreeSystem:
         return full[free]
 
     def _half(self, rhs: Array, transposed: bool = False) -> Array:
-        return scipy.linalg.solve_triangular(
-            self.L, rhs, lower=True, trans="T" if transposed else "N", check_finite=False
-        )
+        x, _ = scipy.linalg.lapack.dtrtrs(self.L, rhs, lower=1, trans=int(transposed))
+        return x
 
 
 class BoxQuadratic:
@@ -108,12 +109,32 @@ class BoxQuadratic:
     def __init__(self, K: Array, c: Array, epsilon: float, fit_intercept: bool) -> None:
         self.K, self.c, self.epsilon = K, c, epsilon
         self.fit_intercept = fit_intercept
+        self.shift = np.zeros(len(c))
         self.system: FreeSystem | None = None
+
+    def near(self, beta: Array, delta: float) -> BoxQuadratic:
+        """The problem with ``delta/2 |. - beta|^2`` added, which makes up for a singular K."""
+        K = self.K.copy()
+        np.einsum("ii->i", K)[:] += delta
+        damped = BoxQuadratic(K, self.c, self.epsilon, self.fit_intercept)
+        damped.shift = self.shift + delta * beta
+        return damped
+
+    def violation(self, beta: Array, b: float, t: Array, side: Array) -> float:
+        """Root mean square of how far the residuals are from where the sides want them."""
+        r = t - self.K @ beta - b
+        size, outwards = np.abs(side), np.sign(side) * r
+        off = np.where(
+            size == 0.0, np.maximum(np.abs(r) - self.epsilon, 0.0), self.epsilon - outwards
+        )
+        off = np.where(size == 2.0, np.maximum(off, 0.0), off)
+        return float(np.sqrt(np.mean(off * off)))
 
     def settle(self, t: Array, side: Array) -> Settled | None:
         """Solution for `t` from a first guess of the sides; None if pivoting does not end."""
         if self.epsilon == 0.0:  # the tube has no inside
             side = np.where(side == 0.0, 1.0, side)
+        t = t + self.shift
         fewest, patience = len(t) + 1, PATIENCE
         while True:
             solved = self.solve(t, side)
@@ -131,15 +152,15 @@ class BoxQuadratic:
 
     def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
         """Multipliers and intercept for given sides; None where they determine neither."""
-        free = np.flatnonzero(np.abs(side) == 1.0)
+        free = np.abs(side) == 1.0
         beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
-        if len(free) == 0:
+        if not free.any():
             return None if self.fit_intercept else (beta, 0.0)
         rhs = (t - self.K @ beta)[free] - self.epsilon * side[free]
         try:
             if self.system is None or not self.system.is_near(free):
                 self.system = FreeSystem(self.K, free)
-            x, ones = self.system.solve(free, np.column_stack([rhs, np.ones(len(free))])).T
+            x, ones = self.system.solve(free, np.column_stack([rhs, np.ones_like(rhs)])).T
         except np.linalg.LinAlgError:
             return None
         b = float((x.sum() + beta.sum()) / ones.sum()) if self.fit_intercept else 0.0

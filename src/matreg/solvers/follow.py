@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors, singular_values
-from .box import BoxQuadratic, sides
+from .box import BoxQuadratic, Settled, sides
 from .memory import Memory, solve_from
 from .problem import Problem
 from .rays import best_on_ray
@@ -37,6 +37,16 @@ Array = NDArray[np.float64]
 NEAR, GOOD, OFTEN = 1e-2, 0.05, 3
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
 RIDGE = {np.float32: 1e-7, np.float64: 1e-11}
+# Singular values of W below this, relative to the largest one, do not count among the typical ones.
+FAINT = 1e-4
+# Weight of W beside Z, as a multiple of what balances tau with a typical singular value of W.
+WEIGHT = 0.5
+# The quadratic problem is damped if it is not solved as it is: at first by this much, as a multiple
+# of how far the samples are from their sides relative to the box; then more, at most so many times,
+# and less again after each step.
+DAMPING, MORE, TRIES, LESS = 1.0, 10.0, 3, 0.3
+# Linearisations that do not halve the gap after which to give up.
+PATIENCE = 3
 # Up to this number of samples K is worth its N^2 numbers.
 MOST_SAMPLES = 2000
 
@@ -116,6 +126,7 @@ class Follower:
         self.design, self.y = problem.design, problem.y
         self.c = problem.loss.c
         self.tau = problem.penalty.tau
+        self.damping = 0.0
 
     def start(self) -> Point:
         """The last solution or its extrapolation, whichever has the better bound on its ray."""
@@ -128,9 +139,13 @@ class Follower:
             value, t = best_on_ray(self.problem, beta, singular_values(Z))
             points.append((value, memory, t * beta, t * Z))
         _, memory, beta, Z = max(points, key=lambda point: point[0])
-        norm = float(np.linalg.norm(memory.W, 2))
-        sigma = max(1.0, self.tau / norm) if norm > 0.0 else 1.0
-        return self.point(memory.W, memory.b, beta, Z, side, sigma)
+        return self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W))
+
+    def scaling(self, W: Array) -> float:
+        """Weight of W beside Z that balances the two for a typical singular value of W."""
+        d = singular_values(W)
+        d = d[d > FAINT * d[0]]
+        return max(1.0, WEIGHT * self.tau / float(np.median(d))) if len(d) else 1.0
 
     def point(self, W: Array, b: float, beta: Array, Z: Array, side: Array, sigma: float) -> Point:
         """A point with its thresholding."""
@@ -153,6 +168,7 @@ class Follower:
         at = self.start()
         linear: Linearisation | None = None
         last, moved, used = np.inf, np.inf, 0
+        best, since = np.inf, 0
         while True:
             low_rank = at.low_rank.matrix
             gap = self.offer(at, self.y - self.design.forward(low_rank))
@@ -161,6 +177,10 @@ class Follower:
             again = gap <= GOOD * last and moved <= NEAR and used < OFTEN
             if linear is None or not again:
                 yield self.remember(at)
+                halved = self.tracker.gap <= 0.5 * best
+                best, since = (self.tracker.gap, 0) if halved else (best, since + 1)
+                if since == PATIENCE:
+                    return
                 linear, used = Linearisation(self.problem, at), 0
             new = self.step(at, linear, low_rank)
             if new is None:
@@ -173,12 +193,24 @@ class Follower:
         """Newton step with a linearisation; None if its quadratic problem is not solved."""
         drift = linear.drift(at, low_rank)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.K @ at.beta
-        settled = linear.quadratic.settle(target, at.side)
+        settled = self.settle(at, linear.quadratic, target)
         if settled is None:
             return None
         dZ = self.design.adjoint(settled.beta - at.beta)
         W = at.W + drift + linear.follow(dZ)
         return self.point(W, settled.b, settled.beta, at.Z + dZ, settled.side, at.sigma)
+
+    def settle(self, at: Point, quadratic: BoxQuadratic, target: Array) -> Settled | None:
+        """Solution of the quadratic problem, damped from when it is not solved without."""
+        off = quadratic.violation(at.beta, at.b, target, at.side) / float(self.c.mean())
+        for _ in range(TRIES):
+            near = quadratic.near(at.beta, self.damping * off) if self.damping > 0.0 else quadratic
+            settled = near.settle(target, at.side)
+            if settled is not None:
+                self.damping *= LESS
+                return settled
+            self.damping = max(MORE * self.damping, DAMPING)
+        return None
 
     def remember(self, at: Point) -> Memory:
         """The current point for the next problem."""

@@ -15,6 +15,7 @@ from .interior import InteriorPoint
 from .problem import Problem
 from .rays import label_ray
 from .result import SolverResult, Tracker
+from .tau_max import only_multipliers
 from .threads import calmly
 
 Array = NDArray[np.float64]
@@ -88,6 +89,9 @@ def solve_newton(
         The best certified point, converged or not.
     """
     tracker = Tracker(problem, tol, verbose)
+    only = only_multipliers(problem)
+    if only is not None:  # all it takes where W = 0
+        tracker.offer_dual(problem.feasible(only))
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0

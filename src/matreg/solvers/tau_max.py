@@ -39,13 +39,12 @@ def tau_max(problem: Problem, *, tol: float = 1e-9, max_iter: int = 500) -> floa
     float
         The spectral norm of ``A'beta`` for the dual optimal beta where it is smallest.
     """
+    only = only_multipliers(problem)
+    if only is not None:
+        return spectral_norm(problem.design.adjoint(only))
     beta, lower, upper = optimal_multipliers(problem)
     fixed = problem.design.adjoint(beta)
     free = np.flatnonzero(lower < upper)
-    if len(free) == 0:
-        return spectral_norm(fixed)
-    if problem.fit_intercept and len(free) == 1:
-        return spectral_norm(fixed - float(beta.sum()) * problem.design.X[free[0]])
     total = -float(beta.sum()) if problem.fit_intercept else None
     span = upper[free] - lower[free]
     corner = fixed + np.tensordot(lower[free], problem.design.X[free], 1)
@@ -55,6 +54,16 @@ def tau_max(problem: Problem, *, tol: float = 1e-9, max_iter: int = 500) -> floa
         return spectral_norm(corner + round(share) * edges.sum(axis=0))
     weights = None if total is None else span / span.sum()
     return smallest_norm(corner, edges, share, weights, tol, max_iter)
+
+
+def only_multipliers(problem: Problem) -> Array | None:
+    """Dual optimal beta of the intercept alone; None if there are several."""
+    beta, lower, upper = optimal_multipliers(problem)
+    free = np.flatnonzero(lower < upper)
+    if len(free) > int(problem.fit_intercept):
+        return None
+    beta[free] = -float(beta.sum())
+    return beta
 
 
 def optimal_multipliers(problem: Problem) -> tuple[Array, Array, Array]:
