@@ -2,8 +2,8 @@
 
     python -m benchmarks.paths [--quick]
 
-A path of 50 points is compared with the mean time of cold fits at points of the same path (not at
-its first, where W = 0), RMRCV with scikit-learn's GridSearchCV over the same grid. Ratios are of one
+A path of 50 points is compared with the mean time of cold fits at points of the same path, but for
+its first, where W = 0; RMRCV with scikit-learn's GridSearchCV over the same grid. Ratios are of one
 run.
 """
 

@@ -78,6 +78,17 @@ def test_a_singular_matrix_has_no_result():
     assert BoxQuadratic(0.0 * K, c, 0.1, True).settle(t, np.ones(20)) is None
 
 
+@pytest.mark.parametrize("guess", [0.0, 2.0])
+def test_no_free_sample_is_a_guess_like_any_other(guess):
+    K, c, t = make_box(24)
+    quadratic = BoxQuadratic(K, c, 0.1, True)
+    expected = quadratic.settle(t, np.ones(24))
+    assert expected is not None
+    settled = quadratic.settle(t, np.where(np.arange(24) % 2, guess, -guess))
+    assert settled is not None
+    np.testing.assert_allclose(settled.beta, expected.beta, atol=1e-8)
+
+
 def test_pivoting_ends_whatever_the_guess():
     for seed in range(40):
         K, c, t = make_box(40, seed, rank=6)

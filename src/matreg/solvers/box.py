@@ -27,6 +27,8 @@ Mask = NDArray[np.bool_]
 PATIENCE = 3
 # Up to this many samples more or less are free without a new factorisation.
 FEW = 40
+# Multipliers this many times their bounds mean that K_FF is singular but for rounding.
+HUGE = 1e6
 # Violations that are but rounding, relative to the bounds.
 ROUNDING = 1e-9
 
@@ -151,11 +153,11 @@ class BoxQuadratic:
             side = moved
 
     def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
-        """Multipliers and intercept for given sides; None where they determine neither."""
+        """Multipliers and intercept for given sides; None where K is singular."""
         free = np.abs(side) == 1.0
         beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
-        if not free.any():
-            return None if self.fit_intercept else (beta, 0.0)
+        if not free.any():  # then b is not determined: let it leave as few as possible outside
+            return beta, float(np.median(t - self.K @ beta)) if self.fit_intercept else 0.0
         rhs = (t - self.K @ beta)[free] - self.epsilon * side[free]
         try:
             if self.system is None or not self.system.is_near(free):
@@ -165,7 +167,8 @@ class BoxQuadratic:
             return None
         b = float((x.sum() + beta.sum()) / ones.sum()) if self.fit_intercept else 0.0
         beta[free] = x - b * ones
-        return (beta, b) if np.isfinite(beta).all() else None
+        singular = not float(np.abs(beta).max()) <= HUGE * float(self.c.max())
+        return None if singular else (beta, b)
 
     def moved(self, side: Array, beta: Array, r: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""

@@ -44,7 +44,7 @@ WEIGHT = 0.5
 # The quadratic problem is damped if it is not solved as it is: at first by this much, as a multiple
 # of how far the samples are from their sides relative to the box; then more, at most so many times,
 # and less again after each step.
-DAMPING, MORE, TRIES, LESS = 1.0, 10.0, 3, 0.3
+DAMPING, MORE, TRIES, LESS = 1.0, 5.0, 4, 0.1
 # Linearisations that do not halve the gap after which to give up.
 PATIENCE = 3
 # Up to this number of samples K is worth its N^2 numbers.
