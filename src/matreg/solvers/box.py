@@ -9,7 +9,7 @@ With the residual ``r = t - K beta - b`` each sample is on one of five sides: in
 turn out to be on another side are moved there all at once, and so on until none is left.
 
 From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
-nearly singular: then there is no result, and another method has to do.
+nearly singular: then there is no result, and the problem has to be damped (``near``).
 """
 
 from __future__ import annotations

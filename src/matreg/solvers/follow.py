@@ -6,10 +6,11 @@ The equations are those of the interior point method without its barriers (:mod:
     SVT_tau(Z + (sigma - 1) W) = sigma W,    beta_i on the side of the tube that y - A W - b says.
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
-box (:mod:`.box`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of a
-neighbour, and more so from a parabola through three of them, few samples change sides, the rank
-is nearly right, and one to three such matrices are enough; where the optimum is degenerate the
-steps do not settle, and :mod:`.augmented` is the better way.
+box (:mod:`.box`), which is cheap once its matrix ``K = Phi Phi'`` is there, and damped if K is so
+nearly singular that it is not solved without. From the solution of a neighbour, and more so from a
+parabola through three of them, few samples change sides, the rank is nearly right, and a few such
+matrices are enough; where the optimum is degenerate the steps do not settle, and
+:mod:`.augmented` is the better way.
 """
 
 from __future__ import annotations

@@ -31,8 +31,9 @@ from .spectral import Coordinates, SmoothedThresholding
 
 Array = NDArray[np.float64]
 
-# Slopes of the thresholding below this are not worth coordinates of their own. Where the optimum
-# is degenerate the small ones count: 1e-3 costs half as many steps again there, 1e-2 stalls.
+# Slopes of the thresholding below this, times the weight of W, are not worth coordinates of their
+# own. Where the optimum is degenerate the small ones count: without that weight 1e-4 costs half as
+# many steps again there.
 CUT = 1e-5
 # Smoothing never wider than this fraction of tau: wider says nothing about the solution.
 WIDEST = 0.1
