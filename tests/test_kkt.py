@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from matreg.solvers import kkt
 from matreg.solvers.kkt import cholesky, factor_augmented, factor_dual, factor_primal
 
 
@@ -21,7 +22,18 @@ def primal(Phi, D, bordered):
     )
 
 
-FACTORS = {"dual": factor_dual, "augmented": factor_augmented, "primal": primal}
+def primal_in_stripes(Phi, D, bordered):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kkt, "STRIPE", 5)
+        return primal(Phi, D, bordered)
+
+
+FACTORS = {
+    "dual": factor_dual,
+    "augmented": factor_augmented,
+    "primal": primal,
+    "stripes": primal_in_stripes,
+}
 each_factor = pytest.mark.parametrize("factor", FACTORS.values(), ids=FACTORS)
 each_border = pytest.mark.parametrize("bordered", [True, False], ids=["border", "no border"])
 each_size = pytest.mark.parametrize("size", [(12, 30), (30, 12), (25, 25), (1, 3), (6, 1), (5, 0)])

@@ -171,10 +171,12 @@ def factor_primal(
         index = others[start : start + chunk]
         rows = blocks(index)
         weighted = rows / D[index, None]
-        # In parts: a product of the size of H would be as much again.
+        # In parts: a product of the size of H would be as much again. Half of H is enough.
         for part in range(0, d, STRIPE):
             stripe = slice(part, part + STRIPE)
-            H[stripe] += rows[:, stripe].T @ weighted
+            H[stripe, part:] += rows[:, stripe].T @ weighted[:, part:]
+    for part in range(STRIPE, d, STRIPE):
+        H[part:, part - STRIPE : part] = H[part - STRIPE : part, part:].T
     solve_H = cholesky(H)
     Phi_tiny = blocks(tiny)
     S = Phi_tiny @ solve_H(Phi_tiny.T)
