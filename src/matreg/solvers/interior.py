@@ -45,9 +45,9 @@ SETTLED, HEAVIEST = 0.1, 300.0
 # where the prediction was good, up to a limit.
 CENTRALITY = (0.1, 1.0)
 LEAST_LEAD = (0.0, 0.1)
-# A step that lost some of the dual bound, by more than rounding, aimed too far: the next ones leave
-# at least this share of the barrier parameter, growing up to a limit and fading again.
-NOTICEABLE = 1e-3
+# A step that lost more of the dual bound than this fraction of the gap aimed too far: the next ones
+# leave at least a share of the barrier parameter, which grows up to a limit and fades again.
+NOTICEABLE = 0.1
 CAUTION, MORE, MOST, FADING = 0.2, 3.0, 0.5, 1.3
 # How far the thresholding may be from linear along a step, relative to the step.
 TRUST = (0.3, 0.15)
@@ -284,7 +284,7 @@ class InteriorPoint:
 
     def take_caution(self) -> None:
         """Aim nearer after a step that lost some of the bound, and further again by and by."""
-        if self.dual < self.last_dual - NOTICEABLE * abs(self.last_dual):
+        if self.dual < self.last_dual - NOTICEABLE * (self.tracker.primal - self.tracker.dual):
             self.caution = min(max(MORE * self.caution, CAUTION), MOST)
         else:
             self.caution /= FADING
