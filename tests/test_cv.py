@@ -174,16 +174,22 @@ def test_sample_weight_zero_is_no_sample_in_the_fits(data):
     )
 
 
-def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
+def press_ctrl_c_after(count, monkeypatch):
+    """Interrupt the scoring of folds after so many; return the list of those that are done."""
     original, done = _selection._score_fold, []
 
     def interrupted(*args):
-        if len(done) == 2:
+        if len(done) == count:
             raise KeyboardInterrupt
         done.append(args)
         return original(*args)
 
     monkeypatch.setattr(_selection, "_score_fold", interrupted)
+    return done
+
+
+def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
+    done = press_ctrl_c_after(2, monkeypatch)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
         model = RMRCV(TAUS).fit(data.X, data.y)
     assert model.coef_.shape == (5, 4)
@@ -194,15 +200,7 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):
-    original, done = _selection._score_fold, []
-
-    def interrupted(*args):
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        done.append(args)
-        return original(*args)
-
-    monkeypatch.setattr(_selection, "_score_fold", interrupted)
+    done = press_ctrl_c_after(3, monkeypatch)
     model = GRMRCV(tau=[1.0, 20.0], gamma=[20.0, 60.0], cv=3, halving=True)
     with pytest.warns(UserWarning, match="on the 2 of 3 folds"):
         model.fit(data.X, data.y)

@@ -156,7 +156,7 @@ class BoxQuadratic:
         """Multipliers and intercept for given sides; None where K is singular."""
         free = np.abs(side) == 1.0
         beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
-        if not free.any():  # then b is not determined: let it leave as few as possible outside
+        if not free.any():  # then b is not determined, and a middle value is as good a guess as any
             return beta, float(np.median(t - self.K @ beta)) if self.fit_intercept else 0.0
         rhs = (t - self.K @ beta)[free] - self.epsilon * side[free]
         try:
