@@ -195,6 +195,26 @@ def degenerate():
     }
 
 
+def rounding_of(problem, result):
+    """Relative gap that float64's rounding of ``y - A W`` is worth, sample by sample."""
+    design = problem.design
+    terms = np.abs(design.flat) @ np.abs(result.W.matrix).reshape(-1) + np.abs(problem.y)
+    return float(problem.loss.c @ terms) * np.finfo(float).eps / result.primal
+
+
+@pytest.mark.parametrize(("sx", "sy"), [(1e-6, 1.0), (1e6, 1.0), (1.0, 1e-6), (1.0, 1e6)])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("tau", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-2])
+@pytest.mark.parametrize(("shape", "n"), [("square", 100), ("cross", 200)])
+def test_scaled_data_to_the_last_digit(shape, n, epsilon, tau, C, sx, sy):
+    """Fewer and more samples than coefficients; C (scale X)^2 / (scale y) up to 1e18."""
+    data = make_matrix_regression(n, coef=make_shape(shape, 12), random_state=0)
+    problem = make_problem(sx * data.X, sy * data.y, tau=tau, C=C, epsilon=epsilon * sy)
+    result = solve_newton(problem, tol=TOL, max_iter=1000)
+    assert gap_of_result(problem, result) <= max(TOL, rounding_of(problem, result)) * (1.0 + 1e-6)
+
+
 DEGENERATE = degenerate()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -14,6 +13,7 @@ from ..design import Design
 from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
 from ..solvers.admm import solve_admm
+from ..solvers.crossover import rounding_floor
 from ..solvers.newton import solve_newton
 from ..solvers.problem import Problem
 from ..solvers.result import SolverResult
@@ -172,7 +172,8 @@ class RMR(MatrixRegressor):
             problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
             result = self._solve(problem)
         self._store(result, distinct)
-        warn_unless_converged("RMR", result, self.tol, self._advice(problem, result))
+        advice = "" if result.converged else self._advice(problem, result)
+        warn_unless_converged("RMR", result, self.tol, advice)
         return self
 
     def _solve(self, problem: Problem) -> SolverResult:
@@ -192,11 +193,11 @@ class RMR(MatrixRegressor):
 
     def _advice(self, problem: Problem, result: SolverResult) -> str:
         """What to change when the gap is too large."""
-        floor = rounding_floor(problem, result)
+        floor = rounding_floor(problem, result.W.d) / result.primal
         if floor > 0.1 * self.tol:
             return (
-                f"Rounding errors of the labels, multiplied by C, are worth a gap of {floor:.0e} "
-                "here: lower C or scale X down."
+                "Rounding errors of the residuals in float64, multiplied by C, are worth a gap of "
+                f"up to {floor:.0e} here: lower C or scale X down."
             )
         if self.solver == "admm":
             return 'Raise max_iter, change rho, or take solver="newton".'
@@ -210,10 +211,3 @@ def rmr_problem(
     loss = EpsilonInsensitive(float(C) * distinct.weights, float(epsilon))
     penalty = SpectralElasticNet(float(tau))
     return Problem(Design(distinct.X), distinct.y, loss, penalty, fit_intercept)
-
-
-def rounding_floor(problem: Problem, result: SolverResult) -> float:
-    """Relative gap that the rounding of the residuals in float64 may cost."""
-    assert isinstance(problem.loss, EpsilonInsensitive)
-    rounding = np.finfo(float).eps * float(np.abs(problem.y).max())
-    return float(problem.loss.c.sum()) * rounding / max(result.primal, np.finfo(float).tiny)

@@ -47,7 +47,7 @@ CENTRALITY = (0.1, 1.0)
 LEAST_LEAD = (0.0, 0.1)
 # A step that lost more of the dual bound than this fraction of the gap aimed too far: the next ones
 # leave at least a share of the barrier parameter, which grows up to a limit and fades again.
-NOTICEABLE = 0.1
+NOTICEABLE, WORSE = 0.1, 1.2
 CAUTION, MORE, MOST, FADING = 0.2, 3.0, 0.5, 1.3
 # How far the thresholding may be from linear along a step, relative to the step.
 TRUST = (0.3, 0.15)
@@ -142,7 +142,8 @@ class InteriorPoint:
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
-        self.dual, self.last_dual, self.caution = 0.0, -np.inf, 0.0
+        self.low_rank = tracker.W
+        self.dual, self.last_dual, self.gap, self.caution = 0.0, -np.inf, np.inf, 0.0
 
     def fitting_size(self) -> float:
         """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
@@ -242,8 +243,8 @@ class InteriorPoint:
         if dual > self.tracker.dual:
             self.tracker.offer_dual(self.tracker.problem.feasible(t * beta))
         w = system.plain / system.sigma
-        low_rank = system.threshold.factors(w)
-        self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
+        self.low_rank = system.threshold.factors(w)
+        self.tracker.offer_primal(self.low_rank, residual=self.y - system.A_low_rank)
         primal = min(
             self.problem.primal_at(system.dense, self.y - system.AW)[0],
             self.problem.primal_at(w, self.y - system.A_low_rank)[0],
@@ -284,11 +285,13 @@ class InteriorPoint:
 
     def take_caution(self) -> None:
         """Aim nearer after a step that lost some of the bound, and further again by and by."""
-        if self.dual < self.last_dual - NOTICEABLE * (self.tracker.primal - self.tracker.dual):
+        gap = self.primal - max(self.dual, 0.0)
+        lost = self.last_dual - self.dual
+        if lost > NOTICEABLE * (self.tracker.primal - self.tracker.dual) or gap > WORSE * self.gap:
             self.caution = min(max(MORE * self.caution, CAUTION), MOST)
         else:
             self.caution /= FADING
-        self.last_dual = self.dual
+        self.last_dual, self.gap = self.dual, gap
 
     def shortened(
         self, point: Point, direction: Point, system: Linearisation, mu: float, length: float

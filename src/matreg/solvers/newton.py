@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from .augmented import solve_augmented
+from .crossover import at_rounding_floor, crossover
 from .interior import InteriorPoint
 from .problem import Problem
 from .rays import label_ray
@@ -20,8 +20,10 @@ from .threads import calmly
 
 Array = NDArray[np.float64]
 
-# How far from its bound, relative to it, a multiplier is inside of the box.
-INSIDE = 1e-6
+# Boxes to try before the own one, as multiples of what the labels ask for.
+SMALLER = (1e8, 1e6, 1e4)
+# Gap, relative to the tolerance, that another try may close although it is all rounding.
+LUCK = 10.0
 
 
 def attempts(problem: Problem) -> Iterator[Problem]:
@@ -34,36 +36,13 @@ def attempts(problem: Problem) -> Iterator[Problem]:
     loss = problem.loss
     assert isinstance(loss, EpsilonInsensitive)
     scale = float(np.abs(label_ray(problem, np.inf)).max())
-    for factor in (1e8, 1e4):
+    for factor in SMALLER:
         if 0.0 < factor * scale < loss.c.max():
             smaller = EpsilonInsensitive(
                 loss.c * (factor * scale / loss.c.max()), loss.epsilon * (1.0 - 1e-7)
             )
             yield replace(problem, loss=smaller)
     yield problem
-
-
-def lifted(problem: Problem, posed: Problem, beta: Array) -> Array:
-    """Multipliers of the problem from those of the same one in a smaller box.
-
-    In a huge box W hardly depends on its size, and so does not ``A'beta``, while beta grows with
-    the bounds it is at. So beta is scaled up with the box, and those inside of it are corrected
-    such that ``A'beta`` stays what it was.
-    """
-    loss, smaller = problem.loss, posed.loss
-    assert isinstance(loss, EpsilonInsensitive) and isinstance(smaller, EpsilonInsensitive)
-    growth = float(loss.c.max() / smaller.c.max())
-    free = np.abs(beta) < (1.0 - INSIDE) * smaller.c
-    out = growth * np.where(free, beta, np.sign(beta) * smaller.c)
-    rows = problem.design.flat[free]
-    goal = problem.design.adjoint(beta - out).reshape(-1)
-    if problem.fit_intercept:  # the sum of beta stays zero: one more column, like the others
-        size = float(np.abs(problem.design.flat).mean())
-        rows = np.hstack([rows, np.full((len(rows), 1), size)])
-        goal = np.append(goal, -size * out.sum())
-    if np.isfinite(goal).all():
-        out[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
-    return problem.feasible(out)
 
 
 @calmly(lambda problem: problem.design.flat.size)
@@ -101,10 +80,15 @@ def solve_newton(
     return tracker.result(n_iter)
 
 
+def finished(tracker: Tracker) -> bool:
+    """Whether the gap is small enough, or as small as float64 allows."""
+    return tracker.converged or (tracker.gap > LUCK * tracker.tol and at_rounding_floor(tracker))
+
+
 def interior(tracker: Tracker, n_iter: int, max_iter: int, careful: bool) -> int:
     """Interior point runs until the tracker is satisfied; return the steps done so far."""
     for posed in attempts(tracker.problem):
-        if tracker.converged or n_iter >= max_iter:
+        if finished(tracker) or n_iter >= max_iter:
             break
         run = InteriorPoint(posed, tracker, careful)
         start = point = run.start()
@@ -114,14 +98,14 @@ def interior(tracker: Tracker, n_iter: int, max_iter: int, careful: bool) -> int
                 tracker.record(n_iter)
             if n_iter >= max_iter:
                 break
-        if posed is not tracker.problem and not tracker.converged and point.finite:
-            tracker.offer_dual(lifted(tracker.problem, posed, point.beta))
+        if not tracker.converged and point.finite:
+            crossover(tracker, posed, run.low_rank, point.b, point.beta)
     return n_iter
 
 
 def augmented(tracker: Tracker, n_iter: int, max_iter: int) -> int:
     """Augmented Lagrangian steps from the best point, for where the interior point stalled."""
-    if tracker.converged or n_iter >= max_iter:
+    if finished(tracker) or n_iter >= max_iter:
         return n_iter
     result = solve_augmented(
         tracker.problem,

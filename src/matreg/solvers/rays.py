@@ -27,8 +27,7 @@ def dual_ray(lin: float, d: Array, tau: float, longest: float) -> float:
 
 def best_on_ray(problem: Problem, beta: Array, d: Array) -> tuple[float, float]:
     """Largest dual objective at ``t beta`` with ``0 <= t <= 1``, and t; `d` is of ``A'beta``."""
-    lin = float(problem.y @ beta) - problem.loss.conjugate(beta)
-    t = dual_ray(lin, d, problem.penalty.tau, 1.0)
+    t = dual_ray(slope(problem, beta), d, problem.penalty.tau, 1.0)
     return problem.dual_at(t * beta, t * d), t
 
 
@@ -39,9 +38,27 @@ def label_ray(problem: Problem, room: float) -> Array:
     x = loss.c / loss.c.max()
     centre = float(x @ problem.y / x.sum()) if problem.fit_intercept else 0.0
     x = x * (problem.y - centre)
+    if slope(problem, x) <= 0.0:  # most labels are in the tube: it is those furthest out that count
+        x = extremes(problem.y, problem.fit_intercept)
     largest = float(np.max(np.abs(x) / loss.c))
     if largest == 0.0:
         return x
-    lin = float(problem.y @ x) - loss.conjugate(x)
     d = singular_values(problem.design.adjoint(x))
-    return dual_ray(lin, d, problem.penalty.tau, room / largest) * x
+    return dual_ray(slope(problem, x), d, problem.penalty.tau, room / largest) * x
+
+
+def slope(problem: Problem, x: Array) -> float:
+    """Slope of the dual objective on the ray of x, but for what the penalty takes off."""
+    return float(problem.y @ x) - problem.loss.conjugate(x)
+
+
+def extremes(y: Array, both: bool) -> Array:
+    """1 at the largest label and -1 at the smallest, or the sign of that of the largest size."""
+    out = np.zeros_like(y)
+    if both:
+        out[np.argmax(y)] += 1.0
+        out[np.argmin(y)] -= 1.0
+    else:
+        furthest = np.argmax(np.abs(y))
+        out[furthest] = np.sign(y[furthest])
+    return out

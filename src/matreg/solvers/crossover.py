@@ -1,0 +1,151 @@
+"""From an interior point to the vertex that it is close to.
+
+In a huge box the loss is steep: what the interior point leaves of rounding, times C, may be more
+than all the rest of the objective. But its multipliers tell the side of each sample (:mod:`.box`),
+and given the sides the solution is a matter of linear algebra, as accurate as float64 can be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+
+from ..losses import EpsilonInsensitive
+from ..penalties import Factors, svd
+from .problem import Problem
+from .result import Tracker
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# How far from zero, relative to the largest one, and from its bound a multiplier is free.
+INSIDE = 1e-5
+# Newton steps of W: each squares how far it is from the edge of the tube.
+STEPS = 4
+# Order up to which the linear algebra, of its third power, is worth it.
+LARGEST = 2000
+# What the free samples stay inside of the tube, relative to the labels: more than rounding.
+MARGIN = 1e-13
+
+
+def crossover(tracker: Tracker, posed: Problem, W: Factors, b: float, beta: Array) -> None:
+    """Offer what the multipliers of the problem, or of the same in a smaller box, lead to."""
+    loss = posed.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    if posed is not tracker.problem:
+        tracker.offer_dual(lifted(tracker.problem, beta, loss.c))
+    if W.rank:
+        tracker.offer_primal(onto_edges(tracker.problem, W, b, beta, loss.c))
+
+
+def rounding_floor(problem: Problem, d: Array) -> float:
+    """Loss that the rounding of the residuals in float64 may cost, for singular values d of W."""
+    assert isinstance(problem.loss, EpsilonInsensitive)
+    flat = problem.design.flat
+    norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))
+    size = np.abs(problem.y) + norms * float(np.linalg.norm(d))
+    return 0.5 * float(np.finfo(float).eps) * float(problem.loss.c @ size)
+
+
+def at_rounding_floor(tracker: Tracker) -> bool:
+    """Whether all that is left of the gap is the rounding of the residuals."""
+    penalty = tracker.problem.penalty.value(tracker.W.d)
+    proven = abs(penalty - tracker.dual) <= tracker.tol * penalty
+    loss = tracker.primal - penalty
+    return penalty > 0.0 and proven and loss <= rounding_floor(tracker.problem, tracker.W.d)
+
+
+def free_samples(beta: Array, c: Array) -> Mask:
+    """Samples whose multiplier is neither zero nor at its bound."""
+    size = np.abs(beta)
+    return (size > INSIDE * size.max(initial=0.0)) & (size < (1.0 - INSIDE) * c)
+
+
+class Tangent:
+    """Matrices ``U R V' + U_rest S V' + U T V_rest'`` near ``W = U diag(d) V'``, by coordinates."""
+
+    def __init__(self, W: Factors) -> None:
+        self.r = W.rank
+        self.left = np.linalg.qr(W.U, mode="complete")[0]
+        self.right = np.linalg.qr(W.Vt.T, mode="complete")[0]
+        mask = np.zeros((len(self.left), len(self.right)), dtype=bool)
+        mask[: self.r] = mask[:, : self.r] = True
+        self.mask = mask
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return int(np.count_nonzero(self.mask))
+
+    def of(self, X: Array) -> Array:
+        """Coordinates of a stack of matrices, one a row."""
+        return np.asarray((self.left.T @ X @ self.right)[:, self.mask])
+
+    def matrix(self, f: Array) -> Array:
+        """Matrix with given coordinates."""
+        inner = np.zeros(self.mask.shape)
+        inner[self.mask] = f
+        return np.asarray(self.left @ inner @ self.right.T)
+
+
+def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) -> Factors:
+    """W of the same rank for which the free samples lie on the edges of the tube.
+
+    By the smallest changes of W that do it, in the directions that leave the rank alone. If there
+    are more free samples than such directions, those furthest inside of the box `c` are taken.
+    """
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    margin = min(loss.epsilon, MARGIN * float(np.abs(problem.y).max()))
+    goal = problem.y - np.sign(beta) * (loss.epsilon - margin)
+    for _ in range(STEPS):
+        tangent = Tangent(W)
+        free = furthest_inside(beta, c, tangent.size + problem.fit_intercept)
+        rows = tangent.of(problem.design.X[free])
+        off = goal[free] - problem.design.flat[free] @ W.matrix.reshape(-1) - b
+        if not (0 < min(rows.shape) <= LARGEST and np.isfinite(off).all()):
+            return W
+        one = float(np.abs(rows).mean()) if problem.fit_intercept else 0.0
+        rows = np.column_stack([rows, np.full(len(rows), one)])  # the intercept, like the others
+        x = np.asarray(np.linalg.lstsq(rows, off, rcond=None)[0], dtype=np.float64)
+        b += one * float(x[-1])
+        W = truncated(W.matrix + tangent.matrix(x[:-1]), W.rank)
+    return W
+
+
+def furthest_inside(beta: Array, c: Array, most: int) -> NDArray[np.intp]:
+    """The free samples, or those of them that are the furthest from zero and from their bounds."""
+    free = np.flatnonzero(free_samples(beta, c))
+    size = np.abs(beta[free])
+    depth = np.minimum(size, c[free] - size) / c[free]
+    return free[np.argsort(-depth)[:most]]
+
+
+def truncated(Z: Array, r: int) -> Factors:
+    """The matrix of rank r that is nearest to Z."""
+    full = svd(Z)
+    return Factors(full.U[:, :r], full.d[:r], full.Vt[:r])
+
+
+def lifted(problem: Problem, beta: Array, c: Array) -> Array:
+    """Multipliers of the problem from those of the same one in a smaller box `c`.
+
+    In a huge box W hardly depends on its size, and so does not ``A'beta``, while beta grows with
+    the bounds it is at. So beta is scaled up with the box, and those inside of it are corrected
+    such that ``A'beta`` stays what it was.
+    """
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    growth = float(loss.c.max() / c.max())
+    free = free_samples(beta, c)
+    out = growth * np.where(free, beta, np.where(np.abs(beta) < 0.5 * c, 0.0, np.sign(beta) * c))
+    rows = problem.design.flat[free]
+    goal = problem.design.adjoint(beta - out).reshape(-1)
+    if problem.fit_intercept:  # the sum of beta stays zero: one more column, like the others
+        size = float(np.abs(problem.design.flat).mean())
+        rows = np.hstack([rows, np.full((len(rows), 1), size)])
+        goal = np.append(goal, -size * out.sum())
+    if np.isfinite(goal).all():
+        out[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
+    return problem.feasible(out)
