@@ -167,3 +167,28 @@ def test_cholesky_ends_on_numbers_that_are_not(monkeypatch):
     for bad in (np.nan, np.inf):
         with np.errstate(invalid="ignore"), contextlib.suppress(ValueError):
             cholesky(np.full((2, 2), bad))
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1e-2, 0.3])
+def test_refinement_makes_up_for_an_inaccurate_solver(accuracy):
+    """To the accuracy that D x asks for, which is far below the right-hand side."""
+    Phi, D, rhs, _ = system((30, 12), seed=4, spread=0)
+    D *= 1e-9
+    K = Phi @ Phi.T + np.diag(D)
+    rng = np.random.default_rng(5)
+    exact = cholesky(K.copy())
+
+    def once(f):
+        return exact(f) * (1.0 + accuracy * rng.uniform(-1.0, 1.0, len(f)))
+
+    consistent = Phi @ (Phi.T @ rhs)
+    x = kkt.refined(once, lambda x: Phi @ (Phi.T @ x), D)(consistent)
+    left = np.linalg.norm(consistent - K @ x)
+    first = np.linalg.norm(consistent - K @ once(consistent))
+    assert left <= max(0.1 * accuracy * first, 1e-9 * np.linalg.norm(consistent))
+
+
+def test_refinement_of_nothing():
+    D = np.ones(3)
+    solve = kkt.refined(lambda f: f / 2.0, lambda x: x, D)
+    np.testing.assert_array_equal(solve(np.zeros(3)), np.zeros(3))

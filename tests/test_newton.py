@@ -20,7 +20,7 @@ from matreg.datasets import make_matrix_regression, make_shape
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers.interior import Point, largest_step
 from matreg.solvers.newton import solve_newton
-from matreg.solvers.rays import dual_ray
+from matreg.solvers.rays import dual_ray, label_ray
 from matreg.solvers.tau_max import tau_max
 
 TOL = 1e-6
@@ -355,6 +355,17 @@ def test_dual_ray_against_a_fine_search(longest, tau):
         grid = np.linspace(0.0, min(longest, 50.0), 20001)
         assert 0.0 <= t <= longest
         assert value(t) >= max(value(g) for g in grid[::20]) - 1e-12
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_label_ray_where_most_labels_are_in_the_tube(fit_intercept):
+    X, _ = random_data(9, 3, 2, seed=1)
+    y = np.array([0.1, -0.2, 0.05, 0.4, -0.45, 0.2, 0.0, -0.1, 0.1])
+    problem = make_problem(X, y, tau=0.1, C=10.0, epsilon=0.3, fit_intercept=fit_intercept)
+    beta = label_ray(problem, 0.9)
+    assert problem.dual(beta) > 0.0 and np.all(np.abs(beta) <= 9.0)
+    assert beta.sum() == 0.0 or not fit_intercept
+    assert np.all(label_ray(make_problem(X, 0.0 * y, epsilon=0.3), 0.9) == 0.0)
 
 
 def test_largest_step_keeps_the_sign():

@@ -32,6 +32,7 @@ from ..penalties import Factors
 from .kkt import BorderedSolve, cholesky, with_border
 from .memory import Memory, solve_from
 from .problem import Problem
+from .rays import best_on_ray
 from .result import SolverResult, Tracker
 from .spectral import SmoothedThresholding
 from .threads import calmly
@@ -237,7 +238,10 @@ class AugmentedLagrangian:
         follower = self.problem.penalty.gradient_conjugate(self.design.adjoint(beta))
         W = at.low_rank()
         # The values below the threshold are of no account to the dual objective.
-        self.tracker.offer_dual(beta, np.where(follower.d > 0.0, follower.d + self.tau, 0.0))
+        d = np.where(follower.d > 0.0, follower.d + self.tau, 0.0)
+        value, t = best_on_ray(self.problem, beta, d)
+        if value > self.tracker.dual:
+            self.tracker.offer_dual(t * beta, t * d)
         images = self.design.forward_each(W.matrix, follower.matrix)
         self.tracker.offer_primal(W, residual=self.y - images[0])
         self.tracker.offer_primal(follower, residual=self.y - images[1])

@@ -8,6 +8,7 @@ and given the sides the solution is a matter of linear algebra, as accurate as f
 from __future__ import annotations
 
 import numpy as np
+import scipy.optimize
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
@@ -23,6 +24,8 @@ Mask = NDArray[np.bool_]
 INSIDE = 1e-5
 # Newton steps of W: each squares how far it is from the edge of the tube.
 STEPS = 4
+# How far from the edge of the tube, relative to the labels, a sample is on it.
+ON_EDGE = 1e-10
 # Order up to which the linear algebra, of its third power, is worth it.
 LARGEST = 2000
 # What the free samples stay inside of the tube, relative to the labels: more than rounding.
@@ -37,6 +40,8 @@ def crossover(tracker: Tracker, posed: Problem, W: Factors, b: float, beta: Arra
         tracker.offer_dual(lifted(tracker.problem, beta, loss.c))
     if W.rank:
         tracker.offer_primal(onto_edges(tracker.problem, W, b, beta, loss.c))
+    if tracker.W.rank:
+        tracker.offer_dual(multipliers_at(tracker.problem, tracker.W))
 
 
 def rounding_floor(problem: Problem, d: Array) -> float:
@@ -137,15 +142,52 @@ def lifted(problem: Problem, beta: Array, c: Array) -> Array:
     """
     loss = problem.loss
     assert isinstance(loss, EpsilonInsensitive)
-    growth = float(loss.c.max() / c.max())
     free = free_samples(beta, c)
-    out = growth * np.where(free, beta, np.where(np.abs(beta) < 0.5 * c, 0.0, np.sign(beta) * c))
+    at_bound = np.where(np.abs(beta) < 0.5 * c, 0.0, np.sign(beta) * loss.c)
+    out = np.where(free, beta * (loss.c / c), at_bound)
     rows = problem.design.flat[free]
     goal = problem.design.adjoint(beta - out).reshape(-1)
-    if problem.fit_intercept:  # the sum of beta stays zero: one more column, like the others
-        size = float(np.abs(problem.design.flat).mean())
-        rows = np.hstack([rows, np.full((len(rows), 1), size)])
-        goal = np.append(goal, -size * out.sum())
-    if np.isfinite(goal).all():
-        out[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
-    return problem.feasible(out)
+    return balanced(problem, out, free, rows, goal)
+
+
+def multipliers_at(problem: Problem, W: Factors) -> Array:
+    """Multipliers that make W stationary, within its rank, given the side of each sample there."""
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    residual = problem.y - problem.design.forward(W.matrix)
+    residual -= problem.primal_at(W.d, residual)[1]
+    outside = np.abs(residual) - loss.epsilon
+    free = np.abs(outside) <= ON_EDGE * float(np.abs(problem.y).max())
+    out = np.where(~free & (outside > 0.0), np.sign(residual) * loss.c, 0.0)
+    tangent, r = Tangent(W), W.rank
+    polar = W.U[:, :r] @ W.Vt[:r]
+    off = W.matrix + problem.penalty.tau * polar - problem.design.adjoint(out)
+    rows = tangent.of(problem.design.X[free])
+    return balanced(problem, out, free, rows, tangent.of(off[None])[0])
+
+
+def balanced(problem: Problem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
+    """Free multipliers changed in their box such that their `rows` add up to `goal` more.
+
+    And such that all of beta sums to zero, if there is an intercept.
+    """
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    if problem.fit_intercept:  # one more column, like the others
+        one = float(np.abs(rows).mean()) if len(rows) else 0.0
+        rows = np.column_stack([rows, np.full(len(rows), one)])
+        goal = np.append(goal, -one * beta.sum())
+    beta, c = beta.copy(), loss.c[free]
+    if len(rows) and np.isfinite(goal).all():
+        total = goal + rows.T @ beta[free]
+        beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
+        if np.any(np.abs(beta[free]) > c) and max(rows.shape) <= LARGEST:
+            beta[free] = in_box(rows.T, total, c)
+    return problem.feasible(beta)
+
+
+def in_box(M: Array, goal: Array, c: Array) -> Array:
+    """Least squares solution of ``M x = goal`` with ``|x| <= c``."""
+    size = float(c.max())
+    found = scipy.optimize.lsq_linear(M, goal / size, (-c / size, c / size), "bvls", tol=1e-15)
+    return np.asarray(size * found.x)

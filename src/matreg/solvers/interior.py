@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
-from ..penalties import singular_values
+from ..penalties import Factors, singular_values
 from .kkt import BorderedSolve, factor_augmented, factor_dual, factor_primal
 from .problem import Problem
 from .rays import best_on_ray, label_ray
@@ -31,22 +32,23 @@ from .spectral import Coordinates, SmoothedThresholding
 
 Array = NDArray[np.float64]
 
+# Where there are two numbers, the second is for another try, on another way to the optimum.
 # Slopes of the thresholding below this, times the weight of W, are not worth coordinates of their
 # own. Where the optimum is degenerate the small ones count: without that weight 1e-4 costs half as
 # many steps again there.
-CUT = 1e-5
+CUT = (1e-5, 0.0)
 # Smoothing never wider than this fraction of tau: wider says nothing about the solution.
 WIDEST = 0.1
 # W weighs the more beside Z the less it still moves: this times its size over its last step, up to
 # the second number. Its small singular values, which the largest one hides, need that weight.
 SETTLED, HEAVIEST = 0.1, 300.0
-# Where there are two numbers, the second is for another try, on another way to the optimum.
 # The barrier may run ahead of the duality gap by this factor, or the steps get short; and by more
 # where the prediction was good, up to a limit.
 CENTRALITY = (0.1, 1.0)
 LEAST_LEAD = (0.0, 0.1)
-# A step that lost more of the dual bound than this fraction of the gap aimed too far: the next ones
-# leave at least a share of the barrier parameter, which grows up to a limit and fades again.
+# A step that lost more of the dual bound than this fraction of the gap, or made its own gap this
+# many times as large, aimed too far: the next ones leave at least a share of the barrier parameter,
+# which grows up to a limit and fades again.
 NOTICEABLE, WORSE = 0.1, 1.2
 CAUTION, MORE, MOST, FADING = 0.2, 3.0, 0.5, 1.3
 # How far the thresholding may be from linear along a step, relative to the step.
@@ -105,6 +107,15 @@ class Point:
         )
 
 
+class Best(NamedTuple):
+    """The point of smallest gap, with W of low rank."""
+
+    gap: float
+    W: Factors
+    b: float
+    beta: Array
+
+
 def largest_step(point: Point, direction: Point) -> float:
     """Longest step of at most 1 that keeps slacks and multipliers non-negative."""
     step = 1.0
@@ -142,7 +153,7 @@ class InteriorPoint:
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
-        self.low_rank = tracker.W
+        self.best = Best(np.inf, tracker.W, tracker.b, tracker.beta)
         self.dual, self.last_dual, self.gap, self.caution = 0.0, -np.inf, np.inf, 0.0
 
     def fitting_size(self) -> float:
@@ -229,7 +240,9 @@ class InteriorPoint:
         self.last_W = W
         weight = min(max(settled, 1.0), HEAVIEST)
         sigma = max(1.0, weight * self.tau / norm) if norm > 0.0 else 1.0
-        return sigma, CUT * weight  # small slopes count by what they are relative to sigma
+        return sigma, CUT[
+            self.careful
+        ] * weight  # small slopes count by what they are relative to sigma
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
@@ -243,14 +256,17 @@ class InteriorPoint:
         if dual > self.tracker.dual:
             self.tracker.offer_dual(self.tracker.problem.feasible(t * beta))
         w = system.plain / system.sigma
-        self.low_rank = system.threshold.factors(w)
-        self.tracker.offer_primal(self.low_rank, residual=self.y - system.A_low_rank)
+        low_rank = system.threshold.factors(w)
+        self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
         primal = min(
             self.problem.primal_at(system.dense, self.y - system.AW)[0],
             self.problem.primal_at(w, self.y - system.A_low_rank)[0],
         )
         self.primal, self.dual = primal, dual
-        return primal - max(dual, 0.0)
+        gap = primal - max(dual, 0.0)
+        if gap < self.best.gap:
+            self.best = Best(gap, low_rank, point.b, beta)
+        return gap
 
     def direction(
         self, point: Point, system: Linearisation, gap: float
@@ -330,7 +346,7 @@ class InteriorPoint:
             lambda f: self.design.forward(coordinates.adjoint(f)),
             lambda x: coordinates.of(self.design.adjoint(x)[None])[0],
             d,
-            np.maximum(D, 1e-11 * typical),
+            np.maximum(D, 1e-16 * typical),
             typical,
             bordered,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ..losses import EpsilonInsensitive
 from .augmented import solve_augmented
 from .crossover import at_rounding_floor, crossover
-from .interior import InteriorPoint
+from .interior import Best, InteriorPoint
 from .problem import Problem
 from .rays import label_ray
 from .result import SolverResult, Tracker
@@ -21,7 +22,9 @@ from .threads import calmly
 Array = NDArray[np.float64]
 
 # Boxes to try before the own one, as multiples of what the labels ask for.
-SMALLER = (1e8, 1e6, 1e4)
+SMALLER = (1e4, 1e6, 1e8)
+# Samples up to which these are worth the steps of the augmented Lagrangian too.
+MOST_SAMPLES = 2000
 # Gap, relative to the tolerance, that another try may close although it is all rounding.
 LUCK = 10.0
 
@@ -74,9 +77,11 @@ def solve_newton(
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
-        for careful in (False, True):
-            n_iter = interior(tracker, n_iter, max_iter, careful)
-            n_iter = augmented(tracker, n_iter, max_iter)
+        for careful, posed in product((False, True), tuple(attempts(problem))):
+            # Each way to the optimum ends in other roundings, and the best of some is enough.
+            done = finished(tracker) if careful else tracker.converged
+            if not done and n_iter < max_iter:
+                n_iter = attempt(tracker, posed, n_iter, max_iter, careful)
     return tracker.result(n_iter)
 
 
@@ -85,36 +90,35 @@ def finished(tracker: Tracker) -> bool:
     return tracker.converged or (tracker.gap > LUCK * tracker.tol and at_rounding_floor(tracker))
 
 
-def interior(tracker: Tracker, n_iter: int, max_iter: int, careful: bool) -> int:
-    """Interior point runs until the tracker is satisfied; return the steps done so far."""
-    for posed in attempts(tracker.problem):
-        if finished(tracker) or n_iter >= max_iter:
+def attempt(tracker: Tracker, posed: Problem, n_iter: int, max_iter: int, careful: bool) -> int:
+    """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
+    run = InteriorPoint(posed, tracker, careful)
+    for step, _ in enumerate(run.iterate(run.start())):
+        if step > 0:
+            n_iter += 1
+            tracker.record(n_iter)
+        if n_iter >= max_iter:
             break
-        run = InteriorPoint(posed, tracker, careful)
-        start = point = run.start()
-        for point in run.iterate(start):
-            if point is not start:
-                n_iter += 1
-                tracker.record(n_iter)
-            if n_iter >= max_iter:
-                break
-        if not tracker.converged and point.finite:
-            crossover(tracker, posed, run.low_rank, point.b, point.beta)
-    return n_iter
-
-
-def augmented(tracker: Tracker, n_iter: int, max_iter: int) -> int:
-    """Augmented Lagrangian steps from the best point, for where the interior point stalled."""
-    if finished(tracker) or n_iter >= max_iter:
+    if not tracker.converged:
+        crossover(tracker, posed, run.best.W, run.best.b, run.best.beta)
+    small = posed is tracker.problem or posed.design.n <= MOST_SAMPLES
+    if finished(tracker) or n_iter >= max_iter or not small:
         return n_iter
-    result = solve_augmented(
-        tracker.problem,
-        start=tracker.result(n_iter),
-        tol=tracker.tol,
-        max_iter=min(80, max_iter - n_iter),
-    )
+    return augmented(tracker, posed, run.best, n_iter, min(80, max_iter - n_iter))
+
+
+def augmented(tracker: Tracker, posed: Problem, best: Best, n_iter: int, max_iter: int) -> int:
+    """Augmented Lagrangian steps, for where the interior point stalled; count them too."""
+    own = tracker
+    if posed is not tracker.problem:
+        own = Tracker(posed, tracker.tol)
+        own.offer_primal(best.W)
+        own.offer_dual(posed.feasible(best.beta))
+    result = solve_augmented(posed, start=own.result(n_iter), tol=own.tol, max_iter=max_iter)
     n_iter += result.n_iter
     tracker.offer_primal(result.W)
-    tracker.offer_dual(result.beta)
+    tracker.offer_dual(tracker.problem.feasible(result.beta))
+    if not tracker.converged:
+        crossover(tracker, posed, result.W, result.b, result.beta)
     tracker.record(n_iter)
     return n_iter
