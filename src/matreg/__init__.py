@@ -1,13 +1,17 @@
 """Robust regression on matrices."""
 
-from .criteria import information_criteria
-from .estimators.cv import RGLMCV, RMRCV
-from .estimators.grmr import GRMR
-from .estimators.grmr_cv import GRMRCV
-from .estimators.path import RegularizationPath, rglm_path, rmr_path
-from .estimators.rglm import RGLM
-from .estimators.rmr import RMR
-from .plotting import CoefDisplay, CVDisplay, PathDisplay
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .criteria import information_criteria
+    from .estimators.cv import RGLMCV, RMRCV
+    from .estimators.grmr import GRMR
+    from .estimators.grmr_cv import GRMRCV
+    from .estimators.path import RegularizationPath, rglm_path, rmr_path
+    from .estimators.rglm import RGLM
+    from .estimators.rmr import RMR
+    from .plotting import CoefDisplay, CVDisplay, PathDisplay
 
 __version__ = "0.1.0"
 
@@ -26,3 +30,28 @@ __all__ = [
     "rglm_path",
     "rmr_path",
 ]
+
+# Where the names live: each module is loaded when one of its names is first used.
+_HOMES = {
+    ".criteria": ["information_criteria"],
+    ".estimators.cv": ["RGLMCV", "RMRCV"],
+    ".estimators.grmr": ["GRMR"],
+    ".estimators.grmr_cv": ["GRMRCV"],
+    ".estimators.path": ["RegularizationPath", "rglm_path", "rmr_path"],
+    ".estimators.rglm": ["RGLM"],
+    ".estimators.rmr": ["RMR"],
+    ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(home, __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
