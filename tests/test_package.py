@@ -15,7 +15,8 @@ def test_public_names(name):
 
 
 def test_a_home_for_each_name():
-    assert sorted(sum(matreg._HOMES.values(), [])) == sorted(matreg.__all__)
+    names = [name for home in matreg._HOMES.values() for name in home]
+    assert sorted(names) == sorted(matreg.__all__)
 
 
 def test_unknown_names_are_refused():
