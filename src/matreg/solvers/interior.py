@@ -149,7 +149,8 @@ class InteriorPoint:
         self.tau = problem.penalty.tau
         self.tracker = tracker
         self.careful = careful
-        self.trust = TRUST[careful]
+        self.trust, self.cut = TRUST[careful], CUT[careful]
+        self.r, self.dropped = 0, (False, False)
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
@@ -216,6 +217,8 @@ class InteriorPoint:
         threshold = SmoothedThresholding(
             point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, cut
         )
+        self.dropped = (self.dropped[1], threshold.r < self.r)
+        self.r = threshold.r
         plain = threshold.value(0.0)
         residual = threshold.compose(plain) - sigma * point.W
 
@@ -303,6 +306,8 @@ class InteriorPoint:
         """Aim nearer after a step that lost some of the bound, and further again by and by."""
         gap = self.primal - max(self.dual, 0.0)
         lost = self.last_dual - self.dual
+        if gap > WORSE * self.gap and self.dropped[0]:
+            self.cut = 0.0  # what was cut before the last step has been missed
         if lost > NOTICEABLE * (self.tracker.primal - self.tracker.dual) or gap > WORSE * self.gap:
             self.caution = min(max(MORE * self.caution, CAUTION), MOST)
         else:
@@ -394,22 +399,28 @@ class NewtonStep:
         self.A_drift = system.A_drift + self.run.design.forward(shift)
 
     def box(self, wish: Array) -> Point:
-        """Direction of slacks, multipliers and b for a wished change of ``s m``."""
+        """Direction of slacks, multipliers and b for a wished change of ``s m``.
+
+        In place of W is how it follows Z, if the linear system knows.
+        """
         point = self.point
         q = wish / point.s
         ru = -self.residual_u + q[0] - q[2]
         both = self.sum_residual + q[0] + q[1] - q[2] - q[3]
         total = self.Du + self.Dv
         rhs = (self.Dv * ru - self.Du * (both - ru)) / total - self.A_drift
-        dbeta, db = self.solve(rhs, -float(point.beta.sum()))
+        solved, db = self.solve(rhs, -float(point.beta.sum()))
+        dbeta, f = np.split(solved, [len(rhs)])
         du = (both + self.Dv * dbeta) / total
         dv = (both - self.Du * dbeta) / total
         ds = np.stack([du, dv, -du, -dv])
-        return Point(ds, (wish - point.m * ds) / point.s, EMPTY, db, EMPTY)
+        follow = self.system.coordinates.adjoint(f) if len(f) else EMPTY
+        return Point(ds, (wish - point.m * ds) / point.s, follow, db, EMPTY)
 
     def complete(self, direction: Point) -> Point:
-        """The same direction with those of W and Z."""
-        system, sigma = self.system, self.system.sigma
+        """The same direction with those of W and Z, from how W follows Z if that is known."""
+        system, sigma, follow = self.system, self.system.sigma, direction.W
         dZ = self.run.design.adjoint(direction.beta)
-        dW = self.drift + system.threshold.apply(dZ, lambda O: O / (O + sigma * (1.0 - O)))
-        return replace(direction, W=dW, Z=dZ)
+        if not follow.size:
+            follow = system.threshold.apply(dZ, lambda O: O / (O + sigma * (1.0 - O)))
+        return replace(direction, W=self.drift + follow, Z=dZ)
