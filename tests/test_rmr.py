@@ -335,5 +335,21 @@ def test_rounding_is_named_where_it_is_the_limit():
     assert np.all(np.isfinite(model.coef_)) and np.isfinite(model.intercept_)
 
 
+@pytest.mark.filterwarnings("ignore")  # overflows, and no convergence: how could there be
+@pytest.mark.parametrize("seed", range(40))
+def test_finite_input_of_any_size_raises_nothing(seed):
+    rng = np.random.default_rng(seed)
+    n, shape = int(rng.integers(1, 30)), rng.integers(1, 6, 2)
+    sizes = 10.0 ** rng.uniform(-200, 200, 2)
+    X2, y2 = sizes[0] * rng.normal(size=(n, *shape)), sizes[1] * rng.normal(size=n)
+    weights = 10.0 ** rng.uniform(-300, 300, n) if seed % 2 else None
+    model = RMR(
+        tau=float(rng.choice([0.0, 1.0, 1e100])),
+        C=10.0 ** rng.uniform(-100, 100),
+        epsilon=float(rng.choice([0.0, 1e-3, 1e50])),
+    ).fit(X2, y2, sample_weight=weights)
+    assert np.all(np.isfinite(model.coef_)) and np.isfinite(model.intercept_)
+
+
 def test_auto_is_newton():
     np.testing.assert_array_equal(fit(solver="auto").coef_, fit(solver="newton").coef_)

@@ -76,7 +76,8 @@ class EpsilonInsensitive:
         rise = np.cumsum(np.concatenate([self.c, self.c])[order])
         half = 0.5 * rise[-1]
         slack = 1e-14 * half  # equality of two sums of weights, up to rounding
-        first, last = np.searchsorted(rise, [half - slack, half + slack])
+        found = np.searchsorted(rise, [half - slack, half + slack])
+        first, last = np.minimum(found, len(order) - 1)  # sums of huge weights may overflow
         return float(0.5 * (kinks[order[first]] + kinks[order[last]]))
 
     def feasible(self, beta: Array, centred: bool) -> Array:

@@ -31,11 +31,19 @@ class Factors:
 
 
 def svd(Z: Array) -> Factors:
-    """Thin singular value decomposition that does not give up on a finite matrix."""
+    """Thin singular value decomposition that does not give up on a finite matrix.
+
+    That of one with overflows is not a number, and so no solution that anything is better than.
+    """
     try:
         return Factors(*np.linalg.svd(Z, full_matrices=False))
     except np.linalg.LinAlgError:  # divide and conquer failed: QR iteration is slower and surer
         import scipy.linalg
+
+        if not np.isfinite(Z).all():
+            small = min(Z.shape)
+            nothing = (np.full((Z.shape[0], small), np.nan), np.full((small, Z.shape[1]), np.nan))
+            return Factors(nothing[0], np.full(small, np.nan), nothing[1])
 
         return Factors(*scipy.linalg.svd(Z, full_matrices=False, lapack_driver="gesvd"))
 

@@ -7,6 +7,8 @@ and given the sides the solution is a matter of linear algebra, as accurate as f
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import scipy.optimize
 import scipy.sparse.linalg
@@ -26,6 +28,8 @@ INSIDE = 1e-5
 STEPS = 4
 # How far from the edge of the tube, relative to the labels, a sample is on it.
 ON_EDGE = 1e-10
+# Smallest bound relative to the largest that is a bound and not rounding.
+ROUNDING = 1e-15
 # Order up to which the linear algebra, of its third power, is worth it.
 LARGEST = 2000
 # What the free samples stay inside of the tube, relative to the labels: more than rounding.
@@ -33,15 +37,16 @@ MARGIN = 1e-13
 
 
 def crossover(tracker: Tracker, posed: Problem, W: Factors, b: float, beta: Array) -> None:
-    """Offer what the multipliers of the problem, or of the same in a smaller box, lead to."""
-    loss = posed.loss
+    """Offer what a solution of the problem, or of the same in a smaller box, leads to."""
+    problem, loss = tracker.problem, posed.loss
     assert isinstance(loss, EpsilonInsensitive)
-    if posed is not tracker.problem:
-        tracker.offer_dual(lifted(tracker.problem, beta, loss.c))
-    if W.rank:
-        tracker.offer_primal(onto_edges(tracker.problem, W, b, beta, loss.c))
-    if tracker.W.rank:
-        tracker.offer_dual(multipliers_at(tracker.problem, tracker.W))
+    with contextlib.suppress(np.linalg.LinAlgError):  # numbers that no decomposition can bear
+        if posed is not problem:
+            tracker.offer_dual(lifted(problem, beta, loss.c))
+        if W.rank:
+            tracker.offer_primal(onto_edges(problem, W, b, beta, loss.c))
+        if tracker.W.rank:
+            tracker.offer_dual(multipliers_at(problem, tracker.W))
 
 
 def rounding_floor(problem: Problem, d: Array) -> float:
@@ -109,7 +114,8 @@ def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) ->
         free = furthest_inside(beta, c, tangent.size + problem.fit_intercept)
         rows = tangent.of(problem.design.X[free])
         off = goal[free] - problem.design.flat[free] @ W.matrix.reshape(-1) - b
-        if not (0 < min(rows.shape) <= LARGEST and np.isfinite(off).all()):
+        finite = np.isfinite(off).all() and np.isfinite(rows).all()
+        if not (finite and 0 < min(rows.shape) <= LARGEST):
             return W
         one = float(np.abs(rows).mean()) if problem.fit_intercept else 0.0
         rows = np.column_stack([rows, np.full(len(rows), one)])  # the intercept, like the others
@@ -178,10 +184,11 @@ def balanced(problem: Problem, beta: Array, free: Mask, rows: Array, goal: Array
         rows = np.column_stack([rows, np.full(len(rows), one)])
         goal = np.append(goal, -one * beta.sum())
     beta, c = beta.copy(), loss.c[free]
-    if len(rows) and np.isfinite(goal).all():
+    if len(rows) and np.isfinite(goal).all() and np.isfinite(rows).all():
         total = goal + rows.T @ beta[free]
         beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
-        if np.any(np.abs(beta[free]) > c) and max(rows.shape) <= LARGEST:
+        usable = max(rows.shape) <= LARGEST and c.min() > ROUNDING * c.max()
+        if usable and np.any(np.abs(beta[free]) > c):
             beta[free] = in_box(rows.T, total, c)
     return problem.feasible(beta)
 

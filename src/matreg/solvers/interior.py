@@ -163,7 +163,7 @@ class InteriorPoint:
         G = self.design.adjoint(x)
         image = self.design.forward(G)
         curvature = float(image @ image)
-        if curvature == 0.0:
+        if not 0.0 < curvature < np.inf:
             return 0.0
         return abs(float(x @ image)) / curvature * float(np.linalg.norm(G, 2))
 
