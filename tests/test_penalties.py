@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import SHAPE_IDS, SHAPES
-from matreg.penalties import Factors, SpectralElasticNet, svd
+from matreg.penalties import Factors, SpectralElasticNet, singular_values, svd
 
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
 each_ridge = pytest.mark.parametrize("ridge", [0.0, 1.0, 2.5])
@@ -131,3 +131,11 @@ def test_svd_does_not_give_up(monkeypatch):
     assert f.U.shape == (5, 3) and f.Vt.shape == (3, 3)
     np.testing.assert_allclose(f.matrix, Z, atol=1e-12)
     np.testing.assert_allclose(f.d, expected.d, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (1, 1)])
+def test_what_has_overflown_is_not_a_number(shape, capfd):
+    Z = np.full(shape, np.inf)
+    assert np.isnan(svd(Z).d).all() and np.isnan(singular_values(Z)).all()
+    assert svd(Z).matrix.shape == shape
+    assert capfd.readouterr().out == ""  # LAPACK would print

@@ -35,21 +35,21 @@ def svd(Z: Array) -> Factors:
 
     That of one with overflows is not a number, and so no solution that anything is better than.
     """
+    if not np.isfinite(Z).all():
+        (p, q), r = Z.shape, min(Z.shape)
+        return Factors(np.full((p, r), np.nan), np.full(r, np.nan), np.full((r, q), np.nan))
     try:
         return Factors(*np.linalg.svd(Z, full_matrices=False))
     except np.linalg.LinAlgError:  # divide and conquer failed: QR iteration is slower and surer
         import scipy.linalg
-
-        if not np.isfinite(Z).all():
-            small = min(Z.shape)
-            nothing = (np.full((Z.shape[0], small), np.nan), np.full((small, Z.shape[1]), np.nan))
-            return Factors(nothing[0], np.full(small, np.nan), nothing[1])
 
         return Factors(*scipy.linalg.svd(Z, full_matrices=False, lapack_driver="gesvd"))
 
 
 def singular_values(Z: Array) -> Array:
     """Singular values in descending order."""
+    if not np.isfinite(Z).all():
+        return svd(Z).d
     try:
         return np.linalg.svdvals(Z).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
