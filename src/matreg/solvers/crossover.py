@@ -43,9 +43,10 @@ def crossover(tracker: Tracker, posed: Problem, W: Factors, b: float, beta: Arra
     with contextlib.suppress(np.linalg.LinAlgError):  # numbers that no decomposition can bear
         if posed is not problem:
             tracker.offer_dual(lifted(problem, beta, loss.c))
-        if W.rank:
+        small = max(problem.design.X.shape[1:]) <= LARGEST
+        if small and W.rank:
             tracker.offer_primal(onto_edges(problem, W, b, beta, loss.c))
-        if tracker.W.rank:
+        if small and tracker.W.rank:
             tracker.offer_dual(multipliers_at(problem, tracker.W))
 
 
@@ -76,12 +77,11 @@ class Tangent:
     """Matrices ``U R V' + U_rest S V' + U T V_rest'`` near ``W = U diag(d) V'``, by coordinates."""
 
     def __init__(self, W: Factors) -> None:
-        self.r = W.rank
+        r = W.rank
         self.left = np.linalg.qr(W.U, mode="complete")[0]
         self.right = np.linalg.qr(W.Vt.T, mode="complete")[0]
-        mask = np.zeros((len(self.left), len(self.right)), dtype=bool)
-        mask[: self.r] = mask[:, : self.r] = True
-        self.mask = mask
+        self.mask = np.zeros((len(self.left), len(self.right)), dtype=bool)
+        self.mask[:r] = self.mask[:, :r] = True
 
     @property
     def size(self) -> int:
@@ -112,10 +112,11 @@ def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) ->
     for _ in range(STEPS):
         tangent = Tangent(W)
         free = furthest_inside(beta, c, tangent.size + problem.fit_intercept)
+        if not 0 < min(len(free), tangent.size) <= LARGEST:
+            return W
         rows = tangent.of(problem.design.X[free])
         off = goal[free] - problem.design.flat[free] @ W.matrix.reshape(-1) - b
-        finite = np.isfinite(off).all() and np.isfinite(rows).all()
-        if not (finite and 0 < min(rows.shape) <= LARGEST):
+        if not (np.isfinite(off).all() and np.isfinite(rows).all()):
             return W
         one = float(np.abs(rows).mean()) if problem.fit_intercept else 0.0
         rows = np.column_stack([rows, np.full(len(rows), one)])  # the intercept, like the others
