@@ -6,13 +6,13 @@ import pytest
 from helpers import make_problem, random_data
 from matreg.penalties import singular_values, svd
 from matreg.solvers.crossover import (
-    Tangent,
     at_rounding_floor,
     furthest_inside,
     in_box,
     lifted,
     multipliers_at,
     onto_edges,
+    tangent,
     truncated,
 )
 from matreg.solvers.newton import solve_newton
@@ -29,12 +29,13 @@ def low_rank(seed=0):
 
 def test_tangent_coordinates_are_those_of_the_nearest_tangent_matrix():
     W, Z = low_rank(), np.random.default_rng(1).normal(size=(p, q))
-    tangent = Tangent(W)
-    near = tangent.matrix(tangent.of(Z[None])[0])
+    coordinates = tangent(W)
+    near = coordinates.adjoint(coordinates.of(Z[None])[0])
     # Its projection by the textbook: all but what both complements leave.
     outside = (np.eye(p) - W.U @ W.U.T) @ Z @ (np.eye(q) - W.Vt.T @ W.Vt)
     np.testing.assert_allclose(near, Z - outside, atol=1e-13)
-    assert tangent.size == r * (p + q - r)
+    all_matrices = np.eye(p * q).reshape(-1, p, q)
+    assert np.linalg.matrix_rank(coordinates.of(all_matrices)) == r * (p + q - r)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -182,7 +182,7 @@ def test_refinement_makes_up_for_an_inaccurate_solver(accuracy):
         return exact(f) * (1.0 + accuracy * rng.uniform(-1.0, 1.0, len(f)))
 
     consistent = Phi @ (Phi.T @ rhs)
-    x = kkt.refined(once, lambda x: Phi @ (Phi.T @ x), D)(consistent)
+    x = kkt.refined(once, lambda rhs, x: (rhs - K @ x,), D)(consistent)
     left = np.linalg.norm(consistent - K @ x)
     first = np.linalg.norm(consistent - K @ once(consistent))
     assert left <= max(0.1 * accuracy * first, 1e-9 * np.linalg.norm(consistent))
@@ -190,7 +190,7 @@ def test_refinement_makes_up_for_an_inaccurate_solver(accuracy):
 
 def test_refinement_of_nothing():
     D = np.ones(3)
-    solve = kkt.refined(lambda f: f / 2.0, lambda x: x, D)
+    solve = kkt.refined(lambda f: f / 2.0, lambda rhs, x: (rhs - 2.0 * x,), D)
     np.testing.assert_array_equal(solve(np.zeros(3)), np.zeros(3))
 
 

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors, svd
+from .interior import Best
 from .problem import Problem
-from .result import Tracker
+from .result import SolverResult, Tracker
+from .spectral import Coordinates, SmoothedThresholding
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -32,21 +34,22 @@ ON_EDGE = 1e-10
 ROUNDING = 1e-15
 # Order up to which the linear algebra, of its third power, is worth it.
 LARGEST = 2000
+# Below this, relative to the largest, singular values are rounding.
+NO_THRESHOLD = 1e-12
 # What the free samples stay inside of the tube, relative to the labels: more than rounding.
 MARGIN = 1e-13
 
 
-def crossover(tracker: Tracker, posed: Problem, W: Factors, b: float, beta: Array) -> None:
+def crossover(tracker: Tracker, posed: Problem, at: Best | SolverResult) -> None:
     """Offer what a solution of the problem, or of the same in a smaller box, leads to."""
     problem, loss = tracker.problem, posed.loss
     assert isinstance(loss, EpsilonInsensitive)
     with contextlib.suppress(np.linalg.LinAlgError):  # numbers that no decomposition can bear
         if posed is not problem:
-            tracker.offer_dual(lifted(problem, beta, loss.c))
-        small = max(problem.design.X.shape[1:]) <= LARGEST
-        if small and W.rank:
-            tracker.offer_primal(onto_edges(problem, W, b, beta, loss.c))
-        if small and tracker.W.rank:
+            tracker.offer_dual(lifted(problem, at.beta, loss.c))
+        if at.W.rank:
+            tracker.offer_primal(onto_edges(problem, at.W, at.b, at.beta, loss.c))
+        if tracker.W.rank:
             tracker.offer_dual(multipliers_at(problem, tracker.W))
 
 
@@ -73,30 +76,13 @@ def free_samples(beta: Array, c: Array) -> Mask:
     return (size > INSIDE * size.max(initial=0.0)) & (size < (1.0 - INSIDE) * c)
 
 
-class Tangent:
-    """Matrices ``U R V' + U_rest S V' + U T V_rest'`` near ``W = U diag(d) V'``, by coordinates."""
+def tangent(W: Factors) -> Coordinates:
+    """Coordinates of the matrices ``U R + S V'``, which leave the rank of ``U diag(d) V'`` alone.
 
-    def __init__(self, W: Factors) -> None:
-        r = W.rank
-        self.left = np.linalg.qr(W.U, mode="complete")[0]
-        self.right = np.linalg.qr(W.Vt.T, mode="complete")[0]
-        self.mask = np.zeros((len(self.left), len(self.right)), dtype=bool)
-        self.mask[:r] = self.mask[:, :r] = True
-
-    @property
-    def size(self) -> int:
-        """Number of coordinates."""
-        return int(np.count_nonzero(self.mask))
-
-    def of(self, X: Array) -> Array:
-        """Coordinates of a stack of matrices, one a row."""
-        return np.asarray((self.left.T @ X @ self.right)[:, self.mask])
-
-    def matrix(self, f: Array) -> Array:
-        """Matrix with given coordinates."""
-        inner = np.zeros(self.mask.shape)
-        inner[self.mask] = f
-        return np.asarray(self.left @ inner @ self.right.T)
+    To project on them is to differentiate the thresholding of W, with hardly any threshold.
+    """
+    threshold = SmoothedThresholding(W.matrix, NO_THRESHOLD * float(W.d[0]), m=0.0, cut=0.0)
+    return threshold.coordinates(lambda O: np.round(O))
 
 
 def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) -> Factors:
@@ -109,12 +95,13 @@ def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) ->
     assert isinstance(loss, EpsilonInsensitive)
     margin = min(loss.epsilon, MARGIN * float(np.abs(problem.y).max()))
     goal = problem.y - np.sign(beta) * (loss.epsilon - margin)
+    room = W.rank * (problem.design.p + problem.design.q - W.rank) + problem.fit_intercept
+    free = furthest_inside(beta, c, room)
+    if not 0 < len(free) <= LARGEST:
+        return W
     for _ in range(STEPS):
-        tangent = Tangent(W)
-        free = furthest_inside(beta, c, tangent.size + problem.fit_intercept)
-        if not 0 < min(len(free), tangent.size) <= LARGEST:
-            return W
-        rows = tangent.of(problem.design.X[free])
+        coordinates = tangent(W)
+        rows = coordinates.of(problem.design.X[free])
         off = goal[free] - problem.design.flat[free] @ W.matrix.reshape(-1) - b
         if not (np.isfinite(off).all() and np.isfinite(rows).all()):
             return W
@@ -122,7 +109,7 @@ def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) ->
         rows = np.column_stack([rows, np.full(len(rows), one)])  # the intercept, like the others
         x = np.asarray(np.linalg.lstsq(rows, off, rcond=None)[0], dtype=np.float64)
         b += one * float(x[-1])
-        W = truncated(W.matrix + tangent.matrix(x[:-1]), W.rank)
+        W = truncated(W.matrix + coordinates.adjoint(x[:-1]), W.rank)
     return W
 
 
@@ -166,11 +153,11 @@ def multipliers_at(problem: Problem, W: Factors) -> Array:
     outside = np.abs(residual) - loss.epsilon
     free = np.abs(outside) <= ON_EDGE * float(np.abs(problem.y).max())
     out = np.where(~free & (outside > 0.0), np.sign(residual) * loss.c, 0.0)
-    tangent, r = Tangent(W), W.rank
+    coordinates, r = tangent(W), W.rank
     polar = W.U[:, :r] @ W.Vt[:r]
     off = W.matrix + problem.penalty.tau * polar - problem.design.adjoint(out)
-    rows = tangent.of(problem.design.X[free])
-    return balanced(problem, out, free, rows, tangent.of(off[None])[0])
+    rows = coordinates.of(problem.design.X[free])
+    return balanced(problem, out, free, rows, coordinates.of(off[None])[0])
 
 
 def balanced(problem: Problem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors, singular_values
-from .kkt import BorderedSolve, factor_augmented, factor_dual, factor_primal
+from .kkt import factor
 from .problem import Problem
 from .rays import best_on_ray, label_ray
 from .result import Tracker
@@ -62,10 +62,6 @@ CORRECTORS = 3
 SINGLE_STEPS = 12
 # Steps without progress after which an attempt is given up.
 PATIENCE = 12
-# Up to this order the augmented system costs next to nothing.
-SMALL_SYSTEM = 700
-# Up to this order it is worth its price once all else has failed.
-LARGE_SYSTEM = 2000
 
 EMPTY = np.zeros((0, 0))
 
@@ -332,30 +328,6 @@ class InteriorPoint:
             length *= 0.5
         return length
 
-    def factor(self, coordinates: Coordinates, D: Array) -> BorderedSolve:
-        """Choose the linear system by its size."""
-        n, d = self.design.n, coordinates.size
-        bordered = self.problem.fit_intercept
-        limit = LARGE_SYSTEM if self.careful else SMALL_SYSTEM
-        if n + d <= limit:
-            Phi = coordinates.of(self.design.X)
-            typical = float(np.vdot(Phi, Phi)) / n
-            return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
-        if n <= d:
-            precision = np.float32 if self.steps < SINGLE_STEPS else np.float64
-            return factor_dual(coordinates.of(self.design.X, precision), D, bordered, least=1e-7)
-        sample = coordinates.of(self.design.X[:: max(1, n // 200)])
-        typical = float(np.vdot(sample, sample)) / len(sample)
-        return factor_primal(
-            lambda index: coordinates.of(self.design.X[index]),
-            lambda f: self.design.forward(coordinates.adjoint(f)),
-            lambda x: coordinates.of(self.design.adjoint(x)[None])[0],
-            d,
-            np.maximum(D, 1e-16 * typical),
-            typical,
-            bordered,
-        )
-
 
 @dataclass
 class Linearisation:
@@ -381,7 +353,15 @@ class NewtonStep:
         ratio = point.m / point.s
         self.Du, self.Dv = ratio[0] + ratio[2], ratio[1] + ratio[3]
         D = self.Du * self.Dv / (self.Du + self.Dv)
-        self.solve = run.factor(system.coordinates, D)
+        precision = np.float32 if run.steps < SINGLE_STEPS else np.float64
+        self.solve = factor(
+            run.design,
+            system.coordinates,
+            D,
+            run.problem.fit_intercept,
+            precision,
+            sure=run.careful,
+        )
         # Not from A W + b - y, which drops out of the sum: there its rounding would remain.
         m = point.m
         self.sum_residual = -2.0 * run.epsilon + m[0] + m[1] - m[2] - m[3]

@@ -18,6 +18,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..design import Design
+from .spectral import Coordinates
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Solve = Callable[[Array], Array]
@@ -27,6 +30,9 @@ BorderedSolve = Callable[[Array, float], tuple[Array, float]]
 STRIPE = 256
 # Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
 REFINEMENTS, ACCURATE = 6, 1e-3
+# Up to this order the augmented system costs next to nothing; up to the second it is worth its
+# price once all else has failed.
+SMALL_SYSTEM, LARGE_SYSTEM = 700, 2000
 
 
 def cholesky(S: Array) -> Solve:
@@ -55,31 +61,38 @@ def cholesky(S: Array) -> Solve:
     return solve
 
 
-def refined(once: Solve, multiply: Solve, D: Array) -> Solve:
+def refined(
+    once: Callable[..., Array], residual: Callable[[Array, Array], tuple[Array, ...]], D: Array
+) -> Solve:
     """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``.
 
     In a huge box ``Phi Phi' x`` is a small difference of large numbers, and ``D x``, by which the
     multipliers are told from each other, is smaller still: that is the accuracy to aim at. As a
     residual costs two passes over the data, the next one is foretold by the last ratio.
+
+    Parameters
+    ----------
+    once : callable
+        Solution, and what comes with it, for the parts of a residual; of which but the first one
+        may be left out if they are zero.
+    residual : callable
+        Those parts for a right-hand side and a solution.
+    D : ndarray of shape (n,)
+        Diagonal.
     """
 
     def solve(rhs: Array) -> Array:
         x, size = once(rhs), float(np.linalg.norm(rhs))
         for _ in range(REFINEMENTS):
-            left = rhs - multiply(x) - D * x
-            x += once(left)
-            last, size = size, float(np.linalg.norm(left))
-            if accurate(last, size, D * x):
+            left = residual(rhs, x)
+            x += once(*left)
+            last, size = size, float(np.linalg.norm(left[0]))
+            ahead = size * size / last if last > 0.0 else 0.0
+            if not ACCURATE * float(np.linalg.norm(D * x[: len(D)])) < ahead < 0.5 * size:
                 break
         return x
 
     return solve
-
-
-def accurate(last: float, size: float, Dx: Array) -> bool:
-    """Whether a residual, foretold from the last two, is small or will not get smaller."""
-    ahead = size * size / last if last > 0.0 else 0.0
-    return not ACCURATE * float(np.linalg.norm(Dx)) < ahead < 0.5 * size
 
 
 def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
@@ -111,7 +124,11 @@ def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool, least: float = 0.0)
         np.einsum("ii->i", S)[:] += D
         return with_border(cholesky(S), len(D), bordered)
     np.einsum("ii->i", S)[:] += D
-    return with_border(refined(cholesky(S), lambda x: Phi @ (Phi.T @ x), D), len(D), bordered)
+
+    def residual(rhs: Array, x: Array) -> tuple[Array]:
+        return (rhs - Phi @ (Phi.T @ x) - D * x,)
+
+    return with_border(refined(cholesky(S), residual, D), len(D), bordered)
 
 
 def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
@@ -207,7 +224,7 @@ def factor_primal(
     np.einsum("ii->i", S)[:] += D[tiny]
     solve_S = cholesky(S)
 
-    def once(rhs: Array, off: Array) -> Array:
+    def once(rhs: Array, off: Array | float = 0.0) -> Array:
         weighted = np.where(light, rhs / D, 0.0)
         f = solve_H(adjoint(weighted) - off)
         x_tiny = solve_S(rhs[tiny] - Phi_tiny @ f)
@@ -216,16 +233,53 @@ def factor_primal(
         x[tiny] = x_tiny
         return np.concatenate([x, f])
 
-    def solve(rhs: Array) -> Array:
-        v = once(rhs, np.zeros(d))
-        size = float(np.linalg.norm(rhs))
-        for _ in range(REFINEMENTS):
-            x, f = v[:n], v[n:]
-            left = rhs - D * x - forward(f)
-            v += once(left, f - adjoint(x))
-            last, size = size, float(np.linalg.norm(left))
-            if accurate(last, size, D * v[:n]):
-                break
-        return v
+    def residual(rhs: Array, solved: Array) -> tuple[Array, Array]:
+        x, f = solved[:n], solved[n:]
+        return rhs - D * x - forward(f), f - adjoint(x)
 
-    return with_border(solve, n, bordered)
+    return with_border(refined(once, residual, D), n, bordered)
+
+
+def factor(
+    design: Design,
+    coordinates: Coordinates,
+    D: Array,
+    bordered: bool,
+    precision: type[np.floating[Any]],
+    sure: bool,
+) -> BorderedSolve:
+    """Factorise the system in the way that its size asks for.
+
+    Parameters
+    ----------
+    design : Design
+        The samples.
+    coordinates : Coordinates
+        Their images are the rows of Phi.
+    D : ndarray of shape (n,)
+        Diagonal.
+    bordered : bool
+        Whether there is an intercept.
+    precision : type
+        Of Phi, where it matters little.
+    sure : bool
+        Whether accuracy is worth more than time.
+    """
+    n, d = design.n, coordinates.size
+    if n + d <= (LARGE_SYSTEM if sure else SMALL_SYSTEM):
+        Phi = coordinates.of(design.X)
+        typical = float(np.vdot(Phi, Phi)) / n
+        return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
+    if n <= d:
+        return factor_dual(coordinates.of(design.X, precision), D, bordered, least=1e-7)
+    sample = coordinates.of(design.X[:: max(1, n // 200)])
+    typical = float(np.vdot(sample, sample)) / len(sample)
+    return factor_primal(
+        lambda index: coordinates.of(design.X[index]),
+        lambda f: design.forward(coordinates.adjoint(f)),
+        lambda x: coordinates.of(design.adjoint(x)[None])[0],
+        d,
+        np.maximum(D, 1e-16 * typical),
+        typical,
+        bordered,
+    )

@@ -100,7 +100,7 @@ def attempt(tracker: Tracker, posed: Problem, n_iter: int, max_iter: int, carefu
         if n_iter >= max_iter:
             break
     if not tracker.converged:
-        crossover(tracker, posed, run.best.W, run.best.b, run.best.beta)
+        crossover(tracker, posed, run.best)
     small = posed is tracker.problem or posed.design.n <= MOST_SAMPLES
     if finished(tracker) or n_iter >= max_iter or not small:
         return n_iter
@@ -119,6 +119,6 @@ def augmented(tracker: Tracker, posed: Problem, best: Best, n_iter: int, max_ite
     tracker.offer_primal(result.W)
     tracker.offer_dual(tracker.problem.feasible(result.beta))
     if not tracker.converged:
-        crossover(tracker, posed, result.W, result.b, result.beta)
+        crossover(tracker, posed, result)
     tracker.record(n_iter)
     return n_iter
