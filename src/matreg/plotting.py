@@ -81,6 +81,7 @@ class PathDisplay:
         top.set_ylabel("singular values of W")
         bottom.step(taus, self.path.ranks, where="mid", color=BLUE)
         bottom.set_ylabel("rank of W")
+        bottom.yaxis.get_major_locator().set_params(integer=True)
         finish_tau_axis(axes, self.chosen)
         self.axes_, self.figure_ = np.asarray(axes), top.figure
         return self
