@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
-from ..penalties import Factors
+from ..penalties import Factors, singular_values
 from .kkt import BorderedSolve, cholesky, with_border
 from .memory import Memory, solve_from
 from .problem import Problem
@@ -45,7 +45,7 @@ Index = NDArray[np.intp]
 # the multipliers will move: sooner the penalties run away from what is not yet a minimum.
 INNER, PROGRESS = 1e-2, 0.3
 # Relative gradient from which on a certificate is worth its passes over the data.
-WORTH_OFFERING = 5e-2
+WORTH_OFFERING = 1e-2
 # Factor of the penalties at each update of the multipliers: larger ones make the pieces of the
 # inner function so small that its Newton steps get short.
 # That is no worry where one step was enough and no sample changed sides.
@@ -188,10 +188,11 @@ class AugmentedLagrangian:
         index = np.flatnonzero(piece.band)
         X = self.design.X[index]
         Phi = piece.threshold.coordinates(lambda O: inverse(O) - smallest).of(X)
-        S = Phi @ Phi.T
-        S += smallest * self.gram(index, X)
-        np.einsum("ii->i", S)[:] += 1.0 / self.s1
         rows = X.reshape(len(index), self.design.flat.shape[1])
+        S = self.gram(index, rows)
+        S *= smallest
+        S += Phi @ Phi.T
+        np.einsum("ii->i", S)[:] += 1.0 / self.s1
         rhs = rows @ piece.threshold.apply(gradient, inverse).reshape(-1)
         dbeta, db = self.refined(S)(rhs, -float(at.beta.sum()))
         dW = piece.threshold.apply((dbeta @ rows).reshape(gradient.shape) - gradient, inverse)
@@ -209,11 +210,10 @@ class AugmentedLagrangian:
 
         return with_border(solve, len(S), self.problem.fit_intercept)
 
-    def gram(self, index: Index, X: Array) -> Array:
+    def gram(self, index: Index, rows: Array) -> Array:
         """Inner products of some samples."""
         if self.design.n <= SMALL_GRAM:
-            return self.design.gram[np.ix_(index, index)]
-        rows = X.reshape(len(index), self.design.flat.shape[1])
+            return self.design.gram.take(index, axis=0).take(index, axis=1)
         return rows @ rows.T
 
     def search(self, at: Inner, dW: Array, db: float) -> Inner | None:
@@ -233,18 +233,13 @@ class AugmentedLagrangian:
         return None
 
     def offer(self, at: Inner) -> None:
-        """Offer the feasible multiplier and the two low-rank matrices at hand."""
+        """Offer the feasible multiplier and the low-rank matrix at hand."""
         beta = self.problem.feasible(at.beta)
-        follower = self.problem.penalty.gradient_conjugate(self.design.adjoint(beta))
-        W = at.low_rank()
-        # The values below the threshold are of no account to the dual objective.
-        d = np.where(follower.d > 0.0, follower.d + self.tau, 0.0)
+        d = singular_values(self.design.adjoint(beta))
         value, t = best_on_ray(self.problem, beta, d)
         if value > self.tracker.dual:
             self.tracker.offer_dual(t * beta, t * d)
-        images = self.design.forward_each(W.matrix, follower.matrix)
-        self.tracker.offer_primal(W, residual=self.y - images[0])
-        self.tracker.offer_primal(follower, residual=self.y - images[1])
+        self.tracker.offer_primal(at.low_rank())
 
     def iterate(self) -> Iterator[Memory]:
         """Newton steps until the tracker is satisfied or no progress is made."""

@@ -9,7 +9,9 @@ With the residual ``r = t - K beta - b`` each sample is on one of five sides: in
 turn out to be on another side are moved there all at once, and so on until none is left.
 
 From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
-nearly singular: then there is no result, and the problem has to be damped (``near``).
+nearly singular: then the problem is approached by way of damped ones, each with
+``delta/2 |. - beta|^2`` added around the solution of the last and damped less than it, until the
+sides are good enough to start from.
 """
 
 from __future__ import annotations
@@ -31,6 +33,11 @@ FEW = 40
 HUGE = 1e6
 # Violations that are but rounding, relative to the bounds.
 ROUNDING = 1e-9
+# Damped problems at most; how much less the next is damped, or more where that was too little, and
+# how often it may be.
+STAGES, LESS, MORE, MOST_FAILURES = 12, 0.03, 5.0, 4
+# Fraction of samples on a wrong side from which on a guess is not worth another round.
+HOPELESS = 0.25
 
 
 class Settled(NamedTuple):
@@ -53,7 +60,7 @@ class FreeSystem:
         self.K, self.free = K, free
         self.index = np.flatnonzero(free)
         self.position = np.cumsum(free) - 1
-        K_FF = K.take(self.index, axis=0).take(self.index, axis=1)
+        K_FF = K.copy() if free.all() else K.take(self.index, axis=0).take(self.index, axis=1)
         # The transpose has the order LAPACK wants; its lower half is as good.
         self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
         if failed:
@@ -72,9 +79,11 @@ class FreeSystem:
         K, old = self.K, self.index
         new = np.flatnonzero(free & ~self.free)
         gone = self.position[self.free & ~free]
+        if len(new) + len(gone) == 0:
+            return self._half(self._half(rhs), transposed=True)
         border = np.zeros((len(old), len(gone) + len(new)), order="F")
         border[gone, np.arange(len(gone))] = 1.0
-        border[:, len(gone) :] = K[np.ix_(old, new)]
+        border[:, len(gone) :] = K.take(new, axis=0).take(old, axis=1).T
         corner = np.zeros((border.shape[1], border.shape[1]))
         corner[len(gone) :, len(gone) :] = K[np.ix_(new, new)]
 
@@ -114,14 +123,6 @@ class BoxQuadratic:
         self.shift = np.zeros(len(c))
         self.system: FreeSystem | None = None
 
-    def near(self, beta: Array, delta: float) -> BoxQuadratic:
-        """The problem with ``delta/2 |. - beta|^2`` added, which makes up for a singular K."""
-        K = self.K.copy()
-        np.einsum("ii->i", K)[:] += delta
-        damped = BoxQuadratic(K, self.c, self.epsilon, self.fit_intercept)
-        damped.shift = self.shift + delta * beta
-        return damped
-
     def violation(self, beta: Array, b: float, t: Array, side: Array) -> float:
         """Root mean square of how far the residuals are from where the sides want them."""
         r = t - self.K @ beta - b
@@ -132,8 +133,11 @@ class BoxQuadratic:
         off = np.where(size == 2.0, np.maximum(off, 0.0), off)
         return float(np.sqrt(np.mean(off * off)))
 
-    def settle(self, t: Array, side: Array) -> Settled | None:
-        """Solution for `t` from a first guess of the sides; None if pivoting does not end."""
+    def settle(self, t: Array, side: Array, most: float = np.inf) -> Settled | None:
+        """Solution for `t` from a first guess of the sides; None if pivoting does not end.
+
+        It does not if ever more than `most` samples are on a wrong side.
+        """
         if self.epsilon == 0.0:  # the tube has no inside
             side = np.where(side == 0.0, 1.0, side)
         t = t + self.shift
@@ -147,10 +151,45 @@ class BoxQuadratic:
             wrong = int(np.count_nonzero(moved != side))
             if wrong == 0:
                 return Settled(np.clip(beta, -self.c, self.c), b, side)
-            fewest, patience = (wrong, PATIENCE) if wrong < fewest else (fewest, patience - 1)
-            if patience == 0:
+            if wrong < fewest:
+                fewest, patience = wrong, PATIENCE
+            else:
+                patience -= 1
+                self.system = None  # the borders of an ill-conditioned system may be to blame
+            if patience == 0 or wrong > most:
                 return None
             side = moved
+
+    def approach(self, t: Array, beta: Array, side: Array, delta: float) -> Settled | None:
+        """Solution for `t` from afar, where pivoting from `side` does not end.
+
+        If none is found it is that of the last damped problem; None if not even the first, damped
+        by `delta` around `beta`, is solved.
+        """
+        last: Settled | None = None
+        failures = 0
+        for _ in range(STAGES):
+            damped = self.near(beta, delta).settle(t, side)
+            if damped is None:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    break
+                delta *= MORE
+                continue
+            last, beta, side = damped, damped.beta, damped.side
+            settled = self.settle(t, side, most=HOPELESS * len(t))
+            if settled is not None:
+                return settled
+            delta *= LESS
+        return last
+
+    def near(self, beta: Array, delta: float) -> BoxQuadratic:
+        """The problem damped around `beta`, which makes up for a singular K."""
+        K = self.K.copy()
+        np.einsum("ii->i", K)[:] += delta
+        damped = BoxQuadratic(K, self.c, self.epsilon, self.fit_intercept)
+        damped.shift = self.shift + delta * beta
+        return damped
 
     def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
         """Multipliers and intercept for given sides; None where K is singular."""

@@ -6,11 +6,15 @@ The equations are those of the interior point method without its barriers (:mod:
     SVT_tau(Z + (sigma - 1) W) = sigma W,    beta_i on the side of the tube that y - A W - b says.
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
-box (:mod:`.box`), which is cheap once its matrix ``K = Phi Phi'`` is there, and damped if K is so
-nearly singular that it is not solved without. From the solution of a neighbour, and more so from a
-parabola through three of them, few samples change sides, the rank is nearly right, and a few such
-matrices are enough; where the optimum is degenerate the steps do not settle, and
-:mod:`.augmented` is the better way.
+box (:mod:`.box`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of a
+neighbour, and more so from a parabola through three of them, few samples change sides, the rank is
+nearly right, and a few such matrices are enough. Where the steps do not settle,
+:mod:`.augmented` is the surer way.
+
+sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
+thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
+the ratio in which the two changed between the last problems. Where all but a few singular values of
+W are tiny, as if the truth is nearly recovered, that is many times tau over the large ones.
 """
 
 from __future__ import annotations
@@ -37,17 +41,21 @@ Array = NDArray[np.float64]
 # reduced the gap by this factor, but not more often than so many times.
 NEAR, GOOD, OFTEN = 1e-2, 0.05, 3
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
-RIDGE = {np.float32: 1e-7, np.float64: 1e-11}
-# Singular values of W below this, relative to the largest one, do not count among the typical ones.
-FAINT = 1e-4
-# Weight of W beside Z, as a multiple of what balances tau with a typical singular value of W.
+RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
+# Single precision is enough for K if the typical one of its coordinates has this weight, where 1 is
+# the largest: lighter ones, on which the rest of the samples hang, would drown in its rounding.
+LIGHT = 1e-3
+# Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.5
-# The quadratic problem is damped if it is not solved as it is: at first by this much, as a multiple
-# of how far the samples are from their sides relative to the box; then more, at most so many times,
-# and less again after each step.
-DAMPING, MORE, TRIES, LESS = 1.0, 5.0, 4, 0.1
+# Singular values of W below this, relative to the largest one, do not count among the typical ones,
+# which tau is balanced with as long as there is but one solution.
+FAINT = 1e-4
 # Linearisations that do not halve the gap after which to give up.
-PATIENCE = 3
+PATIENCE = 5
+# Steps, relative to beta, that are that long and so many times longer than the last lead away.
+FAR, LONGER = 0.3, 10.0
+# Multipliers sum to zero if they do so to this accuracy, relative to their sizes.
+BALANCED = 1e-12
 # Up to this number of samples K is worth its N^2 numbers.
 MOST_SAMPLES = 2000
 
@@ -83,13 +91,19 @@ class Linearisation:
         self.sigma, self.threshold = at.sigma, at.threshold
         coordinates = at.threshold.coordinates(self.phi)
         n = problem.design.n
-        precision = np.float32 if coordinates.size >= n else np.float64
+        single = coordinates.size >= n and self.typical_weight() >= LIGHT
+        precision = np.float32 if single else np.float64
         Phi = coordinates.of(problem.design.X, precision)
         K = (Phi @ Phi.T).astype(np.float64, copy=False)
         np.einsum("ii->i", K)[:] += RIDGE[precision] * np.trace(K) / n
         self.quadratic = BoxQuadratic(
             K, problem.loss.c, problem.loss.epsilon, problem.fit_intercept
         )
+
+    def typical_weight(self) -> float:
+        """Median of the weights of the coordinates."""
+        at = self.threshold
+        return float(np.median(self.phi(np.stack([at.Os[: at.r], at.Oa[: at.r]]))))
 
     def psi(self, O: Array) -> Array:
         """Slopes by which W makes up for its own error."""
@@ -127,7 +141,6 @@ class Follower:
         self.design, self.y = problem.design, problem.y
         self.c = problem.loss.c
         self.tau = problem.penalty.tau
-        self.damping = 0.0
 
     def start(self) -> Point:
         """The last solution or its extrapolation, whichever has the better bound on its ray."""
@@ -143,7 +156,12 @@ class Follower:
         return self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W))
 
     def scaling(self, W: Array) -> float:
-        """Weight of W beside Z that balances the two for a typical singular value of W."""
+        """Weight of W beside Z that balances their changes, or else tau with W itself."""
+        if self.memory.before:
+            last, before = self.memory, self.memory.before[0]
+            far = float(np.linalg.norm(last.W - before.W))
+            if far > 0.0:
+                return max(1.0, WEIGHT * float(np.linalg.norm(last.Lambda - before.Lambda)) / far)
         d = singular_values(W)
         d = d[d > FAINT * d[0]]
         return max(1.0, WEIGHT * self.tau / float(np.median(d))) if len(d) else 1.0
@@ -155,9 +173,15 @@ class Follower:
 
     def offer(self, at: Point, residual: Array) -> float:
         """Offer the low-rank matrix and a multiple of beta; return their own relative gap."""
-        value, t = best_on_ray(self.problem, at.beta, singular_values(at.Z))
+        d = singular_values(at.Z)
+        value, t = best_on_ray(self.problem, at.beta, d)
         if value > self.tracker.dual:
-            self.tracker.offer_dual(self.problem.feasible(t * at.beta))
+            beta = t * at.beta
+            excess = float(beta.sum()) if self.problem.fit_intercept else 0.0
+            if abs(excess) <= BALANCED * float(np.abs(beta).sum()):
+                self.tracker.offer_dual(beta, t * d)
+            else:
+                self.tracker.offer_dual(self.problem.feasible(beta))
         primal = self.tracker.offer_primal(at.low_rank, residual)
         return (primal - max(value, 0.0)) / primal if primal > 0.0 else 0.0
 
@@ -186,7 +210,10 @@ class Follower:
             new = self.step(at, linear, low_rank)
             if new is None:
                 return
+            before = moved
             moved = float(np.linalg.norm(new.beta - at.beta) / (np.linalg.norm(new.beta) or 1.0))
+            if moved > max(FAR, LONGER * before):
+                return
             at, last, used = new, gap, used + 1
         yield self.remember(at)
 
@@ -202,16 +229,13 @@ class Follower:
         return self.point(W, settled.b, settled.beta, at.Z + dZ, settled.side, at.sigma)
 
     def settle(self, at: Point, quadratic: BoxQuadratic, target: Array) -> Settled | None:
-        """Solution of the quadratic problem, damped from when it is not solved without."""
-        off = quadratic.violation(at.beta, at.b, target, at.side) / float(self.c.mean())
-        for _ in range(TRIES):
-            near = quadratic.near(at.beta, self.damping * off) if self.damping > 0.0 else quadratic
-            settled = near.settle(target, at.side)
-            if settled is not None:
-                self.damping *= LESS
-                return settled
-            self.damping = max(MORE * self.damping, DAMPING)
-        return None
+        """Solution of the quadratic problem, damped at first if it is not found without."""
+        settled = quadratic.settle(target, at.side)
+        if settled is not None:
+            return settled
+        # As much as the samples are off their sides, relative to the box.
+        delta = quadratic.violation(at.beta, at.b, target, at.side) / float(self.c.mean())
+        return quadratic.approach(target, at.beta, at.side, delta)
 
     def remember(self, at: Point) -> Memory:
         """The current point for the next problem."""

@@ -17,12 +17,12 @@ def dual_ray(lin: float, d: Array, tau: float, longest: float) -> float:
     if lin <= 0.0:
         return 0.0
     d = np.sort(d[d > 0.0])[::-1]
+    if len(d) == 0:
+        return longest
     # With the k largest values above tau the slope is lin + tau sum(d) - t sum(d^2).
-    for k in range(1, len(d) + 1):
-        t = (lin + tau * d[:k].sum()) / (d[:k] @ d[:k])
-        if k == len(d) or t * d[k] <= tau:
-            return min(float(t), longest)
-    return longest
+    t = (lin + tau * np.cumsum(d)) / np.cumsum(d * d)
+    enough = np.append(t[:-1] * d[1:] <= tau, True)
+    return min(float(t[np.argmax(enough)]), longest)
 
 
 def best_on_ray(problem: Problem, beta: Array, d: Array) -> tuple[float, float]:

@@ -18,6 +18,7 @@ and any function of J maps the entries of O alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,23 +83,35 @@ class SmoothedThresholding:
         self.r = int(np.count_nonzero((self.d > tau) | (slope > cut)))
         g[self.r :] = 0.0
         slope[self.r :] = 0.0
-        self.slope = slope
-        self._multipliers(g)
+        self.g, self.slope = g, slope
         self.has_rest = self.V.shape[0] > self.V.shape[1]
 
-    def _multipliers(self, g: Array) -> None:
-        d, slope = self.d, self.slope
-        total = d[:, None] + d
+    @cached_property
+    def Os(self) -> Array:
+        """Multipliers of the symmetric part."""
+        d, g, slope = self.d, self.g, self.slope
         gap = d[:, None] - d
-        close = np.abs(gap) <= 1e-8 * total
-        self.Os = np.where(
-            close, 0.5 * (slope[:, None] + slope), (g[:, None] - g) / np.where(close, 1.0, gap)
+        close = np.abs(gap) <= 1e-8 * (d[:, None] + d)
+        middle = 0.5 * (slope[:, None] + slope)
+        return np.clip(
+            np.where(close, middle, (g[:, None] - g) / np.where(close, 1.0, gap)), 0.0, 1.0
         )
+
+    @cached_property
+    def Oa(self) -> Array:
+        """Multipliers of the antisymmetric part."""
+        d, g = self.d, self.g
+        total = d[:, None] + d
         none = total == 0.0
-        self.Oa = np.where(none, slope[:, None], (g[:, None] + g) / np.where(none, 1.0, total))
-        self.Oc = np.where(d == 0.0, slope, g / np.where(d == 0.0, 1.0, d))
-        for O in (self.Os, self.Oa, self.Oc):
-            np.clip(O, 0.0, 1.0, out=O)
+        ratio = (g[:, None] + g) / np.where(none, 1.0, total)
+        return np.clip(np.where(none, self.slope[:, None], ratio), 0.0, 1.0)
+
+    @cached_property
+    def Oc(self) -> Array:
+        """Multipliers of what is outside of the basis."""
+        none = self.d == 0.0
+        ratio = self.g / np.where(none, 1.0, self.d)
+        return np.clip(np.where(none, self.slope, ratio), 0.0, 1.0)
 
     def value(self, m: float) -> Array:
         """Thresholded singular values for smoothing `m`, zero where they are cut."""
@@ -136,16 +149,28 @@ class SmoothedThresholding:
 class Coordinates:
     """Linear map F from matrices to d numbers with ``F'F = phi(J)``.
 
-    The pair ``(G_kl, G_lk)`` goes to ``(a G_kl + c G_lk, a G_lk + c G_kl)`` with
-    ``a, c = (sqrt(phi(Os)) +- sqrt(phi(Oa))) / 2``. What lies outside of the thin basis V is kept
-    as ``u_k'X (I - V V')``, which spares an orthogonal complement that may be huge.
+    With the eigenvalues ``s = phi(Os)`` and ``t = phi(Oa)`` of a pair ``(G_kl, G_lk)`` and their
+    mean ``e``, the pair goes to
+
+        ((sqrt(s) + sqrt(t)) G_kl + (sqrt(s) - sqrt(t)) G_lk) / 2  and the same for (l, k),  l <= r,
+        sqrt(e) G_kl + (s - t)/(2 sqrt(e)) G_lk  and  sqrt(s t / e) G_lk,                    l > r.
+
+    What lies outside of the thin basis V is kept as ``u_k'X (I - V V')``, which spares an
+    orthogonal complement that may be huge.
     """
 
     def __init__(self, at: SmoothedThresholding, phi: Scalar) -> None:
         r = at.r
         self.at = at
-        s, t = np.sqrt(phi(at.Os)), np.sqrt(phi(at.Oa))
-        self.a, self.c = 0.5 * (s + t), 0.5 * (s - t)
+        s, t = phi(at.Os[:r]), phi(at.Oa[:r])
+        root_s, root_t = np.sqrt(s), np.sqrt(t)
+        self.own, self.other = 0.5 * (root_s + root_t), 0.5 * (root_s - root_t)
+        e = 0.5 * (s + t)[:, r:]
+        root_e = np.sqrt(e)
+        some = np.where(e > 0.0, root_e, 1.0)
+        self.own[:, r:] = root_e
+        self.other[:, r:] = 0.5 * (s - t)[:, r:] / some
+        self.alone = (root_s * root_t)[:, r:] / some
         self.rest = np.sqrt(phi(at.Oc[:r]))
         small, large = at.U.shape[0], at.V.shape[0]
         self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
@@ -154,7 +179,7 @@ class Coordinates:
         """Coordinates of a stack of matrices, one a row."""
         X = X if self.at.wide else X.transpose(0, 2, 1)
         out = np.empty((len(X), self.size), dtype=precision)
-        parts = (self.at.U, self.at.V, self.a, self.c, self.rest)
+        parts = (self.at.U, self.at.V, self.own, self.other, self.alone, self.rest)
         cast = [part.astype(precision, copy=False) for part in parts]
         # In pieces that fit the cache: whole intermediates would be copies of the data.
         piece = max(1, PIECE // (X.shape[1] * X.shape[2]))
@@ -169,50 +194,44 @@ class Coordinates:
         X: NDArray[Any],
         U: NDArray[Any],
         V: NDArray[Any],
-        a: NDArray[Any],
-        c: NDArray[Any],
+        own: NDArray[Any],
+        other: NDArray[Any],
+        alone: NDArray[Any],
         outside: NDArray[Any],
     ) -> None:
         r = self.at.r
         n, small, large = len(X), U.shape[0], V.shape[0]
         first, second = r * small, r * (2 * small - r)
-        if 2 * r < small:
+        if 3 * r < 2 * small:
             rows = np.matmul(U[:, :r].T, X)
-            top = np.matmul(rows, V)
-            left = np.matmul(U[:, r:].T, np.matmul(X, V[:, :r])).transpose(0, 2, 1)
-            a, c = a[:r], c[:r]
-            block = out[:, :first].reshape(n, r, small)  # a view: it splits the last axis only
-            np.multiply(a, top, out=block)
-            block[:, :, :r] += c[:, :r] * top[:, :, :r].transpose(0, 2, 1)
-            block[:, :, r:] += c[:, r:] * left
-            left = a[:, r:] * left + c[:, r:] * top[:, :, r:]
-            out[:, first:second] = left.reshape(n, second - first)
-        else:  # most of the basis: all of it takes fewer passes
+            G = np.matmul(rows, V)
+            G_turned = np.matmul(np.matmul(V[:, :r].T, X.transpose(0, 2, 1)), U)
+        else:  # most of the basis: all of it takes fewer products
             rows = np.matmul(U.T, X)
-            top = np.matmul(rows, V)
-            G = c * top.transpose(0, 2, 1)
-            G += a * top
-            out[:, :first] = G[:, :r].reshape(n, first)
-            out[:, first:second] = G[:, r:, :r].transpose(0, 2, 1).reshape(n, second - first)
+            G = np.matmul(rows, V)
+            G_turned = G.transpose(0, 2, 1)[:, :r].copy()
+            rows, G = rows[:, :r], G[:, :r]
+        left = out[:, first:second].reshape(n, r, small - r)  # a view, as of the last axis alone
+        np.multiply(G_turned[:, :, r:], alone, out=left)
         if self.at.has_rest:
-            rows, top = rows[:, :r], top[:, :r]
-            rows -= np.matmul(top, V.T)
+            rows -= np.matmul(G, V.T)
             rows *= outside[:, None]
             out[:, second:] = rows.reshape(n, r * large)
+        top = out[:, :first]
+        np.multiply(G.reshape(n, first), own.reshape(-1), out=top)
+        G_turned *= other
+        top += G_turned.reshape(n, first)
 
     def adjoint(self, f: Array) -> Array:
         """``F'f``."""
         at, r = self.at, self.at.r
         small, large = at.U.shape[0], at.V.shape[0]
         top, left, rest = np.split(f, [r * small, r * small + (small - r) * r])
-        a, c = self.a[:r], self.c[:r]
-        B = np.zeros((small, small))
         top = top.reshape(r, small)
-        left = left.reshape(r, small - r)
-        B[:r] = a * top
-        B[:, :r] += (c * top).T
-        B[:r, r:] += c[:, r:] * left
-        B[r:, :r] += (a[:, r:] * left).T
+        B = np.zeros((small, small))
+        B[:r] = self.own * top
+        B[:, :r] += (self.other * top).T
+        B[r:, :r] += (self.alone * left.reshape(r, small - r)).T
         out = B @ at.V.T
         if at.has_rest:
             outside = self.rest[:, None] * rest.reshape(r, large)
