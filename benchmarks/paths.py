@@ -81,8 +81,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="32 x 32 alone, fewer cold fits")
     args = parser.parse_args()
     paths((32,) if args.quick else (32, 64), 10 if args.quick else 5)
-    size, n = (16, 300) if args.quick else (32, 500)
-    rows = [selection(size, n, C, noise) for C, noise in ((1e3, 0.01), (1.0, 1.0))]
+    sizes, n = ((16,), 300) if args.quick else ((32, 64), 500)
+    rows = [
+        selection(size, n, C, noise) for size in sizes for C, noise in ((1e3, 0.01), (1.0, 1.0))
+    ]
     header = ["50 taus, 5 folds", "RMRCV", "GridSearchCV", "ratio", ""]
     print_table("choosing tau (goal: ratio at least 5)", header, rows)
 

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from helpers import make_problem, random_data, random_weights
+from matreg.datasets import make_matrix_regression
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers import follow as follow_module
-from matreg.solvers.follow import solve_follow
+from matreg.solvers.follow import WEIGHT, Follower, Linearisation, solve_follow
+from matreg.solvers.memory import Memory
 from matreg.solvers.newton import solve_newton
+from matreg.solvers.result import Tracker
 from matreg.solvers.tau_max import tau_max
 from matreg.solvers.walker import Walker, Way
 
@@ -60,6 +63,48 @@ def test_few_linearisations_are_needed_where_the_path_is_smooth():
         assert result.converged and result.state is not None
         steps.append(result.n_iter)
     assert np.mean(steps) <= 3
+
+
+def test_a_nearly_recovered_truth_is_followed():
+    data = make_matrix_regression(150, (16, 16), rank=2, noise_scale=0.01, random_state=0)
+    problem = make_problem(data.X, data.y, C=1e3, epsilon=0.01)
+    taus = tau_max(problem) * np.geomspace(0.3, 0.02, 20)
+    result = solve_newton(at(problem, taus[0]), tol=1e-8)
+    followed = 0
+    for tau in taus[1:]:
+        last, result = result, solve_follow(at(problem, tau), start=result)
+        followed += result.converged
+        if not result.converged:
+            result = Walker(1e-6, 100).solve(at(problem, tau), last)
+    assert result.W.d[2] < 1e-2 * result.W.d[1]  # the rest is noise
+    assert followed >= 15
+
+
+def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
+    problem = make_problem(*random_data(20, 4, 4))
+    rng = np.random.default_rng(0)
+    W, Lambda = rng.standard_normal((2, 4, 4))
+    first = Memory(2.0, W, Lambda, np.zeros(20), 0.0)
+    second = replace(first, W=W + 1e-3, Lambda=Lambda + 1.0).after(first)
+    follower = Follower(problem, Tracker(problem, 1e-6), second)
+    assert follower.scaling(second.W) == pytest.approx(1e3 * WEIGHT)
+    alone = Follower(problem, Tracker(problem, 1e-6), first)
+    assert 1.0 <= alone.scaling(W) < 1e3
+
+
+@pytest.mark.parametrize(("size", "accuracy"), [(1.0, 1e-5), (1e-5, 1e-11)])
+def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
+    X, y = random_data(20, 8, 8)
+    problem = at(make_problem(X, y), 1.0)
+    rng = np.random.default_rng(1)
+    U, V = (np.linalg.qr(rng.standard_normal((8, 8)))[0] for _ in range(2))
+    W = (U * np.array([1.0, size, size, size, 0, 0, 0, 0])) @ V.T
+    Z = W + (U * np.array([1.0, 1.0, 1.0, 1.0, 0.5, 0.3, 0.2, 0.1])) @ V.T
+    follower = Follower(problem, Tracker(problem, 1e-6), Memory(1.0, W, Z - W, 0 * y, 0.0))
+    linear = Linearisation(problem, follower.point(W, 0.0, 0 * y, Z, 0 * y, 1.0 / size))
+    K = [[np.vdot(a, linear.follow(b)) for b in X] for a in X]
+    off = linear.quadratic.K - np.array(K)
+    assert np.abs(off).max() <= accuracy * np.trace(K) / len(X)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0, 1e3])

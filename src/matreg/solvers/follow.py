@@ -42,11 +42,11 @@ Array = NDArray[np.float64]
 NEAR, GOOD, OFTEN = 1e-2, 0.05, 3
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
 RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
-# Single precision is enough for K if the typical one of its coordinates has this weight, where 1 is
-# the largest: lighter ones, on which the rest of the samples hang, would drown in its rounding.
+# Single precision is enough for K if the typical one of its coordinates below weight 1 has this
+# weight: lighter ones, which some of the samples hang on, would drown in its rounding.
 LIGHT = 1e-3
 # Weight of W beside Z, as a multiple of what balances their changes.
-WEIGHT = 0.5
+WEIGHT = 0.4
 # Singular values of W below this, relative to the largest one, do not count among the typical ones,
 # which tau is balanced with as long as there is but one solution.
 FAINT = 1e-4
@@ -101,9 +101,10 @@ class Linearisation:
         )
 
     def typical_weight(self) -> float:
-        """Median of the weights of the coordinates."""
+        """Median of the weights of the coordinates that turn the singular vectors of W."""
         at = self.threshold
-        return float(np.median(self.phi(np.stack([at.Os[: at.r], at.Oa[: at.r]]))))
+        turning = self.phi(np.stack([at.Os[: at.r, at.r :], at.Oa[: at.r, at.r :]]))
+        return float(np.median(turning)) if turning.size else 1.0
 
     def psi(self, O: Array) -> Array:
         """Slopes by which W makes up for its own error."""
