@@ -145,8 +145,7 @@ class InteriorPoint:
         self.tau = problem.penalty.tau
         self.tracker = tracker
         self.careful = careful
-        self.trust, self.cut = TRUST[careful], CUT[careful]
-        self.r, self.dropped = 0, (False, False)
+        self.trust = TRUST[careful]
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
@@ -213,8 +212,6 @@ class InteriorPoint:
         threshold = SmoothedThresholding(
             point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, cut
         )
-        self.dropped = (self.dropped[1], threshold.r < self.r)
-        self.r = threshold.r
         plain = threshold.value(0.0)
         residual = threshold.compose(plain) - sigma * point.W
 
@@ -239,9 +236,8 @@ class InteriorPoint:
         self.last_W = W
         weight = min(max(settled, 1.0), HEAVIEST)
         sigma = max(1.0, weight * self.tau / norm) if norm > 0.0 else 1.0
-        return sigma, CUT[
-            self.careful
-        ] * weight  # small slopes count by what they are relative to sigma
+        # Small slopes count by what they are relative to sigma.
+        return sigma, CUT[self.careful] * weight
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
@@ -302,8 +298,6 @@ class InteriorPoint:
         """Aim nearer after a step that lost some of the bound, and further again by and by."""
         gap = self.primal - max(self.dual, 0.0)
         lost = self.last_dual - self.dual
-        if gap > WORSE * self.gap and self.dropped[0]:
-            self.cut = 0.0  # what was cut before the last step has been missed
         if lost > NOTICEABLE * (self.tracker.primal - self.tracker.dual) or gap > WORSE * self.gap:
             self.caution = min(max(MORE * self.caution, CAUTION), MOST)
         else:
