@@ -103,6 +103,16 @@ def test_bad_taus_are_named(data, taus):
         rmr_path(data.X, data.y, taus=taus)
 
 
+@pytest.mark.parametrize("path", [rmr_path, rglm_path])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_taus", 0), ("n_taus", 2.5), ("tau_min_ratio", 0.0), ("tau_min_ratio", 2)],
+)
+def test_bad_grids_are_named(data, path, name, value):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        path(data.X, data.y, **{name: value})
+
+
 def test_points_that_do_not_converge_are_reported(data):
     with pytest.warns(ConvergenceWarning, match="of 3 points have a relative duality gap"):
         rglm_path(data.X, data.y, n_taus=3, max_iter=1)

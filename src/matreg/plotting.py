@@ -224,6 +224,8 @@ class CoefDisplay:
         axes["left"].set(ylim=(len(U) - 0.5, -0.5), ylabel="row", xlabel="left")
         axes["left"].set_xticks([0.0])
         axes["right"].set(xlim=(-0.5, Vt.shape[1] - 0.5), xlabel="column", ylabel="right")
+        for index in (axes["left"].yaxis, axes["right"].xaxis):
+            index.get_major_locator().set_params(integer=True)
         axes["coef"].set_title(f"{self.coef.shape[0]} x {self.coef.shape[1]}, rank {rank}")
         axes["key"].axis("off")
         if rank:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,10 @@ class RegularizationPath:
 
 def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
     """Geometric sequence from the smallest tau with W = 0 downwards."""
+    if not (isinstance(n_taus, Integral) and n_taus >= 1):
+        raise ValueError(f"n_taus must be a positive integer; got {n_taus!r}.")
+    if not 0.0 < tau_min_ratio < 1.0:
+        raise ValueError(f"tau_min_ratio must be between 0 and 1; got {tau_min_ratio!r}.")
     if largest == 0.0:  # W = 0 for every tau
         return np.zeros(1)
     return largest * np.geomspace(1.0, tau_min_ratio, n_taus)
