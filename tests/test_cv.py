@@ -72,13 +72,13 @@ def test_grmrcv_equals_grid_search(data):
 
 
 def test_fits_without_outliers_stand_for_larger_lam(data, monkeypatch):
-    original, fitted = GRMR.fit, []
+    original, fitted = GRMR._solve, []
 
     def counted(self, *args):
         fitted.append(self.lam)
         return original(self, *args)
 
-    monkeypatch.setattr(GRMR, "fit", counted)
+    monkeypatch.setattr(GRMR, "_solve", counted)
     grid = {"tau": [1.0, 20.0], "gamma": [1.0], "lam": [50.0, 0.5, 500.0]}
     ours = GRMRCV(**grid, cv=3, clean_predict=False, n_jobs=1).fit(data.X, data.y)
     assert fitted.count(50.0) >= 6
@@ -114,7 +114,9 @@ def test_halving_goes_on_with_the_better_half(data):
     assert [part.any(axis=1).sum() for part in seen] == [4, 2, 1]
     for name, part in zip(fold, seen, strict=True):
         np.testing.assert_allclose(
-            half.cv_results_[name][part.ravel()], whole.cv_results_[name][part.ravel()]
+            half.cv_results_[name][part.ravel()],
+            whole.cv_results_[name][part.ravel()],
+            atol=2e-3,  # other neighbours to start from
         )
     best = whole.cv_results_[fold[0]].reshape(4, 2).max(axis=1)
     assert set(np.flatnonzero(seen[1].any(axis=1))) == set(np.argsort(-best)[:2])

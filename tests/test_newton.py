@@ -18,7 +18,6 @@ from helpers import (
 )
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.penalties import SpectralElasticNet
-from matreg.solvers.interior import Point, largest_step
 from matreg.solvers.newton import solve_newton
 from matreg.solvers.rays import dual_ray, label_ray
 from matreg.solvers.tau_max import tau_max
@@ -366,11 +365,3 @@ def test_label_ray_where_most_labels_are_in_the_tube(fit_intercept):
     assert problem.dual(beta) > 0.0 and np.all(np.abs(beta) <= 9.0)
     assert beta.sum() == 0.0 or not fit_intercept
     assert np.all(label_ray(make_problem(X, 0.0 * y, epsilon=0.3), 0.9) == 0.0)
-
-
-def test_largest_step_keeps_the_sign():
-    empty = np.zeros((0, 0))
-    point = Point(np.array([1.0, 2.0]), np.array([4.0, 1.0]), empty, 0.0, empty)
-    direction = Point(np.array([-4.0, 1.0]), np.array([-8.0, 0.0]), empty, 0.0, empty)
-    assert largest_step(point, direction) == 0.25
-    assert largest_step(point, point) == 1.0

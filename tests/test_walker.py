@@ -85,7 +85,7 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     rng = np.random.default_rng(0)
     W, Lambda = rng.standard_normal((2, 4, 4))
     first = Memory(2.0, W, Lambda, np.zeros(20), 0.0)
-    second = replace(first, W=W + 1e-3, Lambda=Lambda + 1.0).after(first)
+    second = replace(first, tau=1.9, W=W + 1e-3, Lambda=Lambda + 1.0).after(first)
     follower = Follower(problem, Tracker(problem, 1e-6), second)
     assert follower.scaling(second.W) == pytest.approx(1e3 * WEIGHT)
     alone = Follower(problem, Tracker(problem, 1e-6), first)

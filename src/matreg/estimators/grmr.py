@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..solvers.alternate import GRMRProblem, GRMRResult, alternate, restarted
-from ..solvers.clean import RowSpace, clean
+from ..solvers.clean import clean
+from ..solvers.follow import MOST_LINEARISATIONS, solve_follow
 from ..solvers.newton import solve_newton
 from ..solvers.problem import Problem
 from ..solvers.result import SolverResult
@@ -223,16 +224,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             D, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(D, y, weights)
             problem = self._problem(distinct)
-            result = alternate(
-                problem,
-                self._regress,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                split_tol=self.split_tol,
-                split_max_iter=self.split_max_iter,
-                start=restarted(start, problem),
-                verbose=int(self.verbose),
-            )
+            result = self._solve(problem, restarted(start, problem))
             self._store(result.fit, distinct)
             self._store_split(D, distinct, problem, result)
         if not result.converged:
@@ -256,7 +248,24 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             fit_intercept=self.fit_intercept,
         )
 
+    def _solve(self, problem: GRMRProblem, start: GRMRResult | None) -> GRMRResult:
+        return alternate(
+            problem,
+            self._regress,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            split_tol=self.split_tol,
+            split_max_iter=self.split_max_iter,
+            start=start,
+            verbose=int(self.verbose),
+        )
+
     def _regress(self, problem: Problem, start: SolverResult | None) -> SolverResult:
+        if start is not None:
+            most = min(self.regression_max_iter, MOST_LINEARISATIONS)
+            near = solve_follow(problem, start=start, tol=self.regression_tol, max_iter=most)
+            if near.converged:
+                return near
         return solve_newton(
             problem,
             tol=self.regression_tol,
@@ -268,16 +277,16 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self, D: Array, distinct: Distinct, problem: GRMRProblem, result: GRMRResult
     ) -> None:
         """Fitted attributes of the split; samples of weight zero are cleaned like new ones."""
-        split, factors = result.split, result.split.state.factors
+        split = result.split
         self.gamma_, self.lam_ = problem.gamma, problem.lam
-        self._row_space = RowSpace(factors.Vt, factors.d, problem.gamma, problem.lam)
+        self._row_space = problem.row_space(split)
         E = (split.E / np.sqrt(problem.s)[:, None]).reshape(problem.D.shape)
         if distinct.X is not D:
             E = E[distinct.group]
             new = distinct.group < 0
             E[new] = D[new] - self._clean(D[new])
         self.outliers_, self.X_clean_ = E, D - E
-        self.clean_rank_ = factors.rank
+        self.clean_rank_ = split.state.rank
         self.outlier_fraction_ = float(np.count_nonzero(E) / E.size)
         sizes = np.abs(D).sum(axis=(1, 2))
         self.sample_outlier_score_ = np.abs(E).sum(axis=(1, 2)) / np.where(sizes > 0, sizes, 1.0)

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 
+from ..solvers.alternate import GRMRResult
+from ..solvers.clean import Cleaner, RowSpace, warn_unless_clean
 from ._base import Distinct, flatten
 from ._selection import (
     COMMON_CONSTRAINTS,
@@ -213,27 +215,43 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         self, train: Distinct, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, LamPath)
-        predictions: list[Array] = []
-        ranks: list[int] = []
-        for step in candidate.steps:
-            outliers = 0.0
-            model = self._model(
-                step,
-                tol=self.tol if self.fold_tol is None else self.fold_tol,
-                split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
-                warm_start=True,
-            )
-            for tau in step.taus:
-                model.set_params(tau=float(tau)).fit(train.X, train.y, train.weights)
-                predictions.append(model.predict(X_test))
-                ranks.append(model.rank_)
-                outliers = max(outliers, model.outlier_fraction_)
-            if outliers == 0.0 and not self.clean_predict:
+        cleaner = Cleaner(X_test.reshape(len(X_test), -1))
+        predictions = np.empty((len(candidate.steps), len(candidate.steps[0].taus), len(X_test)))
+        ranks = np.empty(predictions.shape[:2])
+        last: GRMRResult | None = None
+        for i, step in enumerate(candidate.steps):
+            outliers = False
+            there = range(len(step.taus))
+            # There and back, so that every fit has a neighbour.
+            for k in there if i % 2 == 0 else reversed(there):
+                last, space = self._fit_fold(train, step, float(step.taus[k]), last)
+                clean = cleaner.D
+                if self.clean_predict:
+                    warn_unless_clean(cleaner.clean(space))
+                    clean = cleaner.X
+                predictions[i, k] = clean @ last.fit.W.matrix.reshape(-1) + last.fit.b
+                ranks[i, k] = last.fit.W.rank
+                outliers |= bool(last.split.E.any())
+            if not outliers and not self.clean_predict:  # nor are there with a larger lam
+                predictions[i + 1 :], ranks[i + 1 :] = predictions[i], ranks[i]
                 break
-        while len(ranks) < len(candidate.taus):  # no outliers, nor with a larger lam
-            predictions.append(predictions[-len(step.taus)])
-            ranks.append(ranks[-len(step.taus)])
-        return np.array(predictions), np.array(ranks, dtype=float)
+        return predictions.reshape(ranks.size, -1), ranks.reshape(-1)
+
+    def _fit_fold(
+        self, train: Distinct, step: Candidate, tau: float, last: GRMRResult | None
+    ) -> tuple[GRMRResult, RowSpace]:
+        """A fit from that of a neighbour, and what it tells about new samples."""
+        model = self._model(
+            step,
+            tau=tau,
+            tol=self.tol if self.fold_tol is None else self.fold_tol,
+            split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
+        )
+        problem = model._problem(train)
+        result = model._solve(problem, last)
+        if not result.converged:
+            model._warn(result)
+        return result, problem.row_space(result.split)
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
         tau = float(candidate.taus[chosen])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..design import Design
 from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
+from .clean import RowSpace
 from .decompose import decompose
 from .problem import Problem, relative_gap
 from .result import SolverResult
@@ -82,6 +83,11 @@ class GRMRProblem:
             gamma=self.gamma,
             lam=self.lam,
         )
+
+    def row_space(self, split: Decomposition) -> RowSpace:
+        """What a split tells about new samples."""
+        factors = split.state.factors
+        return RowSpace(factors.Vt, factors.d, self.gamma, self.lam)
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,8 @@ def alternate(
     split_max_iter : int, default=1000
         Largest number of iterations of one split.
     start : GRMRResult, default=None
-        Where to start; by default at the split of robust principal component analysis.
+        Where to start: its split, for a regression on it. It is used up. By default the split of
+        robust principal component analysis.
     verbose : int, default=0
         1 prints the half-steps and, every few seconds, how far a split is; 2 their iterations too.
 
@@ -200,9 +207,17 @@ def alternate(
     rows = problem.D.reshape(len(root), -1)
     if np.any(root != 1.0):
         rows = rows * root
-    fit, split = (start.fit, start.split) if start is not None else (None, None)
     record = _Record(verbose)
+    fit: SolverResult | None = None
+    split: Decomposition | None = None
     before, change, converged = np.inf, 1.0, False
+    if start is not None:  # its split is the better for a regression that is up to date
+        split = start.split
+        halfway = _objective(problem, start.fit, split, rows)
+        fit = _regress(problem, rows, root, start.fit, split, regress)
+        before = fit.primal + _signal_cost(problem, split)
+        change = _relative(halfway - before, before)
+        record.add(0, "regress", before, fit.gap, fit, split)
     for iteration in range(1, max_iter + 1):
         loose = min(LOOSE, 0.1 * change) if iteration < max_iter else 0.0
         limits = Limits(max(split_tol, loose), split_max_iter, verbose)
@@ -212,7 +227,7 @@ def alternate(
         fit = _regress(problem, rows, root, fit, split, regress)
         value = fit.primal + _signal_cost(problem, split)
         record.add(iteration, "regress", value, fit.gap, fit, split)
-        change = abs(min(before, halfway) - value) / max(abs(value), np.finfo(float).tiny)
+        change = _relative(min(before, halfway) - value, value)
         if change <= tol and split.gap <= split_tol and (np.isfinite(before) or tol >= 1.0):
             converged = fit.converged
             break
@@ -260,6 +275,10 @@ def _regress(
         return result
     gap = relative_gap(old, result.dual)
     return replace(result, W=fit.W, b=fit.b, primal=old, gap=gap)
+
+
+def _relative(change: float, value: float) -> float:
+    return abs(change) / max(abs(value), np.finfo(float).tiny)
 
 
 def _signal_cost(problem: GRMRProblem, split: Decomposition) -> float:

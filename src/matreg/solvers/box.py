@@ -9,9 +9,8 @@ With the residual ``r = t - K beta - b`` each sample is on one of five sides: in
 turn out to be on another side are moved there all at once, and so on until none is left.
 
 From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
-nearly singular: then the problem is approached by way of damped ones, each with
-``delta/2 |. - beta|^2`` added around the solution of the last and damped less than it, until the
-sides are good enough to start from.
+nearly singular: then an interior point method (:mod:`.box_interior`) finds sides that are good
+enough to start from.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg.lapack
 from numpy.typing import NDArray
+
+from .box_interior import BoxInterior
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -33,9 +34,9 @@ FEW = 40
 HUGE = 1e6
 # Violations that are but rounding, relative to the bounds.
 ROUNDING = 1e-9
-# Damped problems at most; how much less the next is damped, or more where that was too little, and
-# how often it may be.
-STAGES, LESS, MORE, MOST_FAILURES = 12, 0.03, 5.0, 4
+# Complementarity of the interior point method, relative to its start, at which to try its sides,
+# and at which its own solution is good enough.
+TRY_AT, ENOUGH = (1e-3, 3e-5), 1e-8
 # Fraction of samples on a wrong side from which on a guess is not worth another round.
 HOPELESS = 0.25
 
@@ -115,23 +116,22 @@ class BoxQuadratic:
         Half width of the tube.
     fit_intercept : bool
         Whether the solutions sum to zero.
+    Phi : ndarray of shape (n, d), default=None
+        ``K = Phi Phi'``, of use with fewer columns than rows.
     """
 
-    def __init__(self, K: Array, c: Array, epsilon: float, fit_intercept: bool) -> None:
+    def __init__(
+        self,
+        K: Array,
+        c: Array,
+        epsilon: float,
+        fit_intercept: bool,
+        Phi: Array | None = None,
+    ) -> None:
         self.K, self.c, self.epsilon = K, c, epsilon
         self.fit_intercept = fit_intercept
-        self.shift = np.zeros(len(c))
+        self.Phi = Phi
         self.system: FreeSystem | None = None
-
-    def violation(self, beta: Array, b: float, t: Array, side: Array) -> float:
-        """Root mean square of how far the residuals are from where the sides want them."""
-        r = t - self.K @ beta - b
-        size, outwards = np.abs(side), np.sign(side) * r
-        off = np.where(
-            size == 0.0, np.maximum(np.abs(r) - self.epsilon, 0.0), self.epsilon - outwards
-        )
-        off = np.where(size == 2.0, np.maximum(off, 0.0), off)
-        return float(np.sqrt(np.mean(off * off)))
 
     def settle(self, t: Array, side: Array, most: float = np.inf) -> Settled | None:
         """Solution for `t` from a first guess of the sides; None if pivoting does not end.
@@ -140,7 +140,6 @@ class BoxQuadratic:
         """
         if self.epsilon == 0.0:  # the tube has no inside
             side = np.where(side == 0.0, 1.0, side)
-        t = t + self.shift
         fewest, patience = len(t) + 1, PATIENCE
         while True:
             solved = self.solve(t, side)
@@ -160,36 +159,19 @@ class BoxQuadratic:
                 return None
             side = moved
 
-    def approach(self, t: Array, beta: Array, side: Array, delta: float) -> Settled | None:
-        """Solution for `t` from afar, where pivoting from `side` does not end.
-
-        If none is found it is that of the last damped problem; None if not even the first, damped
-        by `delta` around `beta`, is solved.
-        """
-        last: Settled | None = None
-        failures = 0
-        for _ in range(STAGES):
-            damped = self.near(beta, delta).settle(t, side)
-            if damped is None:
-                failures += 1
-                if failures == MOST_FAILURES:
-                    break
-                delta *= MORE
-                continue
-            last, beta, side = damped, damped.beta, damped.side
-            settled = self.settle(t, side, most=HOPELESS * len(t))
-            if settled is not None:
-                return settled
-            delta *= LESS
-        return last
-
-    def near(self, beta: Array, delta: float) -> BoxQuadratic:
-        """The problem damped around `beta`, which makes up for a singular K."""
-        K = self.K.copy()
-        np.einsum("ii->i", K)[:] += delta
-        damped = BoxQuadratic(K, self.c, self.epsilon, self.fit_intercept)
-        damped.shift = self.shift + delta * beta
-        return damped
+    def approach(self, t: Array, beta: Array, b: float) -> Settled | None:
+        """Solution for `t` from afar, where pivoting does not end; None if there is none."""
+        tries = list(TRY_AT)
+        interior = BoxInterior(self.K, self.Phi, self.c, self.epsilon, self.fit_intercept)
+        for inner in interior.iterate(t, beta, b):
+            if tries and inner.mu <= tries[0]:
+                tries.pop(0)
+                settled = self.settle(t, inner.side, most=HOPELESS * len(t))
+                if settled is not None:
+                    return settled
+            if inner.mu <= ENOUGH:
+                return Settled(inner.beta, inner.b, inner.side)
+        return None
 
     def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
         """Multipliers and intercept for given sides; None where K is singular."""

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 RELAXATION = 1.6
 CHECK_EVERY = 20
 BATCH = 2**20  # entries cleaned at a time
+TOL, MAX_ITER = 1e-5, 10_000  # relative duality gap of every sample, and iterations at most
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,70 @@ class RowSpace:
         return X + keep[:, None] * off if keep.any() else X
 
 
+class Cleaner:
+    """Alternating directions on ``x = z``, for one row space after another.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples, the same ones for all row spaces: each start is where the last one ended.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, m)
+        Their clean signals.
+    """
+
+    def __init__(self, D: Array) -> None:
+        self.D, self.X, self.Y = D, np.zeros_like(D), np.zeros_like(D)
+        self.rho = np.zeros(len(D))
+        self.lam = 0.0
+
+    def clean(self, space: RowSpace, tol: float = TOL, max_iter: int = MAX_ITER) -> Array:
+        """Clean all samples; return their relative duality gaps.
+
+        Rows leave as soon as they are certified.
+        """
+        gaps = np.zeros(len(self.D))
+        todo = np.flatnonzero(self.D.any(axis=1))
+        # A start from another row space may have its certificate at once.
+        first = self._start(space, todo)
+        D, X, Y, rho = self.D[todo], self.X[todo], self.Y[todo], self.rho[todo]
+        for iteration in range(1, max_iter + 1):
+            if todo.size == 0:
+                break
+            r = rho[:, None]
+            G = X - Y / r - D
+            U = soft(G, space.lam / r)
+            Z = r * (G - U)  # minus the multiplier between the steps: in the box
+            V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
+            before, X = X, space.prox(V, rho)
+            Y = r * (V - X)
+            if (iteration - first) % CHECK_EVERY == 0 or iteration == max_iter:
+                primal = space.objective(D, X)
+                gap = np.clip((primal - space.bound(D, -Z)) / primal, 0.0, 1.0)
+                self.X[todo], self.Y[todo], self.rho[todo], gaps[todo] = X, Y, rho, gap
+                rho = rho * _balance(X - D - U, X, r * (X - before), Y, iteration)
+                left = gap > tol
+                todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
+        return gaps
+
+    def _start(self, space: RowSpace, todo: NDArray[np.intp]) -> int:
+        """Bring what there is to the price of outliers; tell when to ask for certificates first."""
+        cold = self.lam == 0.0
+        if cold:
+            mean = np.abs(self.D[todo]).mean(axis=1)
+            self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
+            self.X[todo] = space.prox(self.D[todo], self.rho[todo])
+        else:
+            self.Y *= space.lam / self.lam
+            self.rho *= space.lam / self.lam
+        self.lam = space.lam
+        return CHECK_EVERY if cold else 1
+
+
 def clean(
-    D: Array, space: RowSpace, *, tol: float = 1e-5, max_iter: int = 10_000, warn: bool = True
+    D: Array, space: RowSpace, *, tol: float = TOL, max_iter: int = MAX_ITER, warn: bool = True
 ) -> Array:
     """Clean signals of the rows of D, each on its own.
 
@@ -108,48 +171,28 @@ def clean(
     >>> clean(np.array([[1.0, 1.0, 9.0, 1.0]]), space).round(3)
     array([[1., 1., 1., 1.]])
     """
-    X = np.empty_like(D)
-    worst, count = 0.0, 0
+    X, gaps = np.empty_like(D), np.empty(len(D))
     rows = max(1, BATCH // max(D.shape[1], 1))
     for i in range(0, len(D), rows):
-        X[i : i + rows], gap = _clean_batch(D[i : i + rows], space, tol, max_iter)
-        worst, count = max(worst, gap.max(initial=0.0)), count + int(np.sum(gap > tol))
-    if warn and count:
-        warnings.warn(
-            f"Cleaning {count} of {len(D)} samples ended after {max_iter} iterations with a "
-            f"relative duality gap of up to {worst:.1e}, above {tol:.1e}; their clean signals are "
-            f"approximate.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        cleaner = Cleaner(D[i : i + rows])
+        gaps[i : i + rows] = cleaner.clean(space, tol, max_iter)
+        X[i : i + rows] = cleaner.X
+    if warn:
+        warn_unless_clean(gaps, tol, max_iter)
     return X
 
 
-def _clean_batch(D: Array, space: RowSpace, tol: float, max_iter: int) -> tuple[Array, Array]:
-    """Alternating directions on ``x = z``; rows leave as soon as they are certified."""
-    result, gaps = np.zeros_like(D), np.zeros(len(D))
-    todo = np.flatnonzero(D.any(axis=1))
-    D = D[todo]
-    rho = space.lam * np.sqrt(D.shape[1]) / (4.0 * np.abs(D).mean(axis=1))
-    X, Y = space.prox(D, rho), np.zeros_like(D)
-    for iteration in range(1, max_iter + 1):
-        if todo.size == 0:
-            break
-        r = rho[:, None]
-        G = X - Y / r - D
-        U = soft(G, space.lam / r)
-        Z = r * (G - U)  # minus the multiplier between the steps: in the box
-        V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
-        before, X = X, space.prox(V, rho)
-        Y = r * (V - X)
-        if iteration % CHECK_EVERY == 0 or iteration == max_iter:
-            primal = space.objective(D, X)
-            gap = np.clip((primal - space.bound(D, -Z)) / primal, 0.0, 1.0)
-            result[todo], gaps[todo] = X, gap
-            rho = rho * _balance(X - D - U, X, r * (X - before), Y, iteration)
-            left = gap > tol
-            todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
-    return result, gaps
+def warn_unless_clean(gaps: Array, tol: float = TOL, max_iter: int = MAX_ITER) -> None:
+    """Say how many samples are not certified."""
+    count = int(np.sum(gaps > tol))
+    if count:
+        warnings.warn(
+            f"Cleaning {count} of {len(gaps)} samples ended after {max_iter} iterations with a "
+            f"relative duality gap of up to {gaps.max():.1e}, above {tol:.1e}; their clean signals "
+            f"are approximate.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def _balance(primal: Array, X: Array, dual: Array, Y: Array, iteration: int) -> Array:

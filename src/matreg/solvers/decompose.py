@@ -314,7 +314,8 @@ def decompose(
     state = start.state if start is not None else start_state(problem)
     state.rescale(problem.gamma)
     solver = METHODS[method](problem, state)
-    level = tol  # residuals at which a certificate is likely to hold
+    # Residuals at which a certificate is likely to hold; a good start may have one at once.
+    level = tol if start is None else np.inf
     for iteration in range(1, max_iter + 1):
         solver.step()
         worst = max(solver.residuals)

@@ -51,11 +51,13 @@ WEIGHT = 0.4
 # which tau is balanced with as long as there is but one solution.
 FAINT = 1e-4
 # Linearisations that do not halve the gap after which to give up.
-PATIENCE = 5
+PATIENCE = 6
 # Steps, relative to beta, that are that long and so many times longer than the last lead away.
 FAR, LONGER = 0.3, 10.0
 # Multipliers sum to zero if they do so to this accuracy, relative to their sizes.
 BALANCED = 1e-12
+# Linearisations, which are what takes the time, at most.
+MOST_LINEARISATIONS = 14
 # Up to this number of samples K is worth its N^2 numbers.
 MOST_SAMPLES = 2000
 
@@ -96,9 +98,9 @@ class Linearisation:
         Phi = coordinates.of(problem.design.X, precision)
         K = (Phi @ Phi.T).astype(np.float64, copy=False)
         np.einsum("ii->i", K)[:] += RIDGE[precision] * np.trace(K) / n
-        self.quadratic = BoxQuadratic(
-            K, problem.loss.c, problem.loss.epsilon, problem.fit_intercept
-        )
+        loss = problem.loss
+        few = Phi if coordinates.size < n else None
+        self.quadratic = BoxQuadratic(K, loss.c, loss.epsilon, problem.fit_intercept, few)
 
     def typical_weight(self) -> float:
         """Median of the weights of the coordinates that turn the singular vectors of W."""
@@ -230,13 +232,11 @@ class Follower:
         return self.point(W, settled.b, settled.beta, at.Z + dZ, settled.side, at.sigma)
 
     def settle(self, at: Point, quadratic: BoxQuadratic, target: Array) -> Settled | None:
-        """Solution of the quadratic problem, damped at first if it is not found without."""
+        """Solution of the quadratic problem, from the sides at hand or else from afar."""
         settled = quadratic.settle(target, at.side)
         if settled is not None:
             return settled
-        # As much as the samples are off their sides, relative to the box.
-        delta = quadratic.violation(at.beta, at.b, target, at.side) / float(self.c.mean())
-        return quadratic.approach(target, at.beta, at.side, delta)
+        return quadratic.approach(target, at.beta, at.b)
 
     def remember(self, at: Point) -> Memory:
         """The current point for the next problem."""
@@ -250,7 +250,7 @@ def solve_follow(
     *,
     start: SolverResult,
     tol: float = 1e-6,
-    max_iter: int = 14,
+    max_iter: int = MOST_LINEARISATIONS,
     verbose: int = 0,
 ) -> SolverResult:
     """Solve an RMR problem from the solution of a neighbouring one, if that is easy.
@@ -264,7 +264,7 @@ def solve_follow(
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=14
-        Largest number of linearisations, which is what takes the time.
+        Largest number of linearisations.
     verbose : int, default=0
         Whether to print a line a linearisation.
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
 from ..penalties import Factors, singular_values
+from .barrier import Barriers, largest_step
 from .kkt import factor
 from .problem import Problem
 from .rays import best_on_ray, label_ray
@@ -110,16 +111,6 @@ class Best(NamedTuple):
     W: Factors
     b: float
     beta: Array
-
-
-def largest_step(point: Point, direction: Point) -> float:
-    """Longest step of at most 1 that keeps slacks and multipliers non-negative."""
-    step = 1.0
-    for x, dx in ((point.s, direction.s), (point.m, direction.m)):
-        falling = dx < 0.0
-        if falling.any():
-            step = min(step, float(np.min(x[falling] / -dx[falling])))
-    return step
 
 
 class InteriorPoint:
@@ -271,7 +262,7 @@ class InteriorPoint:
         self.take_caution()
         products = point.s * point.m
         affine = step.box(-products)
-        length = largest_step(point, affine)
+        length = step.longest(affine)
         after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
         mu = point.mu
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
@@ -281,14 +272,14 @@ class InteriorPoint:
         step.aim_at(target)
         wish = target - products - affine.s * affine.m
         direction = step.box(wish)
-        length = largest_step(point, direction)
+        length = step.longest(direction)
         for _ in range(CORRECTORS):
             further = min(1.0, 1.3 * length + 0.1)
             ahead = (point.s + further * direction.s) * (point.m + further * direction.m)
             repair = np.clip(ahead, 0.1 * target, 10.0 * target) - ahead
             wish_new = wish + np.maximum(repair, -10.0 * target)
             trial = step.box(wish_new)
-            length_new = largest_step(point, trial)
+            length_new = step.longest(trial)
             if not length_new >= length + 0.1 * (further - length):
                 break
             direction, length, wish = trial, length_new, wish_new
@@ -344,23 +335,20 @@ class NewtonStep:
 
     def __init__(self, run: InteriorPoint, point: Point, system: Linearisation) -> None:
         self.run, self.point, self.system = run, point, system
-        ratio = point.m / point.s
-        self.Du, self.Dv = ratio[0] + ratio[2], ratio[1] + ratio[3]
-        D = self.Du * self.Dv / (self.Du + self.Dv)
+        m = point.m
+        # Not from A W + b - y, which drops out of the sum: there its rounding would remain.
+        residual_sum = 2.0 * run.epsilon - m[0] - m[1] + m[2] + m[3]
+        residual_u = system.AW + point.b - run.y + run.epsilon - m[0] + m[2]
+        self.barriers = Barriers(point.s, m, residual_u, residual_sum)
         precision = np.float32 if run.steps < SINGLE_STEPS else np.float64
         self.solve = factor(
             run.design,
             system.coordinates,
-            D,
+            self.barriers.D,
             run.problem.fit_intercept,
             precision,
             sure=run.careful,
         )
-        # Not from A W + b - y, which drops out of the sum: there its rounding would remain.
-        m = point.m
-        self.sum_residual = -2.0 * run.epsilon + m[0] + m[1] - m[2] - m[3]
-        self.residual_u = system.AW + point.b - run.y + run.epsilon - m[0] + m[2]
-
         self.drift, self.A_drift = system.drift, system.A_drift
 
     def aim_at(self, mu: float) -> None:
@@ -377,19 +365,16 @@ class NewtonStep:
 
         In place of W is how it follows Z, if the linear system knows.
         """
-        point = self.point
-        q = wish / point.s
-        ru = -self.residual_u + q[0] - q[2]
-        both = self.sum_residual + q[0] + q[1] - q[2] - q[3]
-        total = self.Du + self.Dv
-        rhs = (self.Dv * ru - self.Du * (both - ru)) / total - self.A_drift
-        solved, db = self.solve(rhs, -float(point.beta.sum()))
+        rhs = self.barriers.rhs(wish) - self.A_drift
+        solved, db = self.solve(rhs, -float(self.point.beta.sum()))
         dbeta, f = np.split(solved, [len(rhs)])
-        du = (both + self.Dv * dbeta) / total
-        dv = (both - self.Du * dbeta) / total
-        ds = np.stack([du, dv, -du, -dv])
+        ds, dm = self.barriers.follow(dbeta, wish)
         follow = self.system.coordinates.adjoint(f) if len(f) else EMPTY
-        return Point(ds, (wish - point.m * ds) / point.s, follow, db, EMPTY)
+        return Point(ds, dm, follow, db, EMPTY)
+
+    def longest(self, direction: Point) -> float:
+        """Longest step of at most 1 within the box."""
+        return largest_step((self.point.s, direction.s), (self.point.m, direction.m))
 
     def complete(self, direction: Point) -> Point:
         """The same direction with those of W and Z, from how W follows Z if that is known."""

@@ -46,8 +46,13 @@ class Memory:
     before: tuple[Memory, ...] = ()
 
     def after(self, last: Memory) -> Memory:
-        """The same, with the last solution and those that it remembers before it."""
-        return replace(self, before=(replace(last, before=()), *last.before)[:MOST_BEFORE])
+        """The same, with the last solution and those that it remembers before it.
+
+        Those of the same tau, which belong to other samples, are forgotten.
+        """
+        nodes = (replace(last, before=()), *last.before)
+        others = tuple(node for node in nodes if node.tau != self.tau)
+        return replace(self, before=others[:MOST_BEFORE])
 
     def extrapolated(self, tau: float, degree: int) -> Memory | None:
         """Polynomial in tau through the last solutions; None if there is but one."""
