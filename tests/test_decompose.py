@@ -76,7 +76,8 @@ def test_objective_is_that_of_the_returned_split(coupling):
     loss = np.maximum(np.abs(r) - EPSILON, 0).sum() if coupling == "exact" else r @ r
     nuclear = np.linalg.svd(X, compute_uv=False).sum()
     value = loss + p.gamma * nuclear + p.lam * np.abs(result.E).sum()
-    assert result.primal == pytest.approx(value, rel=1e-12)
+    # Not to the last digit: the Gram matrix does not see the smallest singular values.
+    assert result.primal == pytest.approx(value, rel=1e-9)
     assert 0.05 < np.mean(result.E != 0) < 0.7
 
 

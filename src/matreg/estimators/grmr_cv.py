@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from numbers import Real
 from typing import Any
@@ -14,7 +14,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 
 from ..solvers.alternate import GRMRResult
-from ..solvers.clean import Cleaner, RowSpace, warn_unless_clean
+from ..solvers.clean import Cleaner, warn_unless_clean
 from ._base import Distinct, flatten
 from ._selection import (
     COMMON_CONSTRAINTS,
@@ -220,14 +220,22 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         ranks = np.empty(predictions.shape[:2])
         last: GRMRResult | None = None
         for i, step in enumerate(candidate.steps):
+            model = self._model(
+                step,
+                tol=self.tol if self.fold_tol is None else self.fold_tol,
+                split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
+            )
+            problem = model._problem(train)
             outliers = False
             there = range(len(step.taus))
             # There and back, so that every fit has a neighbour.
             for k in there if i % 2 == 0 else reversed(there):
-                last, space = self._fit_fold(train, step, float(step.taus[k]), last)
+                last = model._solve(replace(problem, tau=float(step.taus[k])), last)
+                if not last.converged:
+                    model._warn(last)
                 clean = cleaner.D
                 if self.clean_predict:
-                    warn_unless_clean(cleaner.clean(space))
+                    warn_unless_clean(cleaner.clean(problem.row_space(last.split)))
                     clean = cleaner.X
                 predictions[i, k] = clean @ last.fit.W.matrix.reshape(-1) + last.fit.b
                 ranks[i, k] = last.fit.W.rank
@@ -236,22 +244,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
                 predictions[i + 1 :], ranks[i + 1 :] = predictions[i], ranks[i]
                 break
         return predictions.reshape(ranks.size, -1), ranks.reshape(-1)
-
-    def _fit_fold(
-        self, train: Distinct, step: Candidate, tau: float, last: GRMRResult | None
-    ) -> tuple[GRMRResult, RowSpace]:
-        """A fit from that of a neighbour, and what it tells about new samples."""
-        model = self._model(
-            step,
-            tau=tau,
-            tol=self.tol if self.fold_tol is None else self.fold_tol,
-            split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
-        )
-        problem = model._problem(train)
-        result = model._solve(problem, last)
-        if not result.converged:
-            model._warn(result)
-        return result, problem.row_space(result.split)
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
         tau = float(candidate.taus[chosen])

@@ -199,5 +199,7 @@ def _balance(primal: Array, X: Array, dual: Array, Y: Array, iteration: int) -> 
     """Factor by which to change the penalty of every row, less and less."""
     primal_size, size, dual_size, force = (np.linalg.norm(A, axis=1) for A in (primal, X, dual, Y))
     behind, ahead = primal_size * force, dual_size * size
-    factor = 2.0 ** (0.9 ** (iteration / CHECK_EVERY))
-    return np.where(behind > 4.0 * ahead, factor, np.where(ahead > 4.0 * behind, 1 / factor, 1.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wish = np.sqrt(behind / ahead)
+    wish = np.where((wish > 2.0) | (wish < 0.5), np.clip(wish, 0.1, 10.0), 1.0)
+    return wish ** (0.9 ** (iteration / CHECK_EVERY))

@@ -316,6 +316,8 @@ def decompose(
     solver = METHODS[method](problem, state)
     # Residuals at which a certificate is likely to hold; a good start may have one at once.
     level = tol if start is None else np.inf
+    if start is not None and tracker.check(0, solver):
+        return tracker.result(0, state)
     for iteration in range(1, max_iter + 1):
         solver.step()
         worst = max(solver.residuals)

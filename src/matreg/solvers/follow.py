@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from .memory import Memory, solve_from
 from .problem import Problem
 from .rays import best_on_ray
 from .result import SolverResult, Tracker
-from .spectral import SmoothedThresholding
+from .spectral import Coordinates, SmoothedThresholding
 from .threads import calmly
 
 Array = NDArray[np.float64]
@@ -45,6 +46,9 @@ RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
 # Single precision is enough for K if the typical one of its coordinates below weight 1 has this
 # weight: lighter ones, which some of the samples hang on, would drown in its rounding.
 LIGHT = 1e-3
+# Nor is it where the eigenvalues of K, as many as it takes of their mean square to make up their
+# sum, are fewer than this fraction of the samples: as if the samples are nearly of low rank.
+CONCENTRATED = 0.1
 # Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.4
 # Singular values of W below this, relative to the largest one, do not count among the typical ones,
@@ -80,6 +84,16 @@ class Point:
         return self.threshold.factors(self.threshold.value(0.0) / self.sigma)
 
 
+def gram(
+    coordinates: Coordinates, X: Array, precision: type[np.floating[Any]]
+) -> tuple[Array, NDArray[Any]]:
+    """``K = Phi Phi'`` with a ridge, and Phi."""
+    Phi = coordinates.of(X, precision)
+    K = (Phi @ Phi.T).astype(np.float64, copy=False)
+    np.einsum("ii->i", K)[:] += RIDGE[precision] * np.trace(K) / len(K)
+    return K, Phi
+
+
 class Linearisation:
     """The thresholding around a point, and the quadratic problem of a step.
 
@@ -94,10 +108,9 @@ class Linearisation:
         coordinates = at.threshold.coordinates(self.phi)
         n = problem.design.n
         single = coordinates.size >= n and self.typical_weight() >= LIGHT
-        precision = np.float32 if single else np.float64
-        Phi = coordinates.of(problem.design.X, precision)
-        K = (Phi @ Phi.T).astype(np.float64, copy=False)
-        np.einsum("ii->i", K)[:] += RIDGE[precision] * np.trace(K) / n
+        K, Phi = gram(coordinates, problem.design.X, np.float32 if single else np.float64)
+        if single and float(np.trace(K)) ** 2 < CONCENTRATED * n * float(np.vdot(K, K)):
+            K, Phi = gram(coordinates, problem.design.X, np.float64)
         loss = problem.loss
         few = Phi if coordinates.size < n else None
         self.quadratic = BoxQuadratic(K, loss.c, loss.epsilon, problem.fit_intercept, few)
