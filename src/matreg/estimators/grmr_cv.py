@@ -218,7 +218,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         cleaner = Cleaner(X_test.reshape(len(X_test), -1))
         predictions = np.empty((len(candidate.steps), len(candidate.steps[0].taus), len(X_test)))
         ranks = np.empty(predictions.shape[:2])
-        last: GRMRResult | None = None
         for i, step in enumerate(candidate.steps):
             model = self._model(
                 step,
@@ -227,10 +226,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
             )
             problem = model._problem(train)
             outliers = False
-            there = range(len(step.taus))
-            # There and back, so that every fit has a neighbour.
-            for k in there if i % 2 == 0 else reversed(there):
-                last = model._solve(replace(problem, tau=float(step.taus[k])), last)
+            # From the samples of another lam the alternation would end elsewhere.
+            last: GRMRResult | None = None
+            for k, tau in enumerate(step.taus):
+                last = model._solve(replace(problem, tau=float(tau)), last)
                 if not last.converged:
                     model._warn(last)
                 clean = cleaner.D
