@@ -3,8 +3,8 @@
     python -m benchmarks.paths [--quick]
 
 A path of 50 points is compared with the mean time of cold fits at points of the same path, but for
-its first, where W = 0; RMRCV with scikit-learn's GridSearchCV over the same grid. Ratios are of one
-run.
+its first, where W = 0; RMRCV, RGLMCV and GRMRCV with scikit-learn's GridSearchCV over the same
+grid. Ratios are of one run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from benchmarks.timing import print_table
-from matreg import RGLM, RMR, RMRCV, rglm_path, rmr_path
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression, make_shape
 
 
@@ -63,17 +63,49 @@ def paths(sizes, every):
     print_table("paths to a gap of 1e-6 (goal: ratio at most 10)", header, rows)
 
 
-def selection(size, n, C, noise_scale):
+def choice_row(name, ours, single, data):
+    """A model that chooses tau, and a grid search for the same values of it."""
+    took, chosen = seconds(lambda: ours.fit(data.X, data.y))
+    table = chosen.cv_results_
+    grid = {"tau": table["param_tau"]}
+    grid_took, search = seconds(lambda: GridSearchCV(single, grid).fit(data.X, data.y))
+    off = np.abs(search.cv_results_["mean_test_score"] - table["mean_test_score"]).max()
+    same = "same tau" if search.best_params_["tau"] == chosen.tau_ else "another tau"
+    return [name, took, grid_took, grid_took / took, same, f"{off:.1e}"]
+
+
+def rmr_row(size, n, C, noise_scale):
     data = make_matrix_regression(
         n, coef=make_shape("cross", size), noise_scale=noise_scale, random_state=0
     )
-    ours, model = seconds(lambda: RMRCV(C=C, epsilon=1e-2).fit(data.X, data.y))
-    grid, search = seconds(
-        lambda: GridSearchCV(RMR(C=C, epsilon=1e-2), {"tau": model.path_.taus}).fit(data.X, data.y)
+    name = f"RMR {size} x {size}, N = {n}, C = {C:g}, noise {noise_scale:g}"
+    return choice_row(name, RMRCV(C=C, epsilon=1e-2), RMR(C=C, epsilon=1e-2), data)
+
+
+def rglm_row(size, n):
+    data = make_matrix_regression(n, coef=make_shape("cross", size), random_state=0)
+    return choice_row(f"R-GLM {size} x {size}, N = {n}", RGLMCV(), RGLM(), data)
+
+
+def grmr_row(size, n, x_noise):
+    """Samples of low rank with outliers; on top of that, noise on all entries."""
+    data = make_matrix_regression(
+        n, coef=make_shape("cross", size), x_rank=8, x_corruption=0.05, random_state=0
     )
-    same = "same tau" if search.best_params_["tau"] == model.tau_ else "another tau"
-    name = f"{size} x {size}, N = {n}, C = {C:g}, noise {noise_scale:g}"
-    return [name, ours, grid, grid / ours, same]
+    data.X = data.X + x_noise * np.random.default_rng(1).standard_normal(data.X.shape)
+    taus = rmr_path(data.X, data.y).taus
+    name = f"G-RMR {size} x {size}, N = {n}, noise on X {x_noise:g}"
+    return choice_row(name, GRMRCV(taus), GRMR(), data)
+
+
+def selection(quick):
+    sizes, n = ((16,), 300) if quick else ((32, 64), 500)
+    rows = [rmr_row(size, n, C, noise) for size in sizes for C, noise in ((1e3, 0.01), (1.0, 1.0))]
+    rows += [rglm_row(size, n) for size in sizes]
+    size, n = (12, 60) if quick else (24, 150)
+    rows += [grmr_row(size, n, x_noise) for x_noise in (0.1, 0.0)]
+    header = ["50 taus, 5 folds", "ours", "GridSearchCV", "ratio", "", "scores differ by"]
+    print_table("choosing tau (goal: ratio at least 5)", header, rows)
 
 
 def main() -> None:
@@ -81,12 +113,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="32 x 32 alone, fewer cold fits")
     args = parser.parse_args()
     paths((32,) if args.quick else (32, 64), 10 if args.quick else 5)
-    sizes, n = ((16,), 300) if args.quick else ((32, 64), 500)
-    rows = [
-        selection(size, n, C, noise) for size in sizes for C, noise in ((1e3, 0.01), (1.0, 1.0))
-    ]
-    header = ["50 taus, 5 folds", "RMRCV", "GridSearchCV", "ratio", ""]
-    print_table("choosing tau (goal: ratio at least 5)", header, rows)
+    selection(args.quick)
 
 
 if __name__ == "__main__":

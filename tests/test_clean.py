@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg.solvers.clean import RowSpace, clean
+from matreg.solvers.clean import TOL, Cleaner, RowSpace, clean
 
 
 def learned(rng, n=60, m=40, rank=3, gamma=1.0, factor=1.0):
@@ -67,6 +67,21 @@ def test_samples_do_not_depend_on_each_other_nor_on_the_scale():
     np.testing.assert_allclose(np.vstack([clean(d[None], space) for d in D]), together, atol=1e-9)
     scaled = RowSpace(space.Vt, 1e3 * space.d, space.gamma, space.lam)
     np.testing.assert_allclose(clean(1e3 * D, scaled), 1e3 * together, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.3, 1.0, 20.0])
+def test_cleaning_goes_on_from_another_row_space(factor):
+    rng = np.random.default_rng(7)
+    first = learned(rng, n=400, m=200)
+    D = np.vstack([signals(rng, first, 9, 0.1)[1], np.zeros(200)])
+    cleaner = Cleaner(D)
+    assert cleaner.clean(first).max() <= TOL
+    assert cleaner.clean(first, max_iter=1).max() <= TOL, "nothing has changed"
+    other = RowSpace(first.Vt, 1.1 * first.d, 0.9 * first.gamma, factor * first.lam)
+    assert cleaner.clean(other).max() <= TOL
+    cold = clean(D, other)
+    np.testing.assert_allclose(other.objective(D, cleaner.X), other.objective(D, cold), rtol=2e-5)
+    assert not cleaner.X[-1].any()
 
 
 def test_zero_sample_and_no_samples():

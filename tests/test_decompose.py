@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from matreg.solvers.decompose import decompose
 from matreg.solvers.rows import RowProblem, exact, squared
-from matreg.solvers.stacked import StackedProblem
+from matreg.solvers.stacked import StackedProblem, singular_values
 
 EPSILON = 0.1
 
@@ -79,6 +79,26 @@ def test_objective_is_that_of_the_returned_split(coupling):
     # Not to the last digit: the Gram matrix does not see the smallest singular values.
     assert result.primal == pytest.approx(value, rel=1e-9)
     assert 0.05 < np.mean(result.E != 0) < 0.7
+
+
+def test_a_certified_start_has_its_certificate_at_once():
+    p = make_problem(2)
+    first = decompose(p, tol=1e-5)
+    E, primal = first.E.copy(), first.primal
+    again = decompose(p, tol=1e-5, start=first)
+    assert again.n_iter == 0 and again.converged
+    assert again.primal <= primal and np.linalg.norm(again.E - E) <= 1e-2 * np.linalg.norm(E)
+
+
+@pytest.mark.parametrize("shape", [(20, 50), (50, 20), (0, 3), (1, 1)])
+@pytest.mark.parametrize("tol", [0.0, 1e-7, 1e-4])
+def test_sum_of_singular_values_is_accurate_enough(shape, tol):
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal(shape) * np.geomspace(1.0, 1e-12, shape[1])
+    expected = np.linalg.svd(A, compute_uv=False)
+    found = singular_values(A, tol)
+    assert found.shape == expected.shape
+    assert abs(found.sum() - expected.sum()) <= (0.1 * tol + 1e-14) * expected.sum()
 
 
 def test_no_coefficients_is_robust_pca_and_recovers():

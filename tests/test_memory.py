@@ -33,6 +33,12 @@ def test_there_is_nothing_to_extrapolate_from_one_solution_or_the_same_twice():
     assert memory(2.0).after(memory(2.0)).extrapolated(1.0, degree=1) is None
 
 
+def test_another_solution_of_the_same_tau_is_forgotten():
+    last = memory(2.0).after(memory(2.0).after(memory(3.0).after(memory(5.0))))
+    assert [old.tau for old in last.before] == [3.0, 5.0]
+    assert last.extrapolated(1.5, degree=2).b == pytest.approx(parabola(1.5))
+
+
 def test_a_result_without_a_state_is_remembered_by_its_solution():
     problem = make_problem(*random_data(30, 4, 3), tau=2.0)
     result = solve_newton(problem, tol=1e-9)

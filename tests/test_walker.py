@@ -10,7 +10,7 @@ from matreg.datasets import make_matrix_regression
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers import follow as follow_module
 from matreg.solvers.follow import WEIGHT, Follower, Linearisation, solve_follow
-from matreg.solvers.memory import Memory
+from matreg.solvers.memory import Memory, memory_of
 from matreg.solvers.newton import solve_newton
 from matreg.solvers.result import Tracker
 from matreg.solvers.tau_max import tau_max
@@ -105,6 +105,17 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
     K = [[np.vdot(a, linear.follow(b)) for b in X] for a in X]
     off = linear.quadratic.K - np.array(K)
     assert np.abs(off).max() <= accuracy * np.trace(K) / len(X)
+
+
+def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((60, 3)) @ rng.standard_normal((3, 64))).reshape(60, 8, 8)
+    y = rng.standard_normal(60)
+    problem = at(make_problem(X, y), 0.1)
+    follower = Follower(problem, Tracker(problem, 1e-6), memory_of(problem, solve_newton(problem)))
+    eigenvalues = np.linalg.eigvalsh(Linearisation(problem, follower.start()).quadratic.K)
+    assert eigenvalues[0] >= -1e-13 * eigenvalues[-1]
+    assert np.count_nonzero(eigenvalues > 1e-10 * eigenvalues[-1]) == 3
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0, 1e3])

@@ -57,10 +57,9 @@ class Memory:
     def extrapolated(self, tau: float, degree: int) -> Memory | None:
         """Polynomial in tau through the last solutions; None if there is but one."""
         nodes = (self, *self.before)[: degree + 1]
-        taus = [node.tau for node in nodes]
-        if len(nodes) == 1 or len(set(taus)) < len(taus):
+        if len(nodes) == 1:
             return None
-        pairs = list(zip(lagrange(taus, tau), nodes, strict=True))
+        pairs = list(zip(lagrange([node.tau for node in nodes], tau), nodes, strict=True))
         return replace(
             self,
             tau=tau,
