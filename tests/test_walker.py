@@ -109,13 +109,13 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
 
 def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
     rng = np.random.default_rng(0)
-    X = (rng.standard_normal((60, 3)) @ rng.standard_normal((3, 64))).reshape(60, 8, 8)
-    y = rng.standard_normal(60)
+    X = (rng.standard_normal((20, 2)) @ rng.standard_normal((2, 256))).reshape(20, 16, 16)
+    y = rng.standard_normal(20)
     problem = at(make_problem(X, y), 0.1)
     follower = Follower(problem, Tracker(problem, 1e-6), memory_of(problem, solve_newton(problem)))
     eigenvalues = np.linalg.eigvalsh(Linearisation(problem, follower.start()).quadratic.K)
     assert eigenvalues[0] >= -1e-13 * eigenvalues[-1]
-    assert np.count_nonzero(eigenvalues > 1e-10 * eigenvalues[-1]) == 3
+    assert np.count_nonzero(eigenvalues > 1e-10 * eigenvalues[-1]) == 2
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0, 1e3])
