@@ -151,9 +151,11 @@ def test_a_matrix_of_zeros_has_bounds_for_a_solution():
     np.testing.assert_allclose(settled.beta, expected, atol=1e-6)
 
 
-def test_what_is_no_number_ends_the_approach():
+@pytest.mark.parametrize("factor", [0.0, np.nan, np.inf])
+def test_the_approach_ends_without_a_residual_to_go_by(factor):
     K, c, t = make_box(20)
-    assert BoxQuadratic(K, c, 0.1, True).approach(np.nan * t, np.zeros(20), 0.0) is None
+    with np.errstate(invalid="ignore"):
+        assert BoxQuadratic(K, c, 0.0, True).approach(factor * t, np.zeros(20), 0.0) is None
 
 
 def test_a_guess_with_too_many_samples_on_wrong_sides_is_given_up():

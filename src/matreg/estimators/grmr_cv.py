@@ -43,11 +43,14 @@ class LamPath(Candidate):
 class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     """G-RMR with tau, gamma and lam chosen by cross-validation.
 
-    Along tau each fit starts from the last, its split of the samples included. Fits without any
-    outliers stand for those with a larger lam too, where the outliers are dearer still (unless new
-    samples are cleaned, which depends on lam). Other than that nothing can be shared, so that short
-    lists are in order. Where fits are long, rough ones in the folds (`fold_tol`, `fold_split_tol`)
-    and `halving` make the choice cheap; the last fit, to all the data, is as tight as ever.
+    Along tau each fit starts from the last: its regression, its split of the samples, and the clean
+    signals of the samples that are left out. Fits without any outliers stand for those with a
+    larger lam too, where the outliers are dearer still (unless new samples are cleaned, which
+    depends on lam). Between values of gamma and lam nothing is shared: the problem is not convex,
+    and a fit from the samples of another lam may end elsewhere than one from scratch. So long lists
+    of tau are cheap and long ones of gamma and lam are not. Where fits are long, rough ones in the
+    folds (`fold_tol`, `fold_split_tol`) and `halving` help; the last fit, to all the data, is as
+    tight as ever.
 
     Parameters
     ----------

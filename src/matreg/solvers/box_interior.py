@@ -80,6 +80,8 @@ class BoxInterior:
         s = np.stack([u, v, c - u, c - v])
         m = PRODUCT * size * float(c.mean()) / s
         first = float(np.vdot(s, m))
+        if not 0.0 < first < np.inf:  # a tube without width, and all residuals on it
+            return
         for _ in range(MOST_STEPS):
             beta = s[0] - s[1]
             g = self.K @ beta + b - t
