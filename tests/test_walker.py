@@ -1,5 +1,6 @@
 """Following a solution along tau, and the choice among the ways to the next one."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +127,14 @@ def test_a_start_far_away_never_raises(factor, C):
     result = solve_follow(at(problem, factor * tau), start=solve_newton(at(problem, tau)))
     assert result.converged == (result.gap <= 1e-6)
     assert np.isfinite(result.primal) and np.isfinite(result.dual)
+
+
+def test_steps_end_though_their_own_gap_tells_nothing(monkeypatch):
+    problem = make_problem(*random_data(20, 4, 4))
+    start = solve_newton(problem)
+    signs = itertools.cycle([1e-20, -1e-20])
+    monkeypatch.setattr(Follower, "offer", lambda *args: next(signs))
+    assert not solve_follow(at(problem, 0.9), start=start).converged
 
 
 def test_too_many_samples_are_left_to_the_other_solvers(monkeypatch):

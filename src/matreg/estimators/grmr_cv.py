@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 
-from ..solvers.alternate import GRMRResult
+from ..solvers.alternate import GRMRProblem, GRMRResult
 from ..solvers.clean import Cleaner, warn_unless_clean
+from ..solvers.result import SolverResult
+from ..solvers.stacked import Decomposition
 from ._base import Distinct, flatten
 from ._selection import (
     COMMON_CONSTRAINTS,
@@ -229,19 +231,15 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
             )
             problem = model._problem(train)
             outliers = False
-            # From the samples of another lam the alternation would end elsewhere.
-            last: GRMRResult | None = None
-            for k, tau in enumerate(step.taus):
-                last = model._solve(replace(problem, tau=float(tau)), last)
-                if not last.converged:
-                    model._warn(last)
+            # Anew for each lam: from the samples of another one the alternation may end elsewhere.
+            for k, (fit, split) in enumerate(_along_tau(model, problem, step.taus)):
                 clean = cleaner.D
                 if self.clean_predict:
-                    warn_unless_clean(cleaner.clean(problem.row_space(last.split)))
+                    warn_unless_clean(cleaner.clean(problem.row_space(split)))
                     clean = cleaner.X
-                predictions[i, k] = clean @ last.fit.W.matrix.reshape(-1) + last.fit.b
-                ranks[i, k] = last.fit.W.rank
-                outliers |= bool(last.split.E.any())
+                predictions[i, k] = clean @ fit.W.matrix.reshape(-1) + fit.b
+                ranks[i, k] = fit.W.rank
+                outliers |= bool(split.E.any())
             if not outliers and not self.clean_predict:  # nor are there with a larger lam
                 predictions[i + 1 :], ranks[i + 1 :] = predictions[i], ranks[i]
                 break
@@ -266,6 +264,18 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         D = self._validate_samples(X)
         cleaned = self.best_estimator_.transform(D)
         return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
+
+
+def _along_tau(
+    model: GRMR, problem: GRMRProblem, taus: Array
+) -> Iterator[tuple[SolverResult, Decomposition]]:
+    """Regressions and splits, each from the last one, which is used up."""
+    last: GRMRResult | None = None
+    for tau in taus:
+        last = model._solve(replace(problem, tau=float(tau)), last)
+        if not last.converged:
+            model._warn(last)
+        yield last.fit, last.split
 
 
 def _lam_paths(candidates: list[Candidate]) -> Iterator[LamPath]:

@@ -40,8 +40,8 @@ Array = NDArray[np.float64]
 
 # A linearisation is used again if the last step with it was this short, relative to beta, and at
 # least halved the gap, and the gap would be closed in so many steps at this rate: a new one takes
-# the time of about as many.
-NEAR, GOOD, SOON = 0.1, 0.5, 4
+# the time of about as many. But not more often than the last number says.
+NEAR, GOOD, SOON, OFTEN = 0.1, 0.5, 4, 8
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
 RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
 # Single precision is enough for K if the typical one of its coordinates below weight 1 has this
@@ -209,7 +209,7 @@ class Follower:
         """
         at = self.start()
         linear: Linearisation | None = None
-        last, moved = np.inf, np.inf
+        last, moved, used = np.inf, np.inf, 0
         best, since = np.inf, 0
         while True:
             low_rank = at.low_rank.matrix
@@ -218,13 +218,13 @@ class Follower:
                 break
             rate = gap / last
             soon = rate <= GOOD and gap * rate**SOON <= self.tracker.tol
-            if linear is None or moved > NEAR or not soon:
+            if linear is None or moved > NEAR or not soon or used == OFTEN:
                 yield self.remember(at)
                 halved = self.tracker.gap <= 0.5 * best
                 best, since = (self.tracker.gap, 0) if halved else (best, since + 1)
                 if since == PATIENCE:
                     return
-                linear = Linearisation(self.problem, at)
+                linear, used = Linearisation(self.problem, at), 0
             new = self.step(at, linear, low_rank)
             if new is None:
                 return
@@ -232,7 +232,7 @@ class Follower:
             moved = float(np.linalg.norm(new.beta - at.beta) / (np.linalg.norm(new.beta) or 1.0))
             if moved > max(FAR, LONGER * before):
                 return
-            at, last = new, gap
+            at, last, used = new, gap, used + 1
         yield self.remember(at)
 
     def step(self, at: Point, linear: Linearisation, low_rank: Array) -> Point | None:
