@@ -49,10 +49,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     signals of the samples that are left out. Fits without any outliers stand for those with a
     larger lam too, where the outliers are dearer still (unless new samples are cleaned, which
     depends on lam). Between values of gamma and lam nothing is shared: the problem is not convex,
-    and a fit from the samples of another lam may end elsewhere than one from scratch. So long lists
-    of tau are cheap and long ones of gamma and lam are not. Where fits are long, rough ones in the
-    folds (`fold_tol`, `fold_split_tol`) and `halving` help; the last fit, to all the data, is as
-    tight as ever.
+    and a fit from another may end elsewhere than one from scratch, from a neighbouring tau seldom,
+    from another lam by enough to change the choice. So long lists of tau are cheap and long ones of
+    gamma and lam are not. Where fits are long, rough ones in the folds (`fold_tol`,
+    `fold_split_tol`) and `halving` help; the last fit, to all the data, is as tight as ever.
 
     Parameters
     ----------
