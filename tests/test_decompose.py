@@ -67,17 +67,18 @@ def test_algorithm_2_of_the_paper_equals_cvxpy():
     assert result.converged
 
 
+# From a tolerance on the Gram matrix is used, which does not see the smallest singular values.
+@pytest.mark.parametrize(("tol", "accuracy"), [(1e-6, 1e-12), (1e-5, 1e-9)])
 @pytest.mark.parametrize("coupling", ["exact", "squared"])
-def test_objective_is_that_of_the_returned_split(coupling):
+def test_objective_is_that_of_the_returned_split(coupling, tol, accuracy):
     p = make_problem(3, 1.0, coupling)
-    result = decompose(p, tol=1e-5)
+    result = decompose(p, tol=tol)
     X = p.D - result.E
     r = p.target - X @ p.w
     loss = np.maximum(np.abs(r) - EPSILON, 0).sum() if coupling == "exact" else r @ r
     nuclear = np.linalg.svd(X, compute_uv=False).sum()
     value = loss + p.gamma * nuclear + p.lam * np.abs(result.E).sum()
-    # Not to the last digit: the Gram matrix does not see the smallest singular values.
-    assert result.primal == pytest.approx(value, rel=1e-9)
+    assert result.primal == pytest.approx(value, rel=accuracy)
     assert 0.05 < np.mean(result.E != 0) < 0.7
 
 

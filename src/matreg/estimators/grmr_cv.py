@@ -220,7 +220,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         self, train: Distinct, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, LamPath)
-        cleaner = Cleaner(X_test.reshape(len(X_test), -1))
         predictions = np.empty((len(candidate.steps), len(candidate.steps[0].taus), len(X_test)))
         ranks = np.empty(predictions.shape[:2])
         for i, step in enumerate(candidate.steps):
@@ -229,9 +228,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
                 tol=self.tol if self.fold_tol is None else self.fold_tol,
                 split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
             )
-            problem = model._problem(train)
-            outliers = False
             # Anew for each lam: from the samples of another one the alternation may end elsewhere.
+            problem, cleaner = model._problem(train), Cleaner(X_test.reshape(len(X_test), -1))
+            outliers = False
             for k, (fit, split) in enumerate(_along_tau(model, problem, step.taus)):
                 clean = cleaner.D
                 if self.clean_predict:

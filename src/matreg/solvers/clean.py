@@ -96,7 +96,6 @@ class Cleaner:
     def __init__(self, D: Array) -> None:
         self.D, self.X, self.Y = D, np.zeros_like(D), np.zeros_like(D)
         self.rho = np.zeros(len(D))
-        self.lam = 0.0
 
     def clean(self, space: RowSpace, tol: float = TOL, max_iter: int = MAX_ITER) -> Array:
         """Clean all samples; return their relative duality gaps.
@@ -105,8 +104,12 @@ class Cleaner:
         """
         gaps = np.zeros(len(self.D))
         todo = np.flatnonzero(self.D.any(axis=1))
-        # A start from another row space may have its certificate at once.
-        first = self._start(space, todo)
+        first = 1  # a start from another row space may have its certificate at once
+        if not self.rho.any():
+            first = CHECK_EVERY
+            mean = np.abs(self.D[todo]).mean(axis=1)
+            self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
+            self.X[todo] = space.prox(self.D[todo], self.rho[todo])
         D, X, Y, rho = self.D[todo], self.X[todo], self.Y[todo], self.rho[todo]
         for iteration in range(1, max_iter + 1):
             if todo.size == 0:
@@ -126,19 +129,6 @@ class Cleaner:
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
         return gaps
-
-    def _start(self, space: RowSpace, todo: NDArray[np.intp]) -> int:
-        """Bring what there is to the price of outliers; tell when to ask for certificates first."""
-        cold = self.lam == 0.0
-        if cold:
-            mean = np.abs(self.D[todo]).mean(axis=1)
-            self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
-            self.X[todo] = space.prox(self.D[todo], self.rho[todo])
-        else:
-            self.Y *= space.lam / self.lam
-            self.rho *= space.lam / self.lam
-        self.lam = space.lam
-        return CHECK_EVERY if cold else 1
 
 
 def clean(
