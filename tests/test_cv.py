@@ -102,6 +102,8 @@ def test_rough_folds_leave_the_last_fit_tight(data):
     assert rough.tau_ == tight.tau_
     with pytest.raises(ValueError, match="fold_tol"):
         GRMRCV(fold_tol=-1.0).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="^tau must be a non-empty list"):
+        GRMRCV(tau=[-1.0]).fit(data.X, data.y)
 
 
 def test_halving_goes_on_with_the_better_half(data):
@@ -223,6 +225,8 @@ def test_clone_and_pickle(data):
         ({"C": [1.0, -1.0]}, "C must be a positive number or a list"),
         ({"epsilon": [-0.1]}, "epsilon must be a non-negative number or a list"),
         ({"taus": [-1.0]}, "taus must be"),
+        ({"taus": ["many"]}, "taus must be"),
+        ({"C": ["large"]}, "C must be"),
         ({"n_taus": 0}, "n_taus"),
         ({"tau_min_ratio": 2.0}, "tau_min_ratio"),
         ({"scoring": "no_such_score"}, "scoring"),

@@ -262,3 +262,11 @@ def merge_duplicates(X: Array, y: Array, weights: Array) -> Distinct:
     share = np.where(kept, weights / total[group], 0.0)
     index = np.array(firsts)[order]
     return Distinct(np.ascontiguousarray(X[index]), y[index], total, group, share)
+
+
+def to_numbers(name: str, given: Any) -> NDArray[np.float64]:
+    """A number or a list of numbers as an array."""
+    try:
+        return np.atleast_1d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number or a list of numbers; got {given!r}.") from None

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from ..progress import track
-from ._base import Distinct, MatrixRegressor, merge_duplicates
+from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
 
 Array = NDArray[np.float64]
 
@@ -223,7 +223,7 @@ def warn_interrupted(finished: int, planned: int) -> None:
 
 def number_list(name: str, given: Any, positive: bool) -> list[float]:
     """A number or a list of numbers as a list."""
-    values = np.atleast_1d(np.asarray(given, dtype=float))
+    values = to_numbers(name, given)
     bad = values <= 0.0 if positive else values < 0.0
     if values.ndim != 1 or values.size == 0 or bad.any() or not np.isfinite(values).all():
         kind = "positive" if positive else "non-negative"

@@ -160,7 +160,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         def optional(name: str, given: Any) -> list[Any]:
             return [None] if given is None else number_list(name, given, positive=True)
 
-        taus = check_taus(self.tau, lambda: np.ones(1))
+        taus = check_taus(self.tau, lambda: np.ones(1), "tau")
         # The last one varies fastest: candidates that differ in lam alone are neighbours.
         grids: dict[str, list[Any]] = {
             "gamma": optional("gamma", self.gamma),

@@ -19,7 +19,7 @@ from ..solvers.problem import Problem
 from ..solvers.result import SolverResult
 from ..solvers.tau_max import tau_max
 from ..solvers.walker import Walker
-from ._base import Distinct, MatrixRegressor, merge_duplicates
+from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
 from .rglm import RGLM, rglm_problem
 from .rmr import RMR, rmr_problem
 
@@ -264,13 +264,13 @@ def _validated(
     return merge_duplicates(*model._validate_fit(X, y, sample_weight))
 
 
-def check_taus(taus: Any, default: Callable[[], Array]) -> Array:
+def check_taus(taus: Any, default: Callable[[], Array], name: str = "taus") -> Array:
     """Values of tau in descending order."""
     if taus is None:
         return default()
-    grid = np.sort(np.atleast_1d(np.asarray(taus, dtype=float)))[::-1]
+    grid = np.sort(to_numbers(name, taus))[::-1]
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
-        raise ValueError(f"taus must be a non-empty list of non-negative numbers; got {taus!r}.")
+        raise ValueError(f"{name} must be a non-empty list of non-negative numbers; got {taus!r}.")
     return grid
 
 

@@ -196,9 +196,9 @@ class Follower:
             beta = t * at.beta
             excess = float(beta.sum()) if self.problem.fit_intercept else 0.0
             if abs(excess) <= BALANCED * float(np.abs(beta).sum()):
-                self.tracker.offer_dual(beta, t * d)
-            else:
-                self.tracker.offer_dual(self.problem.feasible(beta))
+                value = self.tracker.offer_dual(beta, t * d)
+            else:  # then the value on the ray was no bound
+                value = self.tracker.offer_dual(self.problem.feasible(beta))
         primal = self.tracker.offer_primal(at.low_rank, residual)
         return (primal - max(value, 0.0)) / primal if primal > 0.0 else 0.0
 
