@@ -102,7 +102,7 @@ def test_rough_folds_leave_the_last_fit_tight(data):
     assert rough.tau_ == tight.tau_
     with pytest.raises(ValueError, match="fold_tol"):
         GRMRCV(fold_tol=-1.0).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="^tau must be a non-empty list"):
+    with pytest.raises(ValueError, match=r"^tau must be a non-empty list"):
         GRMRCV(tau=[-1.0]).fit(data.X, data.y)
 
 
