@@ -132,7 +132,7 @@ def test_last_fit_is_that_of_the_model(data):
     assert ours.rank_ == model.rank_
     assert ours.dual_gap_ <= 1e-9
     assert ours.dual_coef_.shape == (60,)
-    assert ours.tau_ in ours.path_.taus
+    assert ours.tau_ in ours.taus_
 
 
 def test_one_standard_error_takes_a_larger_tau(data):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .estimators.path import RegularizationPath
@@ -54,7 +54,7 @@ class PathDisplay:
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(60, (6, 5), random_state=0)
     >>> model = RMRCV(n_taus=5, cv=2).fit(data.X, data.y)
-    >>> display = PathDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> display = PathDisplay.from_estimator(model, data.X, data.y)  # doctest: +SKIP
     """
 
     path: RegularizationPath
@@ -63,10 +63,23 @@ class PathDisplay:
     figure_: Any = field(init=False, default=None)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, axes: Any = None) -> Self:
-        """Draw the path of an estimator with a `path_`, such as RMRCV after `fit`."""
-        check_is_fitted(estimator, "path_")
-        return cls(estimator.path_, estimator.tau_).plot(axes)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        axes: Any = None,
+    ) -> Self:
+        """Fit the path of RMRCV or RGLMCV, after `fit`, to samples and draw it."""
+        if not hasattr(estimator, "path"):
+            raise TypeError(
+                f"estimator must be an RMRCV or an RGLMCV; got {type(estimator).__name__}. Draw "
+                "other paths with PathDisplay(rmr_path(X, y)).plot()."
+            )
+        pyplot()  # without it there is no need to begin
+        return cls(estimator.path(X, y, sample_weight), estimator.tau_).plot(axes)
 
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
@@ -11,13 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from ..solvers.fista import rglm_tau_max
 from ..solvers.result import SolverResult
 from ..solvers.tau_max import tau_max
 from ._base import Distinct, merge_duplicates, warn_unless_converged
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
-from .path import RegularizationPath, check_taus, rglm_solve, rmr_solve, tau_grid, walk
+from .path import (
+    RegularizationPath,
+    check_taus,
+    rglm_path,
+    rglm_solve,
+    rmr_path,
+    rmr_solve,
+    tau_grid,
+    walk,
+)
 from .rglm import rglm_problem
 from .rmr import rmr_problem
 
@@ -54,12 +65,11 @@ class PathCV(SelectorCV):
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
         distinct = merge_duplicates(X, y, weights)
-        points = self._path(distinct, candidate)
-        self.path_ = RegularizationPath(candidate.taus, points, self.matrix_shape_)
-        self.tau_ = float(candidate.taus[chosen])
+        taus = candidate.taus
+        (result,) = self._path(distinct, replace(candidate, taus=taus[chosen : chosen + 1]))
+        self.tau_, self.taus_ = float(taus[chosen]), taus
         for name, value in candidate.parameters.items():
             setattr(self, f"{name}_", value)
-        result = points[chosen]
         warn_unless_converged(
             type(self).__name__, result, self.tol, "Raise max_iter or tol, or lower C."
         )
@@ -107,8 +117,8 @@ class RMRCV(PathCV):
         standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
     best_index_, best_score_ : int, float
         Chosen row and its mean score.
-    path_ : RegularizationPath
-        Path on all the data for the chosen C and epsilon.
+    taus_ : ndarray
+        Values of tau that were tried with the chosen C and epsilon.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
         Of the chosen model on all the data, as in :class:`RMR`.
 
@@ -118,8 +128,10 @@ class RMRCV(PathCV):
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
     >>> model = RMRCV(n_taus=8, cv=3).fit(data.X, data.y)
-    >>> model.coef_.shape, bool(model.tau_ in model.path_.taus)
+    >>> model.coef_.shape, bool(model.tau_ in model.taus_)
     ((6, 5), True)
+    >>> model.path(data.X, data.y).ranks.shape
+    (8,)
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -177,6 +189,40 @@ class RMRCV(PathCV):
         problem = rmr_problem(distinct, fit_intercept=self.fit_intercept, **candidate.parameters)
         return walk(problem, candidate.taus, rmr_solve(self.tol, self.max_iter))
 
+    def path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RegularizationPath:
+        """Fit all values of tau that were tried with the chosen C and epsilon.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, such as those of `fit`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the samples.
+
+        Returns
+        -------
+        RegularizationPath
+            Solutions with their certificates, largest tau first.
+        """
+        check_is_fitted(self, "taus_")
+        return rmr_path(
+            X,
+            y,
+            taus=self.taus_,
+            C=self.C_,
+            epsilon=self.epsilon_,
+            fit_intercept=self.fit_intercept,
+            sample_weight=sample_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            matrix_shape=self.matrix_shape_,
+            verbose=self.verbose,
+        )
+
 
 class RGLMCV(PathCV):
     """R-GLM with tau chosen by cross-validation.
@@ -194,7 +240,7 @@ class RGLMCV(PathCV):
     ----------
     tau_ : float
         Chosen value.
-    cv_results_, best_index_, best_score_, path_
+    cv_results_, best_index_, best_score_, taus_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
         Of the chosen model on all the data, as in :class:`RGLM`.
@@ -247,3 +293,35 @@ class RGLMCV(PathCV):
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = rglm_problem(distinct, self.fit_intercept)
         return walk(problem, candidate.taus, rglm_solve(self.tol, self.max_iter))
+
+    def path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RegularizationPath:
+        """Fit all values of tau that were tried.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, such as those of `fit`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the samples.
+
+        Returns
+        -------
+        RegularizationPath
+            Solutions with their certificates, largest tau first.
+        """
+        check_is_fitted(self, "taus_")
+        return rglm_path(
+            X,
+            y,
+            taus=self.taus_,
+            fit_intercept=self.fit_intercept,
+            sample_weight=sample_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            matrix_shape=self.matrix_shape_,
+            verbose=self.verbose,
+        )
