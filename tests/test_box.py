@@ -161,7 +161,7 @@ def test_the_approach_ends_without_a_residual_to_go_by(factor):
 def test_a_guess_with_too_many_samples_on_wrong_sides_is_given_up():
     K, c, t = make_box(60)
     assert BoxQuadratic(K, c, 0.5, True).settle(t, np.ones(60)) is not None
-    assert BoxQuadratic(K, c, 0.5, True).settle(t, np.ones(60), most=1) is None
+    assert BoxQuadratic(K, c, 0.5, True).settle(t, np.ones(60), hopeless=1 / 60) is None
 
 
 def test_sides_tell_zero_free_and_bound():

@@ -8,35 +8,33 @@ from matreg.solvers.memory import Memory, memory_of, snapped
 from matreg.solvers.newton import solve_newton
 
 
-def parabola(tau):
-    return tau**2 - 3.0 * tau + 1.0
+def line(tau):
+    return 1.0 - 3.0 * tau
 
 
 def memory(tau):
-    value = parabola(tau)
+    value = line(tau)
     return Memory(tau, np.full((2, 3), value), np.full((2, 3), -value), np.full(4, value), value)
 
 
-def test_extrapolation_of_a_parabola_is_exact():
-    last = memory(2.0).after(memory(3.0).after(memory(5.0).after(memory(8.0))))
-    assert [old.tau for old in last.before] == [3.0, 5.0]
-    assert all(old.before == () for old in last.before)
-    ahead = last.extrapolated(1.5, degree=2)
+def test_a_straight_line_is_foretold_exactly():
+    last = memory(2.0).after(memory(3.0).after(memory(5.0)))
+    assert last.before.tau == 3.0
+    assert last.before.before is None
+    ahead = last.ahead(1.5)
     for part in (ahead.W, -ahead.Lambda, ahead.beta, ahead.b):
-        np.testing.assert_allclose(part, parabola(1.5))
-    line = last.extrapolated(1.0, degree=1)
-    assert line.b == pytest.approx(2.0 * parabola(2.0) - parabola(3.0))
+        np.testing.assert_allclose(part, line(1.5))
 
 
-def test_there_is_nothing_to_extrapolate_from_one_solution_or_the_same_twice():
-    assert memory(2.0).extrapolated(1.0, degree=2) is None
-    assert memory(2.0).after(memory(2.0)).extrapolated(1.0, degree=1) is None
+def test_one_solution_or_two_of_the_same_tau_lead_nowhere():
+    assert memory(2.0).ahead(1.0) is None
+    assert memory(2.0).after(memory(2.0)).ahead(1.0) is None
 
 
-def test_another_solution_of_the_same_tau_is_forgotten():
-    last = memory(2.0).after(memory(2.0).after(memory(3.0).after(memory(5.0))))
-    assert [old.tau for old in last.before] == [3.0, 5.0]
-    assert last.extrapolated(1.5, degree=2).b == pytest.approx(parabola(1.5))
+def test_another_solution_of_the_same_tau_is_passed_over():
+    last = memory(2.0).after(memory(2.0).after(memory(3.0)))
+    assert last.before.tau == 3.0
+    assert last.ahead(1.5).b == pytest.approx(line(1.5))
 
 
 def test_a_result_without_a_state_is_remembered_by_its_solution():

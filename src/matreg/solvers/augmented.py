@@ -132,7 +132,7 @@ class AugmentedLagrangian:
         """The last solution, or its extrapolation where the dual objective says it is better."""
         last, shrink = self.memory, self.shrinkage
         starts = [last, replace(last, beta=shrink * last.beta, Lambda=shrink * last.Lambda)]
-        ahead = last.extrapolated(self.tau, degree=1)
+        ahead = last.ahead(self.tau)
         if ahead is not None:
             # No sample crosses the tube in a straight line, and none leaves its box.
             same = ahead.beta * last.beta >= 0.0

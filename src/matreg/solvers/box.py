@@ -37,8 +37,8 @@ ROUNDING = 1e-9
 # Complementarity of the interior point method, relative to its start, at which to try its sides,
 # and at which its own solution is good enough.
 TRY_AT, ENOUGH = (1e-3, 3e-5), 1e-8
-# Fraction of samples on a wrong side from which on a guess is not worth another round.
-HOPELESS = 0.25
+# Fraction of samples on a wrong side from which on the interior point method is the quicker way.
+HOPELESS = 0.4
 
 
 class Settled(NamedTuple):
@@ -55,7 +55,12 @@ def sides(beta: Array, c: Array) -> Array:
 
 
 class FreeSystem:
-    """Systems ``K_FF x = rhs`` for sets F close to the one that was factorised."""
+    """Systems ``K_FF x = rhs`` for sets F close to the one that was factorised.
+
+    Samples that are new are new unknowns and those that are free no longer new constraints
+    ``x_i = 0``: both border the old system, and their Schur complement is small. What is known of
+    a border is kept: samples come and go.
+    """
 
     def __init__(self, K: Array, free: Mask) -> None:
         self.K, self.free = K, free
@@ -66,37 +71,52 @@ class FreeSystem:
         self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise np.linalg.LinAlgError("K_FF is not positive definite")
+        # Samples with a border, where each has its own (-1 is nowhere), half of its solution, and
+        # the Schur complements of all of them.
+        self.bordering = np.zeros(0, dtype=np.intp)
+        self.slot = np.full(len(K), -1)
+        self.borders = np.zeros((len(self.index), 0), order="F")
+        self.corner = np.zeros((0, 0))
 
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
         return int(np.count_nonzero(free != self.free)) <= FEW
 
     def solve(self, free: Mask, rhs: Array) -> Array:
-        """Solve for the samples `free` and several right-hand sides, one a column.
-
-        New samples are new unknowns and those that are free no longer new constraints
-        ``x_i = 0``: both border the old system, and their Schur complement is small.
-        """
-        K, old = self.K, self.index
-        new = np.flatnonzero(free & ~self.free)
-        gone = self.position[self.free & ~free]
-        if len(new) + len(gone) == 0:
+        """Solve for the samples `free` and several right-hand sides, one a column."""
+        changed = np.flatnonzero(free != self.free)
+        if len(changed) == 0:
             return self._half(self._half(rhs), transposed=True)
-        border = np.zeros((len(old), len(gone) + len(new)), order="F")
-        border[gone, np.arange(len(gone))] = 1.0
-        border[:, len(gone) :] = K.take(new, axis=0).take(old, axis=1).T
-        corner = np.zeros((border.shape[1], border.shape[1]))
-        corner[len(gone) :, len(gone) :] = K[np.ix_(new, new)]
-
-        full = np.zeros((len(K), rhs.shape[1]))
+        missing = changed[self.slot[changed] < 0]
+        if len(missing):
+            self._add(missing)
+        slots = self.slot[changed]
+        Y = self.borders[:, slots]
+        full = np.zeros((len(self.K), rhs.shape[1]))
         full[free] = rhs
-        below = np.zeros((border.shape[1], rhs.shape[1]))
-        below[len(gone) :] = full[new]
-        y, Y = self._half(full[old]), self._half(border)
-        z = np.linalg.solve(corner - Y.T @ Y, below - Y.T @ y)
-        full[old] = self._half(y - Y @ z, transposed=True)
-        full[new] = z[len(gone) :]
+        below = full[changed]  # zero for those that are free no longer
+        full[changed] = 0.0
+        y = self._half(full[self.index])
+        z = np.linalg.solve(self.corner[np.ix_(slots, slots)], below - Y.T @ y)
+        full[self.index] = self._half(y - Y @ z, transposed=True)
+        new = free[changed]
+        full[changed[new]] = z[new]
         return full[free]
+
+    def _add(self, samples: NDArray[np.intp]) -> None:
+        """Keep borders of samples that had none yet."""
+        K, old = self.K, self.index
+        gone = self.free[samples]
+        border = np.zeros((len(old), len(samples)), order="F")
+        border[self.position[samples[gone]], np.flatnonzero(gone)] = 1.0
+        new = samples[~gone]
+        border[:, ~gone] = K.take(new, axis=0).take(old, axis=1).T
+        self.slot[samples] = len(self.bordering) + np.arange(len(samples))
+        self.bordering = np.append(self.bordering, samples)
+        self.borders = np.hstack([self.borders, self._half(border)])
+        unknown = np.where(self.free[self.bordering], 0.0, 1.0)
+        self.corner = K[np.ix_(self.bordering, self.bordering)] * np.outer(unknown, unknown)
+        self.corner -= self.borders.T @ self.borders
 
     def _half(self, rhs: Array, transposed: bool = False) -> Array:
         x, _ = scipy.linalg.lapack.dtrtrs(self.L, rhs, lower=1, trans=int(transposed))
@@ -133,10 +153,10 @@ class BoxQuadratic:
         self.Phi = Phi
         self.system: FreeSystem | None = None
 
-    def settle(self, t: Array, side: Array, most: float = np.inf) -> Settled | None:
+    def settle(self, t: Array, side: Array, hopeless: float = 1.0) -> Settled | None:
         """Solution for `t` from a first guess of the sides; None if pivoting does not end.
 
-        It does not if ever more than `most` samples are on a wrong side.
+        A guess is given up once more than a fraction `hopeless` of the samples are on a wrong side.
         """
         if self.epsilon == 0.0:  # the tube has no inside
             side = np.where(side == 0.0, 1.0, side)
@@ -155,7 +175,7 @@ class BoxQuadratic:
             else:
                 patience -= 1
                 self.system = None  # the borders of an ill-conditioned system may be to blame
-            if patience == 0 or wrong > most:
+            if patience == 0 or wrong > hopeless * len(t):
                 return None
             side = moved
 
@@ -166,7 +186,7 @@ class BoxQuadratic:
         for inner in interior.iterate(t, beta, b):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
-                settled = self.settle(t, inner.side, most=HOPELESS * len(t))
+                settled = self.settle(t, inner.side, HOPELESS)
                 if settled is not None:
                     return settled
             if inner.mu <= ENOUGH:

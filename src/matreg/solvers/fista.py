@@ -15,13 +15,13 @@ one's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..penalties import Factors, singular_values, svd
-from .memory import MOST_BEFORE, lagrange
 from .problem import Problem
 from .proximal_point import ProximalPoint
 from .result import SolverResult, Tracker
@@ -35,6 +35,8 @@ CHECK = 10
 # Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the solution of
 # a neighbouring one.
 EXPECTED_STEPS, EXPECTED_WARM_STEPS = 20, 6
+# States before the last: a parabola through three foretells the next one.
+MOST_BEFORE = 2
 # Proximal point steps without progress after which rounding must be the reason.
 PATIENCE = 12
 
@@ -79,6 +81,14 @@ class FISTAState:
     def after(self, last: FISTAState) -> FISTAState:
         """The same, with the last state and those that it remembers before it."""
         return replace(self, before=(replace(last, before=()), *last.before)[:MOST_BEFORE])
+
+
+def lagrange(nodes: Sequence[float], x: float) -> list[float]:
+    """Weights of the values at distinct nodes in that of their polynomial at x."""
+    return [
+        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
+        for node in nodes
+    ]
 
 
 class Certifier:

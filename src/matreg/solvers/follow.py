@@ -7,14 +7,20 @@ The equations are those of the interior point method without its barriers (:mod:
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
 box (:mod:`.box`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of a
-neighbour, and more so from a parabola through three of them, few samples change sides, the rank is
-nearly right, and a few such matrices are enough. Where the steps do not settle,
-:mod:`.augmented` is the surer way.
+neighbour, or where the line through two of them leads, few samples change sides, the rank is nearly
+right, and one or two such matrices are enough. Where the steps do not settle, :mod:`.augmented` is
+the surer way.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
 thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
 the ratio in which the two changed between the last problems. Where all but a few singular values of
 W are tiny, as if the truth is nearly recovered, that is many times tau over the large ones.
+
+The bound that beta gives is off by the square of its error, the objective of W by the error itself
+as soon as samples on the edge of the tube leave it. A step leaves none of them out, but W is of low
+rank only up to the second order, and cut to its rank it does not fit them any more. So W is made to
+fit by a step in the tangent space alone, cut again, and so on: each time what is cut off is smaller
+by the angle between the two tangent spaces. The last digits of a certificate come from that.
 """
 
 from __future__ import annotations
@@ -27,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import EpsilonInsensitive
-from ..penalties import Factors, singular_values
-from .box import BoxQuadratic, Settled, sides
+from ..penalties import Factors, singular_values, svd
+from .box import HOPELESS, BoxQuadratic, sides
 from .memory import Memory, solve_from
 from .problem import Problem
 from .rays import best_on_ray
@@ -38,15 +44,18 @@ from .threads import calmly
 
 Array = NDArray[np.float64]
 
-# A linearisation is used again if the last step with it was this short, relative to beta, and at
-# least halved the gap, and the gap would be closed in so many steps at this rate: a new one takes
-# the time of about as many. But not more often than the last number says.
-NEAR, GOOD, SOON, OFTEN = 0.1, 0.5, 4, 8
+# A step is expected to be so many times its own length, relative to beta, shorter than the last if
+# that was the first one of a linearisation; later ones are known to shrink by their ratio.
+FIRST_RATE = 4.0
+# A linearisation is used again if steps at least halve, and would be short enough after so many
+# more of them: a new one takes the time of about as many. But not more often than the last number.
+GOOD, SOON, OFTEN = 0.5, 4, 8
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
 RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
-# Single precision is enough for K if the typical one of its coordinates below weight 1 has this
-# weight: lighter ones, which some of the samples hang on, would drown in its rounding.
-LIGHT = 1e-3
+# Single precision is enough for those coordinates of K that are no heavier than the typical one
+# below weight 1 divided by this: lighter ones, which some of the samples hang on, would drown in
+# their rounding. And for none if the typical weight is less than the second number.
+LIGHT, TOO_LIGHT = 1e-3, 1e-6
 # Nor is it where the eigenvalues of K, as many as it takes of their mean square to make up their
 # sum, are fewer than this fraction of the samples: as if the samples are nearly of low rank.
 CONCENTRATED = 0.1
@@ -55,8 +64,10 @@ WEIGHT = 0.4
 # Singular values of W below this, relative to the largest one, do not count among the typical ones,
 # which tau is balanced with as long as there is but one solution.
 FAINT = 1e-4
-# Linearisations that do not halve the gap after which to give up.
+# Linearisations after which to give up unless the bound changes half as much as ever before.
 PATIENCE = 6
+# Fraction of the gap that another round of fitting W must leave at most to be worth a next one.
+WORTHWHILE = 0.3
 # Steps, relative to beta, that are that long and so many times longer than the last lead away.
 FAR, LONGER = 0.3, 10.0
 # Multipliers sum to zero if they do so to this accuracy, relative to their sizes.
@@ -80,19 +91,34 @@ class Point:
     threshold: SmoothedThresholding
 
     @property
+    def thresholded(self) -> Array:
+        """What ``sigma W`` tends to."""
+        return self.threshold.compose(self.threshold.g)
+
+    @property
     def low_rank(self) -> Factors:
-        """The low-rank matrix that W tends to."""
-        return self.threshold.factors(self.threshold.value(0.0) / self.sigma)
+        """W without the singular values that the thresholding says are zero."""
+        return truncated(self.W, self.threshold.r)
 
 
-def gram(
-    coordinates: Coordinates, X: Array, precision: type[np.floating[Any]]
-) -> tuple[Array, NDArray[Any]]:
-    """``K = Phi Phi'`` with a ridge, and Phi."""
-    Phi = coordinates.of(X, precision)
+def truncated(W: Array, r: int) -> Factors:
+    """The best approximation of rank r."""
+    f = svd(W)
+    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
+
+
+def gram(Phi: NDArray[Any]) -> Array:
+    """``Phi Phi'`` with a ridge."""
     K = (Phi @ Phi.T).astype(np.float64, copy=False)
-    np.einsum("ii->i", K)[:] += RIDGE[precision] * np.trace(K) / len(K)
-    return K, Phi
+    np.einsum("ii->i", K)[:] += RIDGE[Phi.dtype.type] * np.trace(K) / len(K)
+    return K
+
+
+def mixed_gram(Phi: NDArray[np.float32], heavy: NDArray[np.bool_]) -> Array:
+    """The same, with the heavy coordinates multiplied in double precision."""
+    if not heavy.any():
+        return gram(Phi)
+    return gram(Phi[:, ~heavy]) + gram(Phi[:, heavy].astype(np.float64))
 
 
 class Linearisation:
@@ -107,14 +133,21 @@ class Linearisation:
         assert isinstance(problem.loss, EpsilonInsensitive)
         self.sigma, self.threshold = at.sigma, at.threshold
         coordinates = at.threshold.coordinates(self.phi)
-        n = problem.design.n
-        single = coordinates.size >= n and self.typical_weight() >= LIGHT
-        K, Phi = gram(coordinates, problem.design.X, np.float32 if single else np.float64)
-        if single and float(np.trace(K)) ** 2 < CONCENTRATED * n * float(np.vdot(K, K)):
-            K, Phi = gram(coordinates, problem.design.X, np.float64)
+        K, Phi = self.gram(coordinates, problem.design.X)
         loss = problem.loss
-        few = Phi if coordinates.size < n else None
+        few = Phi if coordinates.size < len(K) else None
         self.quadratic = BoxQuadratic(K, loss.c, loss.epsilon, problem.fit_intercept, few)
+
+    def gram(self, coordinates: Coordinates, X: Array) -> tuple[Array, NDArray[Any]]:
+        """K, in single precision as far as that is enough, and Phi."""
+        n, typical = len(X), self.typical_weight()
+        if coordinates.size >= n and typical >= TOO_LIGHT:
+            single = coordinates.of(X, np.float32)
+            K = mixed_gram(single, coordinates.weights > typical / LIGHT)
+            if float(np.trace(K)) ** 2 >= CONCENTRATED * n * float(np.vdot(K, K)):
+                return K, single
+        Phi = coordinates.of(X)
+        return gram(Phi), Phi
 
     def typical_weight(self) -> float:
         """Median of the weights of the coordinates that turn the singular vectors of W."""
@@ -130,9 +163,9 @@ class Linearisation:
         """Slopes by which W follows Z."""
         return O * self.psi(O)
 
-    def drift(self, at: Point, low_rank: Array) -> Array:
+    def drift(self, at: Point) -> Array:
         """How W changes if beta does not."""
-        return self.threshold.apply(self.sigma * (low_rank - at.W), self.psi)
+        return self.threshold.apply(at.thresholded - self.sigma * at.W, self.psi)
 
     def follow(self, dZ: Array) -> Array:
         """How W follows Z."""
@@ -159,23 +192,23 @@ class Follower:
         self.c = problem.loss.c
         self.tau = problem.penalty.tau
 
-    def start(self) -> Point:
-        """The last solution or its extrapolation, whichever has the better bound on its ray."""
+    def start(self) -> tuple[Point, float]:
+        """The last solution or where the line leads, whichever has the better bound; that too."""
         side = sides(self.memory.beta, self.c)
-        ahead = self.memory.extrapolated(self.tau, degree=2)
-        points = []
+        ahead = self.memory.ahead(self.tau)
+        starts = []
         for memory in (self.memory,) if ahead is None else (self.memory, ahead):
             beta = np.clip(np.where(memory.beta * side > 0.0, memory.beta, 0.0), -self.c, self.c)
             Z = self.design.adjoint(beta)
-            value, t = best_on_ray(self.problem, beta, singular_values(Z))
-            points.append((value, memory, t * beta, t * Z))
-        _, memory, beta, Z = max(points, key=lambda point: point[0])
-        return self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W))
+            bound, t = self.offer_dual(beta, Z)
+            starts.append((bound, memory, t * beta, t * Z))
+        bound, memory, beta, Z = max(starts, key=lambda start: start[0])
+        return self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W)), bound
 
     def scaling(self, W: Array) -> float:
         """Weight of W beside Z that balances their changes, or else tau with W itself."""
-        if self.memory.before:
-            last, before = self.memory, self.memory.before[0]
+        last, before = self.memory, self.memory.before
+        if before is not None:
             far = float(np.linalg.norm(last.W - before.W))
             if far > 0.0:
                 return max(1.0, WEIGHT * float(np.linalg.norm(last.Lambda - before.Lambda)) / far)
@@ -188,75 +221,98 @@ class Follower:
         M = Z + (sigma - 1.0) * W
         return Point(W, b, beta, Z, side, sigma, SmoothedThresholding(M, self.tau, m=0.0, cut=0.0))
 
-    def offer(self, at: Point, residual: Array) -> float:
-        """Offer the low-rank matrix and a multiple of beta; return their own relative gap."""
-        d = singular_values(at.Z)
-        value, t = best_on_ray(self.problem, at.beta, d)
-        if value > self.tracker.dual:
-            beta = t * at.beta
+    def offer_dual(self, beta: Array, Z: Array) -> tuple[float, float]:
+        """Offer the multiple of beta that has the best bound; return this and the multiple."""
+        d = singular_values(Z)
+        bound, t = best_on_ray(self.problem, beta, d)
+        if bound > self.tracker.dual:
+            beta = t * beta
             excess = float(beta.sum()) if self.problem.fit_intercept else 0.0
             if abs(excess) <= BALANCED * float(np.abs(beta).sum()):
-                value = self.tracker.offer_dual(beta, t * d)
+                self.tracker.offer_dual(beta, t * d)
             else:  # then the value on the ray was no bound
-                value = self.tracker.offer_dual(self.problem.feasible(beta))
-        primal = self.tracker.offer_primal(at.low_rank, residual)
-        return (primal - max(value, 0.0)) / primal if primal > 0.0 else 0.0
+                self.tracker.offer_dual(self.problem.feasible(beta))
+        return bound, t
 
     def iterate(self) -> Iterator[Memory]:
         """Steps until the tracker is satisfied or one of them does not settle.
 
         Yields the point at the start and at every new linearisation.
         """
-        at = self.start()
+        at, bound = self.start()
+        self.tracker.offer_primal(at.low_rank)
         linear: Linearisation | None = None
-        last, moved, used = np.inf, np.inf, 0
-        best, since = np.inf, 0
-        while True:
-            low_rank = at.low_rank.matrix
-            gap = self.offer(at, self.y - self.design.forward(low_rank))
-            if self.tracker.converged:
-                break
-            rate = gap / last
-            soon = rate <= GOOD and gap * rate**SOON <= self.tracker.tol
-            if linear is None or moved > NEAR or not soon or used == OFTEN:
+        length, rate, used = np.inf, np.inf, 0
+        least, since = np.inf, 0
+        while not self.tracker.converged:
+            soon = rate <= GOOD and (length * rate ** (SOON + 1)) ** 2 <= self.tracker.tol
+            if linear is None or not soon or used == OFTEN:
                 yield self.remember(at)
-                halved = self.tracker.gap <= 0.5 * best
-                best, since = (self.tracker.gap, 0) if halved else (best, since + 1)
                 if since == PATIENCE:
                     return
                 linear, used = Linearisation(self.problem, at), 0
-            new = self.step(at, linear, low_rank)
-            if new is None:
+            new = self.step(at, linear, afar=used == 0)
+            before, length = length, np.inf if new is None else distance(new.beta, at.beta)
+            if used and length > GOOD * before:
+                linear = None  # and the step is not taken: it held no longer
+                continue
+            if new is None or length > max(FAR, LONGER * before):
                 return
-            before = moved
-            moved = float(np.linalg.norm(new.beta - at.beta) / (np.linalg.norm(new.beta) or 1.0))
-            if moved > max(FAR, LONGER * before):
-                return
-            at, last, used = new, gap, used + 1
+            if used:
+                rate = length / before if before > 0.0 else 0.0
+            else:
+                rate = min(1.0, FIRST_RATE * length)
+            last, (bound, _) = bound, self.offer_dual(new.beta, new.Z)
+            change = abs(bound - last) / self.tracker.primal
+            if used == 0:
+                least, since = (change, 0) if change <= 0.5 * least else (least, since + 1)
+            at, used = new, used + 1
+            if change * rate**2 <= self.tracker.tol:
+                self.certify(at, linear)
         yield self.remember(at)
 
-    def step(self, at: Point, linear: Linearisation, low_rank: Array) -> Point | None:
-        """Newton step with a linearisation; None if its quadratic problem is not solved."""
-        drift = linear.drift(at, low_rank)
+    def step(self, at: Point, linear: Linearisation, afar: bool) -> Point | None:
+        """Newton step with a linearisation; None if its quadratic problem is not solved.
+
+        It may be solved from afar, which takes long.
+        """
+        drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.K @ at.beta
-        settled = self.settle(at, linear.quadratic, target)
+        settled = linear.quadratic.settle(target, at.side, HOPELESS)
+        if settled is None and afar:
+            settled = linear.quadratic.approach(target, at.beta, at.b)
         if settled is None:
             return None
         dZ = self.design.adjoint(settled.beta - at.beta)
         W = at.W + drift + linear.follow(dZ)
         return self.point(W, settled.b, settled.beta, at.Z + dZ, settled.side, at.sigma)
 
-    def settle(self, at: Point, quadratic: BoxQuadratic, target: Array) -> Settled | None:
-        """Solution of the quadratic problem, from the sides at hand or else from afar."""
-        settled = quadratic.settle(target, at.side)
-        if settled is not None:
-            return settled
-        return quadratic.approach(target, at.beta, at.b)
+    def certify(self, at: Point, linear: Linearisation) -> None:
+        """Offer W cut to its rank, and made to fit again as long as that helps."""
+        low_rank, last = at.low_rank, np.inf
+        quadratic = linear.quadratic
+        while True:
+            W = low_rank.matrix
+            residual = self.y - self.design.forward(W)
+            off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
+            if self.tracker.converged or not off <= WORTHWHILE * last:
+                return
+            last = off
+            settled = quadratic.settle(residual + quadratic.K @ at.beta, at.side)
+            if settled is None:
+                return
+            W = W + linear.follow(self.design.adjoint(settled.beta - at.beta))
+            low_rank = truncated(W, at.threshold.r)
 
     def remember(self, at: Point) -> Memory:
         """The current point for the next problem."""
         solution = Memory(self.tau, at.W, at.Z - at.W, at.beta, at.b, self.memory.ratios)
         return solution.after(self.memory)
+
+
+def distance(new: Array, old: Array) -> float:
+    """Length of a step relative to where it leads."""
+    return float(np.linalg.norm(new - old) / (np.linalg.norm(new) or 1.0))
 
 
 @calmly(lambda problem: problem.design.flat.size)

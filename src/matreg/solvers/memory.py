@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,13 +17,11 @@ Array = NDArray[np.float64]
 
 # A multiplier this close to zero or to its bound, relative to the largest one, is there.
 SNAP = 1e-5
-# Solutions before the last: a parabola through three foretells the next one.
-MOST_BEFORE = 2
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Solution for some tau, with those before it.
+    """Solution for some tau, with the one before it.
 
     Attributes
     ----------
@@ -33,8 +31,8 @@ class Memory:
         Primal and dual solution, with ``W + Lambda = A'beta``.
     ratios : tuple of float or None
         How far beta moved from its start relative to the residuals, and Lambda relative to W.
-    before : tuple of Memory
-        The solutions before, the last one first.
+    before : Memory or None
+        The solution before, for another tau.
     """
 
     tau: float
@@ -43,39 +41,30 @@ class Memory:
     beta: Array
     b: float
     ratios: tuple[float, float] | None = None
-    before: tuple[Memory, ...] = ()
+    before: Memory | None = None
 
     def after(self, last: Memory) -> Memory:
-        """The same, with the last solution and those that it remembers before it.
+        """The same, with the last solution before it.
 
-        Those of the same tau, which belong to other samples, are forgotten.
+        One of the same tau, which belongs to other samples, is passed over.
         """
-        nodes = (replace(last, before=()), *last.before)
-        others = tuple(node for node in nodes if node.tau != self.tau)
-        return replace(self, before=others[:MOST_BEFORE])
+        other = last if last.tau != self.tau else last.before
+        return replace(self, before=None if other is None else replace(other, before=None))
 
-    def extrapolated(self, tau: float, degree: int) -> Memory | None:
-        """Polynomial in tau through the last solutions; None if there is but one."""
-        nodes = (self, *self.before)[: degree + 1]
-        if len(nodes) == 1:
+    def ahead(self, tau: float) -> Memory | None:
+        """Where the line through the last two solutions leads; None if there is but one."""
+        if self.before is None:
             return None
-        pairs = list(zip(lagrange([node.tau for node in nodes], tau), nodes, strict=True))
+        last, before = self, self.before
+        t = (tau - before.tau) / (last.tau - before.tau)
         return replace(
             self,
             tau=tau,
-            W=np.sum([weight * node.W for weight, node in pairs], axis=0),
-            Lambda=np.sum([weight * node.Lambda for weight, node in pairs], axis=0),
-            beta=np.sum([weight * node.beta for weight, node in pairs], axis=0),
-            b=sum(weight * node.b for weight, node in pairs),
+            W=before.W + t * (last.W - before.W),
+            Lambda=before.Lambda + t * (last.Lambda - before.Lambda),
+            beta=before.beta + t * (last.beta - before.beta),
+            b=before.b + t * (last.b - before.b),
         )
-
-
-def lagrange(nodes: Sequence[float], x: float) -> list[float]:
-    """Weights of the values at distinct nodes in that of their polynomial at x."""
-    return [
-        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
-        for node in nodes
-    ]
 
 
 class Method(Protocol):
