@@ -152,6 +152,8 @@ class BoxQuadratic:
         self.fit_intercept = fit_intercept
         self.Phi = Phi
         self.system: FreeSystem | None = None
+        # Multipliers at their bounds, and their product with K.
+        self.fixed, self.image = np.zeros(len(K)), np.zeros(len(K))
 
     def settle(self, t: Array, side: Array, hopeless: float = 1.0) -> Settled | None:
         """Solution for `t` from a first guess of the sides; None if pivoting does not end.
@@ -197,9 +199,10 @@ class BoxQuadratic:
         """Multipliers and intercept for given sides; None where K is singular."""
         free = np.abs(side) == 1.0
         beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
+        left = t - self.product(beta)
         if not free.any():  # then b is not determined, and a middle value is as good a guess as any
-            return beta, float(np.median(t - self.K @ beta)) if self.fit_intercept else 0.0
-        rhs = (t - self.K @ beta)[free] - self.epsilon * side[free]
+            return beta, float(np.median(left)) if self.fit_intercept else 0.0
+        rhs = left[free] - self.epsilon * side[free]
         try:
             if self.system is None or not self.system.is_near(free):
                 self.system = FreeSystem(self.K, free)
@@ -210,6 +213,17 @@ class BoxQuadratic:
         beta[free] = x - b * ones
         singular = not float(np.abs(beta).max()) <= HUGE * float(self.c.max())
         return None if singular else (beta, b)
+
+    def product(self, fixed: Array) -> Array:
+        """``K @ fixed`` for multipliers of which few have changed since the last time."""
+        change = fixed - self.fixed
+        changed = np.flatnonzero(change)
+        if 4 * len(changed) < len(fixed):
+            self.image = self.image + change[changed] @ self.K[changed]
+        else:
+            self.image = self.K @ fixed
+        self.fixed = fixed.copy()  # the free ones are about to be filled in
+        return self.image
 
     def moved(self, side: Array, beta: Array, r: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""

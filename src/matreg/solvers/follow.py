@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 
 # A step is expected to be so many times its own length, relative to beta, shorter than the last if
 # that was the first one of a linearisation; later ones are known to shrink by their ratio.
-FIRST_RATE = 4.0
+FIRST_RATE = 3.0
 # A linearisation is used again if steps at least halve, and would be short enough after so many
 # more of them: a new one takes the time of about as many. But not more often than the last number.
 GOOD, SOON, OFTEN = 0.5, 4, 8
@@ -60,7 +60,7 @@ LIGHT, TOO_LIGHT = 1e-3, 1e-6
 # sum, are fewer than this fraction of the samples: as if the samples are nearly of low rank.
 CONCENTRATED = 0.1
 # Weight of W beside Z, as a multiple of what balances their changes.
-WEIGHT = 0.4
+WEIGHT = 0.5
 # Singular values of W below this, relative to the largest one, do not count among the typical ones,
 # which tau is balanced with as long as there is but one solution.
 FAINT = 1e-4
@@ -291,6 +291,7 @@ class Follower:
         """Offer W cut to its rank, and made to fit again as long as that helps."""
         low_rank, last = at.low_rank, np.inf
         quadratic = linear.quadratic
+        image = quadratic.K @ at.beta
         while True:
             W = low_rank.matrix
             residual = self.y - self.design.forward(W)
@@ -298,10 +299,10 @@ class Follower:
             if self.tracker.converged or not off <= WORTHWHILE * last:
                 return
             last = off
-            settled = quadratic.settle(residual + quadratic.K @ at.beta, at.side)
-            if settled is None:
+            solved = quadratic.solve(residual + image, at.side)
+            if solved is None:
                 return
-            W = W + linear.follow(self.design.adjoint(settled.beta - at.beta))
+            W = W + linear.follow(self.design.adjoint(solved[0] - at.beta))
             low_rank = truncated(W, at.threshold.r)
 
     def remember(self, at: Point) -> Memory:
