@@ -79,6 +79,31 @@ def test_system_of_a_changed_set_is_solved_without_a_new_factorisation():
     assert system.is_near(mask(*range(20)))
 
 
+def test_borders_that_come_and_go_are_those_of_their_samples():
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((30, 40))
+    K = A @ A.T
+    free = rng.random(30) < 0.6
+    system = FreeSystem(K, free)
+    for _ in range(20):
+        now = free ^ (rng.random(30) < 0.2)
+        rhs = rng.standard_normal((int(now.sum()), 2))
+        expected = np.linalg.solve(K[np.ix_(now, now)], rhs)
+        np.testing.assert_allclose(system.solve(now, rhs), expected, rtol=1e-8, atol=1e-10)
+    assert len(system.bordering) == len(set(system.bordering)) <= 30
+
+
+def test_products_with_the_bounds_are_updated():
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((40, 50))
+    quadratic = BoxQuadratic(A @ A.T, np.ones(40), 0.1, True)
+    fixed = np.zeros(40)
+    for changes in (3, 40, 1, 0, 12, 2):
+        fixed = fixed.copy()
+        fixed[rng.permutation(40)[:changes]] = rng.choice([-1.0, 0.0, 1.0], changes)
+        np.testing.assert_allclose(quadratic.product(fixed), A @ (A.T @ fixed), atol=1e-11)
+
+
 def test_a_singular_matrix_has_no_result():
     K, c, t = make_box(20)
     assert BoxQuadratic(0.0 * K, c, 0.1, True).settle(t, np.ones(20)) is None

@@ -110,6 +110,24 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
     np.testing.assert_allclose(found, true, rtol=1e-3)
 
 
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+def test_coefficients_cut_to_their_rank_are_made_to_fit(C):
+    problem = make_problem(*random_data(60, 12, 10, noise=1.0), C=C)
+    taus = 0.1 * tau_max(problem) * np.array([1.0, 0.9])
+    posed = at(problem, taus[1])
+    start = memory_of(posed, solve_newton(at(problem, taus[0]), tol=1e-9))
+    follower = Follower(posed, Tracker(posed, 1e-12), start)
+    point, _ = follower.start()
+    linear = Linearisation(posed, point)
+    for _ in range(2):
+        point = follower.step(point, linear, afar=True)
+    follower.offer_dual(point.beta, point.Z)
+    cut = posed.primal(point.low_rank)[0] - follower.tracker.dual
+    follower.certify(point, linear)
+    assert follower.tracker.primal - follower.tracker.dual <= 0.3 * cut
+    assert follower.tracker.W.rank == point.threshold.r
+
+
 def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((20, 2)) @ rng.standard_normal((2, 256))).reshape(20, 16, 16)

@@ -28,8 +28,9 @@ Mask = NDArray[np.bool_]
 
 # Rounds without fewer samples on a wrong side after which to give up.
 PATIENCE = 3
-# Up to this many samples more or less are free without a new factorisation.
-FEW = 40
+# Up to this many samples more or less are free without a new factorisation, nor have ever more
+# than the second number been since the last one.
+FEW, MOST_BORDERS = 40, 120
 # Multipliers this many times their bounds mean that K_FF is singular but for rounding.
 HUGE = 1e6
 # Violations that are but rounding, relative to the bounds.
@@ -80,7 +81,8 @@ class FreeSystem:
 
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
-        return int(np.count_nonzero(free != self.free)) <= FEW
+        few = int(np.count_nonzero(free != self.free)) <= FEW
+        return few and len(self.bordering) <= MOST_BORDERS
 
     def solve(self, free: Mask, rhs: Array) -> Array:
         """Solve for the samples `free` and several right-hand sides, one a column."""
