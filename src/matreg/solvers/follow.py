@@ -64,9 +64,6 @@ WEIGHT = 0.5
 # Singular values of W below this, relative to the largest one, do not count among the typical ones,
 # which tau is balanced with as long as there is but one solution.
 FAINT = 1e-4
-# Relative difference of the bounds of last solution and line below which the path is so flat that
-# the start may be a solution already.
-FLAT = 1e-3
 # Linearisations after which to give up unless the bound changes half as much as ever before.
 PATIENCE = 6
 # Fraction of the gap that another round of fitting W must leave at most to be worth a next one.
@@ -206,10 +203,7 @@ class Follower:
             bound, t = self.offer_dual(beta, Z)
             starts.append((bound, memory, t * beta, t * Z))
         bound, memory, beta, Z = max(starts, key=lambda start: start[0])
-        at = self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W))
-        if bound - min(start[0] for start in starts) <= FLAT * bound:
-            self.tracker.offer_primal(at.low_rank)
-        return at, bound
+        return self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W)), bound
 
     def scaling(self, W: Array) -> float:
         """Weight of W beside Z that balances their changes, or else tau with W itself."""
@@ -246,6 +240,7 @@ class Follower:
         Yields the point at the start and at every new linearisation.
         """
         at, bound = self.start()
+        self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
         linear: Linearisation | None = None
         length, rate, used = np.inf, np.inf, 0
         least, since = np.inf, 0
