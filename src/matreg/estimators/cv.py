@@ -44,10 +44,48 @@ _PATH_CONSTRAINTS: dict[str, list[Any]] = {
 class PathCV(SelectorCV):
     """Selection along paths that are solved point by point from each other."""
 
+    # What the subclasses define: how to fit a path, and what is chosen besides tau.
+    _fit_path: Callable[..., RegularizationPath]
+    _others: tuple[str, ...] = ()
     taus: ArrayLike | None
     n_taus: int
     tau_min_ratio: float
+    fit_intercept: bool
     tol: float
+    max_iter: int
+
+    def path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RegularizationPath:
+        """Fit all values of tau that were tried, with all else as it was chosen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, such as those of `fit`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses.
+
+        Returns
+        -------
+        RegularizationPath
+            Solutions with their certificates, largest tau first.
+        """
+        check_is_fitted(self, "taus_")
+        return self._fit_path(
+            X,
+            y,
+            taus=self.taus_,
+            fit_intercept=self.fit_intercept,
+            sample_weight=sample_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            matrix_shape=self.matrix_shape_,
+            verbose=self.verbose,
+            **{name: getattr(self, f"{name}_") for name in self._others},
+        )
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         """Solutions of a candidate."""
@@ -134,6 +172,8 @@ class RMRCV(PathCV):
     (8,)
     """
 
+    _fit_path = staticmethod(rmr_path)
+    _others = ("C", "epsilon")
     _parameter_constraints: dict[str, list[Any]] = {
         **_PATH_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
@@ -189,40 +229,6 @@ class RMRCV(PathCV):
         problem = rmr_problem(distinct, fit_intercept=self.fit_intercept, **candidate.parameters)
         return walk(problem, candidate.taus, rmr_solve(self.tol, self.max_iter))
 
-    def path(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> RegularizationPath:
-        """Fit all values of tau that were tried with the chosen C and epsilon.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples, such as those of `fit`.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the samples.
-
-        Returns
-        -------
-        RegularizationPath
-            Solutions with their certificates, largest tau first.
-        """
-        check_is_fitted(self, "taus_")
-        return rmr_path(
-            X,
-            y,
-            taus=self.taus_,
-            C=self.C_,
-            epsilon=self.epsilon_,
-            fit_intercept=self.fit_intercept,
-            sample_weight=sample_weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            matrix_shape=self.matrix_shape_,
-            verbose=self.verbose,
-        )
-
 
 class RGLMCV(PathCV):
     """R-GLM with tau chosen by cross-validation.
@@ -254,6 +260,7 @@ class RGLMCV(PathCV):
     (6, 5)
     """
 
+    _fit_path = staticmethod(rglm_path)
     _parameter_constraints: dict[str, list[Any]] = {**_PATH_CONSTRAINTS, **COMMON_CONSTRAINTS}
 
     def __init__(
@@ -293,35 +300,3 @@ class RGLMCV(PathCV):
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = rglm_problem(distinct, self.fit_intercept)
         return walk(problem, candidate.taus, rglm_solve(self.tol, self.max_iter))
-
-    def path(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> RegularizationPath:
-        """Fit all values of tau that were tried.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples, such as those of `fit`.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the samples.
-
-        Returns
-        -------
-        RegularizationPath
-            Solutions with their certificates, largest tau first.
-        """
-        check_is_fitted(self, "taus_")
-        return rglm_path(
-            X,
-            y,
-            taus=self.taus_,
-            fit_intercept=self.fit_intercept,
-            sample_weight=sample_weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            matrix_shape=self.matrix_shape_,
-            verbose=self.verbose,
-        )
