@@ -88,9 +88,15 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     first = Memory(2.0, W, Lambda, np.zeros(20), 0.0)
     second = replace(first, tau=1.9, W=W + 1e-3, Lambda=Lambda + 1.0).after(first)
     follower = Follower(problem, Tracker(problem, 1e-6), second)
-    assert follower.scaling(second.W) == pytest.approx(1e3 * WEIGHT)
+    assert follower.first_scaling(second.W) == pytest.approx(1e3 * WEIGHT)
+    # After a step what counts is how the two changed in this problem, whatever was expected.
+    W, Z = second.W + 1.0, second.W + 1.0 + second.Lambda + 50.0
+    at = follower.point(W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    assert follower.rescaled(at).sigma == pytest.approx(50.0 * WEIGHT)
+    unmoved = follower.point(second.W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    assert follower.rescaled(unmoved) is unmoved
     alone = Follower(problem, Tracker(problem, 1e-6), first)
-    assert 1.0 <= alone.scaling(W) < 1e3
+    assert 1.0 <= alone.first_scaling(W) < 1e3
 
 
 @pytest.mark.parametrize(("size", "accuracy"), [(1.0, 1e-5), (1e-5, 1e-6), (1e-8, 1e-11)])

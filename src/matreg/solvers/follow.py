@@ -13,8 +13,9 @@ the surer way.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
 thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
-the ratio in which the two changed between the last problems. Where all but a few singular values of
-W are tiny, as if the truth is nearly recovered, that is many times tau over the large ones.
+the ratio in which the two changed between the last problems, and from the second linearisation on
+since the last of them. Where all but a few singular values of W are tiny, as if the truth is nearly
+recovered, that is many times tau over the large ones.
 
 The bound that beta gives is off by the square of its error, the objective of W by the error itself
 as soon as samples on the edge of the tube leave it. A step leaves none of them out, but W is of low
@@ -203,18 +204,24 @@ class Follower:
             bound, t = self.offer_dual(beta, Z)
             starts.append((bound, memory, t * beta, t * Z))
         bound, memory, beta, Z = max(starts, key=lambda start: start[0])
-        return self.point(memory.W, memory.b, beta, Z, side, self.scaling(memory.W)), bound
+        return self.point(memory.W, memory.b, beta, Z, side, self.first_scaling(memory.W)), bound
 
-    def scaling(self, W: Array) -> float:
-        """Weight of W beside Z that balances their changes, or else tau with W itself."""
+    def first_scaling(self, W: Array) -> float:
+        """Balance of the last two solutions, or else of tau with W itself."""
         last, before = self.memory, self.memory.before
-        if before is not None:
-            far = float(np.linalg.norm(last.W - before.W))
-            if far > 0.0:
-                return max(1.0, WEIGHT * float(np.linalg.norm(last.Lambda - before.Lambda)) / far)
+        sigma = None if before is None else balance(last.W, last.Lambda, before)
+        if sigma is not None:
+            return sigma
         d = singular_values(W)
         d = d[d > FAINT * d[0]]
         return max(1.0, WEIGHT * self.tau / float(np.median(d))) if len(d) else 1.0
+
+    def rescaled(self, at: Point) -> Point:
+        """The same point with the balance of what has changed since the last solution."""
+        sigma = balance(at.W, at.Z - at.W, self.memory)
+        if sigma is None:
+            return at
+        return self.point(at.W, at.b, at.beta, at.Z, at.side, sigma)
 
     def point(self, W: Array, b: float, beta: Array, Z: Array, side: Array, sigma: float) -> Point:
         """A point with its thresholding."""
@@ -250,6 +257,7 @@ class Follower:
                 yield self.remember(at)
                 if since == PATIENCE:
                     return
+                at = self.rescaled(at) if used else at
                 linear, used = Linearisation(self.problem, at), 0
             new = self.step(at, linear, afar=used == 0)
             before, length = length, np.inf if new is None else distance(new.beta, at.beta)
@@ -309,6 +317,14 @@ class Follower:
         """The current point for the next problem."""
         solution = Memory(self.tau, at.W, at.Z - at.W, at.beta, at.b, self.memory.ratios)
         return solution.after(self.memory)
+
+
+def balance(W: Array, Lambda: Array, since: Memory) -> float | None:
+    """Weight of W beside Z that balances how the two changed; None if W did not."""
+    far = float(np.linalg.norm(W - since.W))
+    if far == 0.0:
+        return None
+    return max(1.0, WEIGHT * float(np.linalg.norm(Lambda - since.Lambda)) / far)
 
 
 def distance(new: Array, old: Array) -> float:
