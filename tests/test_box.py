@@ -64,33 +64,26 @@ def test_solution_meets_its_conditions_for_one_target_after_another(epsilon):
         assert off_conditions(beta, r, c, epsilon) <= 1e-7
 
 
-def test_system_of_a_changed_set_is_solved_without_a_new_factorisation():
-    K, _, _ = make_box(30)
-    rng = np.random.default_rng(1)
-
-    def mask(*index):
-        return np.isin(np.arange(30), index)
-
-    system = FreeSystem(K, mask(*range(5, 25)))
-    for free in (mask(*range(5, 25)), mask(*range(20)), mask(2, 6, 7, 29), mask(*range(5, 24))):
-        rhs = rng.standard_normal((np.count_nonzero(free), 2))
-        expected = np.linalg.solve(K[np.ix_(free, free)], rhs)
-        np.testing.assert_allclose(system.solve(free, rhs), expected, rtol=1e-7, atol=1e-9)
-    assert system.is_near(mask(*range(20)))
-
-
-def test_borders_that_come_and_go_are_those_of_their_samples():
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_systems_of_sets_that_come_and_go_are_solved_by_borders(fit_intercept):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((30, 40))
     K = A @ A.T
-    free = rng.random(30) < 0.6
-    system = FreeSystem(K, free)
-    for _ in range(20):
-        now = free ^ (rng.random(30) < 0.2)
-        rhs = rng.standard_normal((int(now.sum()), 2))
-        expected = np.linalg.solve(K[np.ix_(now, now)], rhs)
-        np.testing.assert_allclose(system.solve(now, rhs), expected, rtol=1e-8, atol=1e-10)
+    first = rng.random(30) < 0.6
+    system = FreeSystem(K, first, fit_intercept)
+    for share in (0.0, 0.1, 0.2, 0.9, *([0.2] * 20)):
+        free = first ^ (rng.random(30) < share)
+        n, rhs, total = int(free.sum()), rng.standard_normal(30), 0.7
+        whole = np.ones((n + 1, n + 1))
+        whole[:n, :n], whole[n, n] = K[np.ix_(free, free)], 0.0
+        size = n + fit_intercept
+        expected = np.linalg.solve(whole[:size, :size], np.append(rhs[free], total)[:size])
+        x, b = system.solve(free, rhs, total)
+        np.testing.assert_allclose(x[free], expected[:n], rtol=1e-8, atol=1e-10)
+        assert not x[~free].any()
+        assert b == pytest.approx(expected[n] if fit_intercept else 0.0)
     assert len(system.bordering) == len(set(system.bordering)) <= 30
+    assert system.is_near(first)
 
 
 def test_products_with_the_bounds_are_updated():

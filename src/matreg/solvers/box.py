@@ -56,14 +56,14 @@ def sides(beta: Array, c: Array) -> Array:
 
 
 class FreeSystem:
-    """Systems ``K_FF x = rhs`` for sets F close to the one that was factorised.
+    """Systems ``K_FF x + b = rhs, sum(x) = total`` for sets F close to the one that was factorised.
 
-    Samples that are new are new unknowns and those that are free no longer new constraints
-    ``x_i = 0``: both border the old system, and their Schur complement is small. What is known of
-    a border is kept: samples come and go.
+    Samples that are new are new unknowns, those that are free no longer new constraints
+    ``x_i = 0``, and the intercept, if there is one, is both: they border the old system, and their
+    Schur complement is small. What is known of a border is kept: samples come and go.
     """
 
-    def __init__(self, K: Array, free: Mask) -> None:
+    def __init__(self, K: Array, free: Mask, fit_intercept: bool) -> None:
         self.K, self.free = K, free
         self.index = np.flatnonzero(free)
         self.position = np.cumsum(free) - 1
@@ -72,53 +72,56 @@ class FreeSystem:
         self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise np.linalg.LinAlgError("K_FF is not positive definite")
-        # Samples with a border, where each has its own (-1 is nowhere), half of its solution, and
-        # the Schur complements of all of them.
+        # Samples with a border and where each has its own (-1 is nowhere), half of the solutions,
+        # that of the intercept first, and the Schur complements of all of them.
         self.bordering = np.zeros(0, dtype=np.intp)
         self.slot = np.full(len(K), -1)
-        self.borders = np.zeros((len(self.index), 0), order="F")
-        self.corner = np.zeros((0, 0))
+        self.constant = np.arange(int(fit_intercept))
+        self.borders = self._half(np.ones((len(self.index), len(self.constant)), order="F"))
+        self.corner = -self.borders.T @ self.borders
 
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
         few = int(np.count_nonzero(free != self.free)) <= FEW
         return few and len(self.bordering) <= MOST_BORDERS
 
-    def solve(self, free: Mask, rhs: Array) -> Array:
-        """Solve for the samples `free` and several right-hand sides, one a column."""
+    def solve(self, free: Mask, rhs: Array, total: float) -> tuple[Array, float]:
+        """Solution for the samples `free`, zero for all others, and the intercept."""
         changed = np.flatnonzero(free != self.free)
-        if len(changed) == 0:
-            return self._half(self._half(rhs), transposed=True)
         missing = changed[self.slot[changed] < 0]
         if len(missing):
             self._add(missing)
-        slots = self.slot[changed]
-        Y = self.borders[:, slots]
-        full = np.zeros((len(self.K), rhs.shape[1]))
-        full[free] = rhs
-        below = full[changed]  # zero for those that are free no longer
-        full[changed] = 0.0
-        y = self._half(full[self.index])
-        z = np.linalg.solve(self.corner[np.ix_(slots, slots)], below - Y.T @ y)
-        full[self.index] = self._half(y - Y @ z, transposed=True)
-        new = free[changed]
-        full[changed[new]] = z[new]
-        return full[free]
+        slots = np.concatenate([self.constant, self.slot[changed]])
+        x = np.where(free, rhs, 0.0)
+        below = np.concatenate([np.full(len(self.constant), total), x[changed]])
+        y = self._half(x[self.index])
+        z = np.zeros(len(self.corner))
+        corner = self.corner[slots[:, None], slots]
+        z[slots] = np.linalg.solve(corner, below - (y @ self.borders)[slots])
+        x[self.index] = self._half(y - self.borders @ z, transposed=True)
+        x[changed] = np.where(free[changed], z[self.slot[changed]], 0.0)
+        return x, float(z[self.constant].sum())
 
     def _add(self, samples: NDArray[np.intp]) -> None:
         """Keep borders of samples that had none yet."""
-        K, old = self.K, self.index
-        gone = self.free[samples]
+        K, old, known = self.K, self.index, len(self.corner)
+        unknown = ~self.free[samples]
         border = np.zeros((len(old), len(samples)), order="F")
-        border[self.position[samples[gone]], np.flatnonzero(gone)] = 1.0
-        new = samples[~gone]
-        border[:, ~gone] = K.take(new, axis=0).take(old, axis=1).T
-        self.slot[samples] = len(self.bordering) + np.arange(len(samples))
+        border[self.position[samples[~unknown]], np.flatnonzero(~unknown)] = 1.0
+        border[:, unknown] = K.take(samples[unknown], axis=0).take(old, axis=1).T
+        self.slot[samples] = known + np.arange(len(samples))
         self.bordering = np.append(self.bordering, samples)
         self.borders = np.hstack([self.borders, self._half(border)])
-        unknown = np.where(self.free[self.bordering], 0.0, 1.0)
-        self.corner = K[np.ix_(self.bordering, self.bordering)] * np.outer(unknown, unknown)
-        self.corner -= self.borders.T @ self.borders
+        coupling = np.zeros((len(self.borders.T), len(samples)))
+        coupling[self.constant] = unknown
+        both = np.outer(~self.free[self.bordering], unknown)
+        coupling[len(self.constant) :] = K[np.ix_(self.bordering, samples)] * both
+        coupling -= self.borders.T @ self.borders[:, known:]
+        corner = np.empty((len(coupling), len(coupling)))
+        corner[:known, :known] = self.corner
+        corner[:, known:] = coupling
+        corner[known:, :known] = coupling[:known].T
+        self.corner = corner
 
     def _half(self, rhs: Array, transposed: bool = False) -> Array:
         x, _ = scipy.linalg.lapack.dtrtrs(self.L, rhs, lower=1, trans=int(transposed))
@@ -204,15 +207,13 @@ class BoxQuadratic:
         left = t - self.product(beta)
         if not free.any():  # then b is not determined, and a middle value is as good a guess as any
             return beta, float(np.median(left)) if self.fit_intercept else 0.0
-        rhs = left[free] - self.epsilon * side[free]
         try:
             if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free)
-            x, ones = self.system.solve(free, np.column_stack([rhs, np.ones_like(rhs)])).T
+                self.system = FreeSystem(self.K, free, self.fit_intercept)
+            x, b = self.system.solve(free, left - self.epsilon * side, -float(beta.sum()))
         except np.linalg.LinAlgError:
             return None
-        b = float((x.sum() + beta.sum()) / ones.sum()) if self.fit_intercept else 0.0
-        beta[free] = x - b * ones
+        beta += x
         singular = not float(np.abs(beta).max()) <= HUGE * float(self.c.max())
         return None if singular else (beta, b)
 
