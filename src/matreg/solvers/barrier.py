@@ -61,9 +61,5 @@ class Barriers:
 
 def largest_step(*pairs: tuple[Array, Array]) -> float:
     """Longest step of at most 1 that keeps positive x, of pairs ``(x, dx)``, non-negative."""
-    step = 1.0
-    for x, dx in pairs:
-        falling = dx < 0.0
-        if falling.any():
-            step = min(step, float(np.min(x[falling] / -dx[falling])))
-    return step
+    fastest = [np.fmax.reduce(-dx / x, axis=None, initial=1.0) for x, dx in pairs]
+    return float(1.0 / max(fastest))

@@ -108,18 +108,20 @@ def truncated(W: Array, r: int) -> Factors:
     return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
 
 
-def gram(Phi: NDArray[Any]) -> Array:
-    """``Phi Phi'`` with a ridge."""
-    K = (Phi @ Phi.T).astype(np.float64, copy=False)
-    np.einsum("ii->i", K)[:] += RIDGE[Phi.dtype.type] * np.trace(K) / len(K)
+def gram(*parts: NDArray[Any]) -> Array:
+    """Sum of ``Phi Phi'`` over the parts of Phi, each in its own precision, with their ridges."""
+    products = [Phi @ Phi.T for Phi in parts]
+    ridges = [RIDGE[P.dtype.type] * float(np.trace(P)) / len(P) for P in products]
+    K = products[0].astype(np.float64, copy=False)
+    for product in products[1:]:
+        K += product
+    np.einsum("ii->i", K)[:] += sum(ridges)
     return K
 
 
-def mixed_gram(Phi: NDArray[np.float32], heavy: NDArray[np.bool_]) -> Array:
-    """The same, with the heavy coordinates multiplied in double precision."""
-    if not heavy.any():
-        return gram(Phi)
-    return gram(Phi[:, ~heavy]) + gram(Phi[:, heavy].astype(np.float64))
+def split(Phi: NDArray[np.float32], heavy: NDArray[np.bool_]) -> list[NDArray[Any]]:
+    """Coordinates in two parts, the heavy ones in double precision."""
+    return [Phi[:, heavy].astype(np.float64), Phi[:, ~heavy]] if heavy.any() else [Phi]
 
 
 class Linearisation:
@@ -144,7 +146,7 @@ class Linearisation:
         n, typical = len(X), self.typical_weight()
         if coordinates.size >= n and typical >= TOO_LIGHT:
             single = coordinates.of(X, np.float32)
-            K = mixed_gram(single, coordinates.weights > typical / LIGHT)
+            K = gram(*split(single, coordinates.weights > typical / LIGHT))
             if float(np.trace(K)) ** 2 >= CONCENTRATED * n * float(np.vdot(K, K)):
                 return K, single
         Phi = coordinates.of(X)

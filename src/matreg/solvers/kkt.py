@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy.linalg.lapack
 from numpy.typing import NDArray
 
 from ..design import Design
@@ -43,18 +43,19 @@ def cholesky(S: Array) -> Solve:
     jitter = 1e-15
     while True:
         np.fill_diagonal(S, 1.0 + jitter)
-        try:
-            # In place: the transpose has the order LAPACK wants, and its lower half is our upper.
-            factor = scipy.linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
+        # In place: the transpose has the order LAPACK wants, and its lower half is our upper.
+        L, failed = scipy.linalg.lapack.dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
+        if not failed:
             break
-        except np.linalg.LinAlgError:  # semidefinite up to rounding
-            upper = np.triu_indices_from(S, 1)
-            S[upper] = S.T[upper]
-            jitter *= 10.0
+        upper = np.triu_indices_from(S, 1)  # semidefinite up to rounding
+        S[upper] = S.T[upper]
+        jitter *= 10.0
 
     def solve(rhs: Array) -> Array:
+        if rhs.size == 0:  # LAPACK has no empty systems
+            return rhs
         columns = scale if rhs.ndim == 1 else scale[:, None]
-        x = scipy.linalg.cho_solve(factor, columns * rhs, overwrite_b=True, check_finite=False)
+        x, _ = scipy.linalg.lapack.dpotrs(L, columns * rhs, lower=1, overwrite_b=1)
         x *= columns
         return x
 

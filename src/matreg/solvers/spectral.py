@@ -226,8 +226,9 @@ class Coordinates:
             out[:, second:] = rows.reshape(n, r * large)
         top = out[:, :first]
         np.multiply(G.reshape(n, first), own.reshape(-1), out=top)
-        G_turned *= other
-        top += G_turned.reshape(n, first)
+        turned = G_turned.reshape(n, first)  # long rows: numpy is slow on many short ones
+        turned *= other.reshape(-1)
+        top += turned
 
     def adjoint(self, f: Array) -> Array:
         """``F'f``."""
