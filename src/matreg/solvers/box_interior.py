@@ -118,7 +118,7 @@ class BoxInterior:
             S = self.K.copy()
             np.einsum("ii->i", S)[:] += D
             return with_border(cholesky(S), len(D), self.fit_intercept)
-        weighted = Phi / np.sqrt(D)[:, None]
+        weighted = Phi * (1.0 / np.sqrt(D))[:, None]
         H = weighted.T @ weighted
         np.einsum("ii->i", H)[:] += 1.0
         solve_H = cholesky(H)

@@ -138,7 +138,7 @@ class Linearisation:
         coordinates = at.threshold.coordinates(self.phi)
         K, Phi = self.gram(coordinates, problem.design.X)
         loss = problem.loss
-        few = Phi if coordinates.size < len(K) else None
+        few = Phi if 2 * coordinates.size < len(K) else None  # from there on K takes less time
         self.quadratic = BoxQuadratic(K, loss.c, loss.epsilon, problem.fit_intercept, few)
 
     def gram(self, coordinates: Coordinates, X: Array) -> tuple[Array, NDArray[Any]]:
