@@ -5,7 +5,13 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    TimeSeriesSplit,
+)
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
 from matreg.datasets import make_matrix_regression
@@ -18,6 +24,26 @@ def data():
 
 
 TAUS = [1.0, 5.0, 20.0, 60.0]
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+def test_one_test_sample_has_no_r2_but_other_scores(data):
+    X, y = data.X[:12], data.y[:12]
+    with pytest.raises(ValueError, match=r"scoring must be defined .* LeaveOneOut"):
+        RMRCV(TAUS, cv=LeaveOneOut()).fit(X, y)
+    model = RMRCV(TAUS, cv=LeaveOneOut(), scoring="neg_mean_absolute_error").fit(X, y)
+    assert np.isfinite(model.best_score_)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_default_score_is_that_of_a_regressor(data, weighted):
+    weights = np.random.default_rng(0).uniform(0.1, 2.0, len(data.y)) if weighted else None
+    default, named = (
+        RMRCV(TAUS, cv=3, scoring=scoring).fit(data.X, data.y, sample_weight=weights)
+        for scoring in (None, "r2")
+    )
+    scores = "split2_test_score"
+    np.testing.assert_allclose(default.cv_results_[scores], named.cv_results_[scores], rtol=1e-12)
 
 
 @pytest.mark.parametrize("scoring", [None, "neg_median_absolute_error"])

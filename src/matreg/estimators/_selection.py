@@ -114,7 +114,8 @@ class SelectorCV(MatrixRegressor):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             candidates = self._candidates(merge_duplicates(X, y, weights))
             folds = list(check_cv(self.cv).split(X, y, groups))
-            score = FoldScore(check_scoring(self, scoring=self.scoring), sample_weight is not None)
+            scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+            score = FoldScore(scorer, sample_weight is not None)
             scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
             best = self._select(candidates, scores, ranks)
             self._refit(X, y, weights, candidates[best[0]], best[1])
@@ -155,6 +156,12 @@ class SelectorCV(MatrixRegressor):
         """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
         index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.taus))]
         mean, std = scores.mean(axis=0), scores.std(axis=0)
+        if np.isnan(mean).all():
+            raise ValueError(
+                "scoring must be defined on the test samples of every fold, but no candidate has a "
+                "mean score. R2, the default, needs two test samples or more: with single ones, as "
+                "of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the like."
+            )
         error = std / np.sqrt(max(len(scores) - 1, 1))
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         table: dict[str, Any] = {"param_tau": np.array([candidates[c].taus[k] for c, k in index])}
@@ -182,15 +189,24 @@ class SelectorCV(MatrixRegressor):
 
 @dataclass(frozen=True)
 class FoldScore:
-    """Score of known predictions, weighted where there are weights and the scorer takes them."""
+    """Scores of known predictions, weighted where there are weights and the scorer takes them."""
 
     scorer: Any
     weighted: bool
 
-    def __call__(self, prediction: Array, X: Array, y: Array, weights: Array) -> float:
-        if self.weighted and not isfunction(self.scorer):
-            return float(self.scorer(Known(prediction), X, y, sample_weight=weights))
-        return float(self.scorer(Known(prediction), X, y))
+    def __call__(self, predictions: Array, X: Array, y: Array, weights: Array) -> Array:
+        """Scores of the rows of `predictions`; R2 where there is no scorer."""
+        from sklearn.metrics import r2_score
+
+        weighing = {"sample_weight": weights} if self.weighted else {}
+        if self.scorer is None:  # all at once: one by one they would take as long as some fits
+            labels = np.broadcast_to(y[:, None], predictions.T.shape)
+            return np.asarray(
+                r2_score(labels, predictions.T, multioutput="raw_values", **weighing), dtype=float
+            )
+        if isfunction(self.scorer):
+            weighing = {}
+        return np.array([float(self.scorer(Known(one), X, y, **weighing)) for one in predictions])
 
 
 def _score_fold(
@@ -209,8 +225,7 @@ def _score_fold(
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with threadpool_limits(limits=1):
         predictions, ranks = model._predict_path(distinct, candidate, X[test])
-    scores = [score(one, X[test], y[test], weights[test]) for one in predictions]
-    return key, np.array(scores), ranks
+    return key, score(predictions, X[test], y[test], weights[test]), ranks
 
 
 def warn_interrupted(finished: int, planned: int) -> None:
