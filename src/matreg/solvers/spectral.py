@@ -170,7 +170,7 @@ class Coordinates:
         some = np.where(e > 0.0, root_e, 1.0)
         self.own[:, r:] = root_e
         self.other[:, r:] = 0.5 * (s - t)[:, r:] / some
-        self.alone = (root_s * root_t)[:, r:] / some
+        self.alone = ((root_s * root_t)[:, r:] / some).T
         self.rest = np.sqrt(phi(at.Oc[:r]))
         small, large = at.U.shape[0], at.V.shape[0]
         self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
@@ -209,26 +209,28 @@ class Coordinates:
         r = self.at.r
         n, small, large = len(X), U.shape[0], V.shape[0]
         first, second = r * small, r * (2 * small - r)
-        if 3 * r < 2 * small:
+        if 2 * r < small:
             rows = np.matmul(U[:, :r].T, X)
             G = np.matmul(rows, V)
-            G_turned = np.matmul(np.matmul(V[:, :r].T, X.transpose(0, 2, 1)), U)
-        else:  # most of the basis: all of it takes fewer products
+            turned = np.matmul(np.matmul(V[:, :r].T, X.transpose(0, 2, 1)), U)
+            below = turned[:, :, r:].transpose(0, 2, 1)
+        else:  # from half of the basis on all of it takes fewer products
             rows = np.matmul(U.T, X)
             G = np.matmul(rows, V)
-            G_turned = G.transpose(0, 2, 1)[:, :r].copy()
-            rows, G = rows[:, :r], G[:, :r]
-        left = out[:, first:second].reshape(n, r, small - r)  # a view, as of the last axis alone
-        np.multiply(G_turned[:, :, r:], alone, out=left)
-        if self.at.has_rest:
-            rows -= np.matmul(G, V.T)
-            rows *= outside[:, None]
-            out[:, second:] = rows.reshape(n, r * large)
-        top = out[:, :first]
-        np.multiply(G.reshape(n, first), own.reshape(-1), out=top)
-        turned = G_turned.reshape(n, first)  # long rows: numpy is slow on many short ones
+            turned = G.transpose(0, 2, 1)[:, :r].copy()
+            below = G[:, r:, :r]
+        # Both are views, as only the last axis is split; in long rows, which numpy likes better.
+        top, left = out[:, :first], out[:, first:second].reshape(n, small - r, r)
+        np.multiply(below, alone, out=left)
+        np.multiply(G.reshape(n, -1)[:, :first], own.reshape(-1), out=top)
+        turned = turned.reshape(n, first)
         turned *= other.reshape(-1)
         top += turned
+        if self.at.has_rest:
+            rows = rows[:, :r]
+            rows -= np.matmul(G[:, :r], V.T)
+            rows *= outside[:, None]
+            out[:, second:] = rows.reshape(n, r * large)
 
     def adjoint(self, f: Array) -> Array:
         """``F'f``."""
@@ -239,7 +241,7 @@ class Coordinates:
         B = np.zeros((small, small))
         B[:r] = self.own * top
         B[:, :r] += (self.other * top).T
-        B[r:, :r] += (self.alone * left.reshape(r, small - r)).T
+        B[r:, :r] += self.alone * left.reshape(small - r, r)
         out = B @ at.V.T
         if at.has_rest:
             outside = self.rest[:, None] * rest.reshape(r, large)
