@@ -68,6 +68,7 @@ class BoxInterior:
     ) -> None:
         self.K, self.Phi, self.c = K, Phi, c
         self.epsilon, self.fit_intercept = epsilon, fit_intercept
+        self.work = np.empty_like(K if Phi is None else Phi)  # fresh memory each step takes long
 
     def iterate(self, t: Array, beta: Array, b: float) -> Iterator[Inner]:
         """Points ever nearer to the solution for `t`, from somewhere in the box."""
@@ -115,10 +116,10 @@ class BoxInterior:
         """Solver of ``(K + diag(D)) dbeta + 1 db = rhs, 1'dbeta = total``."""
         Phi = self.Phi
         if Phi is None:
-            S = self.K.copy()
+            np.copyto(S := self.work, self.K)
             np.einsum("ii->i", S)[:] += D
             return with_border(cholesky(S), len(D), self.fit_intercept)
-        weighted = Phi * (1.0 / np.sqrt(D))[:, None]
+        weighted = np.multiply(Phi, (1.0 / np.sqrt(D))[:, None], out=self.work)
         H = weighted.T @ weighted
         np.einsum("ii->i", H)[:] += 1.0
         solve_H = cholesky(H)
