@@ -8,6 +8,7 @@ import pytest
 
 from helpers import make_problem, random_data, random_weights
 from matreg.datasets import make_matrix_regression
+from matreg.design import Design
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers import follow as follow_module
 from matreg.solvers.follow import WEIGHT, Follower, Linearisation, solve_follow
@@ -64,6 +65,29 @@ def test_few_linearisations_are_needed_where_the_path_is_smooth():
         assert result.converged and result.state is not None
         steps.append(result.n_iter)
     assert np.mean(steps) <= 3
+
+
+def test_a_linearisation_serves_the_next_problem_of_the_same_samples_and_rank():
+    problem = make_problem(*random_data(60, 16, 16, noise=1.0))
+    taus = tau_max(problem) * np.geomspace(0.1, 0.09, 8)  # the rank stays 9
+    result = solve_newton(at(problem, taus[0]), tol=1e-8)
+    made = []
+    for tau in taus[1:]:
+        result = solve_follow(at(problem, tau), start=result)
+        assert result.converged
+        made.append(result.n_iter)
+    assert made == [1] + 6 * [0]
+    linear = result.state.linear
+    assert isinstance(linear, Linearisation)
+    assert result.state.before.linear is None  # which would keep all of them alive
+
+    posed = at(problem, 0.99 * taus[-1])
+    point, _, inherited = Follower(posed, Tracker(posed, 1e-6), result.state).start()
+    assert inherited is linear and point.sigma == linear.sigma
+    other = replace(posed, design=Design(posed.design.X.copy()))
+    lower = replace(posed, penalty=SpectralElasticNet(0.1 * taus[-1]))
+    for foreign in (other, lower):
+        assert Follower(foreign, Tracker(foreign, 1e-6), result.state).start()[2] is None
 
 
 def test_a_nearly_recovered_truth_is_followed():
@@ -123,7 +147,7 @@ def test_coefficients_cut_to_their_rank_are_made_to_fit(C):
     posed = at(problem, taus[1])
     start = memory_of(posed, solve_newton(at(problem, taus[0]), tol=1e-9))
     follower = Follower(posed, Tracker(posed, 1e-12), start)
-    point, _ = follower.start()
+    point, *_ = follower.start()
     linear = Linearisation(posed, point)
     for _ in range(2):
         point = follower.step(point, linear, afar=True)
@@ -140,7 +164,7 @@ def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
     y = rng.standard_normal(20)
     problem = at(make_problem(X, y), 0.1)
     follower = Follower(problem, Tracker(problem, 1e-6), memory_of(problem, solve_newton(problem)))
-    at_start, _ = follower.start()
+    at_start, *_ = follower.start()
     eigenvalues = np.linalg.eigvalsh(Linearisation(problem, at_start).quadratic.K)
     assert eigenvalues[0] >= -1e-13 * eigenvalues[-1]
     assert np.count_nonzero(eigenvalues > 1e-10 * eigenvalues[-1]) == 2

@@ -27,7 +27,7 @@ by the angle between the two tangent spaces. The last digits of a certificate co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,9 @@ FIRST_RATE = 3.0
 # A linearisation is used again if steps at least halve, and would be short enough after so many
 # more of them: a new one takes the time of about as many. But not more often than the last number.
 GOOD, SOON, OFTEN = 0.5, 4, 8
+# The last problem's one is used again if that problem needed no other; a step with it is expected
+# to leave this much of its length to the next.
+INHERITED_RATE = 0.2
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
 RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
 # Single precision is enough for those coordinates of K that are no heavier than the typical one
@@ -134,12 +137,18 @@ class Linearisation:
 
     def __init__(self, problem: Problem, at: Point) -> None:
         assert isinstance(problem.loss, EpsilonInsensitive)
+        self.design, self.loss = problem.design, problem.loss
         self.sigma, self.threshold = at.sigma, at.threshold
         coordinates = at.threshold.coordinates(self.phi)
         K, Phi = self.gram(coordinates, problem.design.X)
         loss = problem.loss
         few = Phi if 2 * coordinates.size < len(K) else None  # from there on K takes less time
         self.quadratic = BoxQuadratic(K, loss.c, loss.epsilon, problem.fit_intercept, few)
+
+    def serves(self, problem: Problem, at: Point) -> bool:
+        """Whether it is of the same samples and of the rank of a point with its scaling."""
+        same = self.design is problem.design and self.loss is problem.loss
+        return same and self.threshold.r == at.threshold.r
 
     def gram(self, coordinates: Coordinates, X: Array) -> tuple[Array, NDArray[Any]]:
         """K, in single precision as far as that is enough, and Phi."""
@@ -195,8 +204,11 @@ class Follower:
         self.c = problem.loss.c
         self.tau = problem.penalty.tau
 
-    def start(self) -> tuple[Point, float]:
-        """The last solution or where the line leads, whichever has the better bound; that too."""
+    def start(self) -> tuple[Point, float, Linearisation | None]:
+        """The last solution or where the line leads, whichever has the better bound; that too.
+
+        And the last linearisation, if it may be used again.
+        """
         side = sides(self.memory.beta, self.c)
         ahead = self.memory.ahead(self.tau)
         starts = []
@@ -206,7 +218,13 @@ class Follower:
             bound, t = self.offer_dual(beta, Z)
             starts.append((bound, memory, t * beta, t * Z))
         bound, memory, beta, Z = max(starts, key=lambda start: start[0])
-        return self.point(memory.W, memory.b, beta, Z, side, self.first_scaling(memory.W)), bound
+        linear = self.memory.linear
+        if isinstance(linear, Linearisation):
+            at = self.point(memory.W, memory.b, beta, Z, side, linear.sigma)
+            if linear.serves(self.problem, at):
+                return at, bound, linear
+        at = self.point(memory.W, memory.b, beta, Z, side, self.first_scaling(memory.W))
+        return at, bound, None
 
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
@@ -248,10 +266,10 @@ class Follower:
 
         Yields the point at the start and at every new linearisation.
         """
-        at, bound = self.start()
+        at, bound, linear = self.start()
         self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
-        linear: Linearisation | None = None
-        length, rate, used = np.inf, np.inf, 0
+        inherited, made = linear, 0
+        length, rate, used = (np.inf, np.inf, 0) if linear is None else (FAR, 0.0, 1)
         least, since = np.inf, 0
         while not self.tracker.converged:
             soon = rate <= GOOD and (length * rate ** (SOON + 1)) ** 2 <= self.tracker.tol
@@ -260,7 +278,7 @@ class Follower:
                 if since == PATIENCE:
                     return
                 at = self.rescaled(at) if used else at
-                linear, used = Linearisation(self.problem, at), 0
+                linear, used, made = Linearisation(self.problem, at), 0, made + 1
             new = self.step(at, linear, afar=used == 0)
             before, length = length, np.inf if new is None else distance(new.beta, at.beta)
             if used and length > GOOD * before:
@@ -268,10 +286,12 @@ class Follower:
                 continue
             if new is None or length > max(FAR, LONGER * before):
                 return
-            if used:
-                rate = length / before if before > 0.0 else 0.0
-            else:
+            if used == 0:
                 rate = min(1.0, FIRST_RATE * length)
+            elif used == 1 and linear is inherited:
+                rate = INHERITED_RATE
+            else:
+                rate = length / before if before > 0.0 else 0.0
             last, (bound, _) = bound, self.offer_dual(new.beta, new.Z)
             change = abs(bound - last) / (self.tracker.dual or np.nan)
             if used == 0:
@@ -279,7 +299,7 @@ class Follower:
             at, used = new, used + 1
             if change * rate**2 <= self.tracker.tol:
                 self.certify(at, linear)
-        yield self.remember(at)
+        yield replace(self.remember(at), linear=linear if made <= 1 else None)
 
     def step(self, at: Point, linear: Linearisation, afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.

@@ -33,6 +33,8 @@ class Memory:
         How far beta moved from its start relative to the residuals, and Lambda relative to W.
     before : Memory or None
         The solution before, for another tau.
+    linear : object or None
+        Linearisation that led there, if it is worth another try.
     """
 
     tau: float
@@ -42,6 +44,7 @@ class Memory:
     b: float
     ratios: tuple[float, float] | None = None
     before: Memory | None = None
+    linear: object | None = None
 
     def after(self, last: Memory) -> Memory:
         """The same, with the last solution before it.
@@ -49,7 +52,9 @@ class Memory:
         One of the same tau, which belongs to other samples, is passed over.
         """
         other = last if last.tau != self.tau else last.before
-        return replace(self, before=None if other is None else replace(other, before=None))
+        if other is not None:
+            other = replace(other, before=None, linear=None)
+        return replace(self, before=other)
 
     def ahead(self, tau: float) -> Memory | None:
         """Where the line through the last two solutions leads; None if there is but one."""
