@@ -31,6 +31,8 @@ PATIENCE = 3
 # Up to this many samples more or less are free without a new factorisation, nor have ever more
 # than the second number been since the last one.
 FEW, MOST_BORDERS = 40, 120
+# Products with so many times fewer rows than K has are worth a copy of those.
+FEW_ROWS = 4
 # Multipliers this many times their bounds mean that K_FF is singular but for rounding.
 HUGE = 1e6
 # Violations that are but rounding, relative to the bounds.
@@ -173,7 +175,7 @@ class BoxQuadratic:
             if solved is None:
                 return None
             beta, b = solved
-            moved = self.moved(side, beta, t - self.K @ beta - b)
+            moved = self.moved(side, beta, self.residual(t, side, beta, b))
             wrong = int(np.count_nonzero(moved != side))
             if wrong == 0:
                 return Settled(np.clip(beta, -self.c, self.c), b, side)
@@ -217,11 +219,20 @@ class BoxQuadratic:
         singular = not float(np.abs(beta).max()) <= HUGE * float(self.c.max())
         return None if singular else (beta, b)
 
+    def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
+        """``t - K beta - b`` of a solution for given sides, where free samples are on the edge."""
+        fixed = np.flatnonzero(np.abs(side) != 1.0)
+        if FEW_ROWS * len(fixed) > len(t):
+            return t - self.K @ beta - b
+        r = self.epsilon * side
+        r[fixed] = t[fixed] - self.K[fixed] @ beta - b
+        return r
+
     def product(self, fixed: Array) -> Array:
         """``K @ fixed`` for multipliers of which few have changed since the last time."""
         change = fixed - self.fixed
         changed = np.flatnonzero(change)
-        if 4 * len(changed) < len(fixed):
+        if FEW_ROWS * len(changed) <= len(fixed):
             self.image = self.image + change[changed] @ self.K[changed]
         else:
             self.image = self.K @ fixed

@@ -209,15 +209,16 @@ class Follower:
 
         And the last linearisation, if it may be used again.
         """
-        side = sides(self.memory.beta, self.c)
+        known = sides(self.memory.beta, self.c)
         ahead = self.memory.ahead(self.tau)
         starts = []
         for memory in (self.memory,) if ahead is None else (self.memory, ahead):
-            beta = np.clip(np.where(memory.beta * side > 0.0, memory.beta, 0.0), -self.c, self.c)
+            beta = np.clip(np.where(memory.beta * known > 0.0, memory.beta, 0.0), -self.c, self.c)
             Z = self.design.adjoint(beta)
             bound, t = self.offer_dual(beta, Z)
-            starts.append((bound, memory, t * beta, t * Z))
-        bound, memory, beta, Z = max(starts, key=lambda start: start[0])
+            starts.append((bound, memory, beta, Z, t))
+        bound, memory, beta, Z, t = max(starts, key=lambda start: start[0])
+        side, beta, Z = sides(beta, self.c), t * beta, t * Z
         linear = self.memory.linear
         if isinstance(linear, Linearisation):
             at = self.point(memory.W, memory.b, beta, Z, side, linear.sigma)
