@@ -37,6 +37,7 @@ from ..losses import EpsilonInsensitive
 from ..penalties import Factors, singular_values, svd
 from .box import HOPELESS, BoxQuadratic, sides
 from .memory import Memory, solve_from
+from .pace import Pace
 from .problem import Problem
 from .rays import best_on_ray
 from .result import SolverResult, Tracker
@@ -45,15 +46,6 @@ from .threads import calmly
 
 Array = NDArray[np.float64]
 
-# A step is expected to be so many times its own length, relative to beta, shorter than the last if
-# that was the first one of a linearisation; later ones are known to shrink by their ratio.
-FIRST_RATE = 3.0
-# A linearisation is used again if steps at least halve, and would be short enough after so many
-# more of them: a new one takes the time of about as many. But not more often than the last number.
-GOOD, SOON, OFTEN = 0.5, 4, 8
-# The last problem's one is used again if that problem needed no other; a step with it is expected
-# to leave this much of its length to the next.
-INHERITED_RATE = 0.2
 # Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
 RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
 # Single precision is enough for those coordinates of K that are no heavier than the typical one
@@ -72,8 +64,6 @@ FAINT = 1e-4
 PATIENCE = 6
 # Fraction of the gap that another round of fitting W must leave at most to be worth a next one.
 WORTHWHILE = 0.3
-# Steps, relative to beta, that are that long and so many times longer than the last lead away.
-FAR, LONGER = 0.3, 10.0
 # Multipliers sum to zero if they do so to this accuracy, relative to their sizes.
 BALANCED = 1e-12
 # Linearisations, which are what takes the time, at most.
@@ -265,41 +255,34 @@ class Follower:
     def iterate(self) -> Iterator[Memory]:
         """Steps until the tracker is satisfied or one of them does not settle.
 
-        Yields the point at the start and at every new linearisation.
+        Yields the point at every new linearisation and at the end.
         """
         at, bound, linear = self.start()
         self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
-        inherited, made = linear, 0
-        length, rate, used = (np.inf, np.inf, 0) if linear is None else (FAR, 0.0, 1)
+        pace, made = Pace() if linear is None else Pace.inheriting(), 0
         least, since = np.inf, 0
         while not self.tracker.converged:
-            soon = rate <= GOOD and (length * rate ** (SOON + 1)) ** 2 <= self.tracker.tol
-            if linear is None or not soon or used == OFTEN:
+            if linear is None or not pace.promises(self.tracker.tol):
                 yield self.remember(at)
                 if since == PATIENCE:
                     return
-                at = self.rescaled(at) if used else at
-                linear, used, made = Linearisation(self.problem, at), 0, made + 1
-            new = self.step(at, linear, afar=used == 0)
-            before, length = length, np.inf if new is None else distance(new.beta, at.beta)
-            if used and length > GOOD * before:
-                linear = None  # and the step is not taken: it held no longer
+                at = at if pace.fresh else self.rescaled(at)
+                linear, pace, made = Linearisation(self.problem, at), Pace(pace.length), made + 1
+            new = self.step(at, linear, afar=pace.fresh)
+            length = np.inf if new is None else distance(new.beta, at.beta)
+            if not pace.allows(length):
+                linear, pace = None, replace(pace, length=length)  # and the step is not taken
                 continue
-            if new is None or length > max(FAR, LONGER * before):
+            if new is None or pace.leads_away(length):
                 return
-            if used == 0:
-                rate = min(1.0, FIRST_RATE * length)
-            elif used == 1 and linear is inherited:
-                rate = INHERITED_RATE
-            else:
-                rate = length / before if before > 0.0 else 0.0
             last, (bound, _) = bound, self.offer_dual(new.beta, new.Z)
             change = abs(bound - last) / (self.tracker.dual or np.nan)
-            if used == 0:
+            if pace.fresh:
                 least, since = (change, 0) if change <= 0.5 * least else (least, since + 1)
-            at, used = new, used + 1
-            if change * rate**2 <= self.tracker.tol:
+            at, pace = new, pace.after(length)
+            if change * pace.rate**2 <= self.tracker.tol:
                 self.certify(at, linear)
+        # Where one linearisation was enough it may be for the next problem too.
         yield replace(self.remember(at), linear=linear if made <= 1 else None)
 
     def step(self, at: Point, linear: Linearisation, afar: bool) -> Point | None:
