@@ -77,7 +77,10 @@ class RegularizationPath:
 
     @property
     def n_iters(self) -> NDArray[np.intp]:
-        """Iterations of the solver, of shape (k,)."""
+        """Iterations of the solver, of shape (k,).
+
+        0 where the linear system of the point before was enough.
+        """
         return np.array([point.n_iter for point in self.points], dtype=np.intp)
 
     def singular_values(self) -> Array:
