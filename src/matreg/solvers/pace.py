@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A step is expected to be so many times its own length, relative to beta, shorter than the last if
-# that was the first one of a linearisation; later ones are known to shrink by their ratio.
+# The second step with a linearisation is expected to be that many times the square of the first,
+# with lengths relative to beta: later ones are known to shrink by their ratio.
 FIRST_RATE = 3.0
 # A first step with the linearisation of the last problem is expected to leave this much of its
 # length to the next.
@@ -28,7 +28,7 @@ class Pace:
     length : float
         Length of the last step, relative to beta.
     rate : float
-        Its expected ratio to the length of the next.
+        Expected ratio of the length of the next step to it.
     used : int
         Number of steps with this linearisation.
     inherited : bool
