@@ -35,9 +35,9 @@ import numpy as np
 
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
-from matreg.solvers.decompose import decompose
-from matreg.solvers.rows import exact
-from matreg.solvers.stacked import StackedProblem
+from matreg.solvers.grmr.row_prox import exact
+from matreg.solvers.grmr.split import SplitProblem
+from matreg.solvers.grmr.split_admm import decompose
 
 CASES = {"low rank": 0.0, "low rank + dense noise": 0.05}
 SHAPES = {"700 x 1024": (700, (32, 32)), "500 x 4096": (500, (64, 64))}
@@ -99,7 +99,7 @@ class Accuracy:
     def __init__(self, D):
         n, m = D.shape
         one, self.D, self.lam = np.ones(n), D, 1.0 / np.sqrt(max(n, m))
-        problem = StackedProblem(D, one, 0 * one, np.zeros(m), exact(one, 0.1), 1.0, self.lam)
+        problem = SplitProblem(D, one, 0 * one, np.zeros(m), exact(one, 0.1), 1.0, self.lam)
         reference = decompose(problem, tol=1e-8, max_iter=300, warn=False)
         self.bound, self.gap = reference.dual, reference.gap
 

@@ -21,7 +21,7 @@ from sklearn.svm import SVR
 from benchmarks.timing import median_time, print_table
 from matreg import RMR
 from matreg.datasets import make_matrix_regression, make_shape
-from matreg.solvers.problem import relative_gap
+from matreg.problem import relative_gap
 
 C, EPSILON, SIZE, N = 1e3, 1e-2, 64, 500
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers import SHAPE_IDS, SHAPES
-from matreg.penalties import Factors, SpectralElasticNet, singular_values, svd
+from matreg.linalg.factors import Factors, singular_values, svd
+from matreg.penalties import SpectralElasticNet
+from problems import SHAPE_IDS, SHAPES
 
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
 each_ridge = pytest.mark.parametrize("ridge", [0.0, 1.0, 2.5])

@@ -30,14 +30,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._typing import Array
 from .design import Design
 from .estimators._base import MatrixRegressor, merge_duplicates
 from .estimators.path import RegularizationPath
-from .penalties import svd
-from .solvers.kkt import cholesky
-from .solvers.result import SolverResult
-
-Array = NDArray[np.float64]
+from .linalg.bordered import cholesky
+from .linalg.factors import svd
+from .solvers.certificate import SolverResult
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
 

@@ -2,58 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Factors:
-    """Thin singular value decomposition ``U diag(d) Vt`` of a matrix."""
-
-    U: Array
-    d: Array
-    Vt: Array
-
-    @property
-    def matrix(self) -> Array:
-        """The matrix itself; zero singular values are left out, so its rank is exact."""
-        r = self.rank
-        return (self.U[:, :r] * self.d[:r]) @ self.Vt[:r]
-
-    @property
-    def rank(self) -> int:
-        """Number of positive singular values."""
-        return int(np.count_nonzero(self.d))
-
-
-def svd(Z: Array) -> Factors:
-    """Thin singular value decomposition that does not give up on a finite matrix.
-
-    That of one with overflows is not a number, and so no solution that anything is better than.
-    """
-    if not np.isfinite(Z).all():
-        (p, q), r = Z.shape, min(Z.shape)
-        return Factors(np.full((p, r), np.nan), np.full(r, np.nan), np.full((r, q), np.nan))
-    try:
-        return Factors(*np.linalg.svd(Z, full_matrices=False))
-    except np.linalg.LinAlgError:  # divide and conquer failed: QR iteration is slower and surer
-        import scipy.linalg
-
-        return Factors(*scipy.linalg.svd(Z, full_matrices=False, lapack_driver="gesvd"))
-
-
-def singular_values(Z: Array) -> Array:
-    """Singular values in descending order."""
-    if not np.isfinite(Z).all():
-        return svd(Z).d
-    try:
-        return np.linalg.svdvals(Z).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        return svd(Z).d
+from ._typing import Array
+from .linalg.factors import Factors, svd
 
 
 class SpectralElasticNet:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
-Mask = NDArray[np.bool_]
+from .._typing import Mask
+
 Grid = NDArray[np.float64]
 
 

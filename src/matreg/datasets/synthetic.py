@@ -9,7 +9,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
 
-Array = NDArray[np.float64]
+from .._typing import Array
 
 _NOISE = {
     "gaussian": lambda rng, n: rng.standard_normal(n),

@@ -16,9 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ..solvers.result import SolverResult
-
-Array = NDArray[np.float64]
+from .._typing import Array
+from ..solvers.certificate import SolverResult
 
 
 class MatrixRegressor(RegressorMixin, BaseEstimator):

@@ -11,16 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
+from .._typing import Array
 from ..progress import track
 from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
-
-Array = NDArray[np.float64]
-
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -45,7 +43,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Known(RegressorMixin, BaseEstimator):
+class FixedPredictions(RegressorMixin, BaseEstimator):
     """A regressor whose predictions are known, for scorers that ask for a regressor."""
 
     prediction: Array
@@ -206,7 +204,9 @@ class FoldScore:
             )
         if isfunction(self.scorer):
             weighing = {}
-        return np.array([float(self.scorer(Known(one), X, y, **weighing)) for one in predictions])
+        return np.array(
+            [float(self.scorer(FixedPredictions(one), X, y, **weighing)) for one in predictions]
+        )
 
 
 def _score_fold(

@@ -9,14 +9,14 @@ from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ..solvers.fista import rglm_tau_max
-from ..solvers.result import SolverResult
-from ..solvers.tau_max import tau_max
+from .._typing import Array
+from ..solvers.certificate import SolverResult
+from ..solvers.rglm.fista import rglm_tau_max
+from ..solvers.rmr.tau_max import tau_max
 from ._base import Distinct, merge_duplicates, warn_unless_converged
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import (
@@ -31,8 +31,6 @@ from .path import (
 )
 from .rglm import rglm_problem
 from .rmr import rmr_problem
-
-Array = NDArray[np.float64]
 
 _PATH_CONSTRAINTS: dict[str, list[Any]] = {
     "taus": ["array-like", None],

@@ -7,21 +7,20 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..solvers.alternate import GRMRProblem, GRMRResult, alternate, restarted
-from ..solvers.clean import clean
-from ..solvers.follow import MOST_LINEARISATIONS, solve_follow
-from ..solvers.newton import solve_newton
-from ..solvers.problem import Problem
-from ..solvers.result import SolverResult
-from ..solvers.weights import default_weights
+from .._typing import Array
+from ..problem import Problem
+from ..solvers.certificate import SolverResult
+from ..solvers.grmr.alternation import GRMRProblem, GRMRResult, alternate, restarted
+from ..solvers.grmr.default_weights import default_weights
+from ..solvers.grmr.new_samples import clean
+from ..solvers.rmr.active_set import MOST_LINEARISATIONS, solve_active_set
+from ..solvers.rmr.cold import solve_cold
 from ._base import Distinct, MatrixRegressor, flatten, merge_duplicates
-
-Array = NDArray[np.float64]
 
 
 class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
@@ -263,10 +262,10 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     def _regress(self, problem: Problem, start: SolverResult | None) -> SolverResult:
         if start is not None:
             most = min(self.regression_max_iter, MOST_LINEARISATIONS)
-            near = solve_follow(problem, start=start, tol=self.regression_tol, max_iter=most)
+            near = solve_active_set(problem, start=start, tol=self.regression_tol, max_iter=most)
             if near.converged:
                 return near
-        return solve_newton(
+        return solve_cold(
             problem,
             tol=self.regression_tol,
             max_iter=self.regression_max_iter,

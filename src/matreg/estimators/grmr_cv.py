@@ -9,14 +9,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 
-from ..solvers.alternate import GRMRProblem, GRMRResult
-from ..solvers.clean import Cleaner, warn_unless_clean
-from ..solvers.result import SolverResult
-from ..solvers.stacked import Decomposition
+from .._typing import Array
+from ..solvers.certificate import SolverResult
+from ..solvers.grmr.alternation import GRMRProblem, GRMRResult
+from ..solvers.grmr.new_samples import Cleaner, warn_unless_clean
+from ..solvers.grmr.split import Decomposition
 from ._base import Distinct, flatten
 from ._selection import (
     COMMON_CONSTRAINTS,
@@ -29,8 +30,6 @@ from ._selection import (
 )
 from .grmr import GRMR
 from .path import check_taus
-
-Array = NDArray[np.float64]
 
 _TOLERANCE = Interval(Real, 0, None, closed="left")
 

@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from ..penalties import Factors, SpectralElasticNet
+from .._typing import Array
+from ..linalg.factors import Factors
+from ..penalties import SpectralElasticNet
+from ..problem import Problem
 from ..progress import track
-from ..solvers.fista import rglm_tau_max, solve_fista
-from ..solvers.problem import Problem
-from ..solvers.result import SolverResult
-from ..solvers.tau_max import tau_max
-from ..solvers.walker import Walker
+from ..solvers.certificate import SolverResult
+from ..solvers.rglm.fista import rglm_tau_max, solve_fista
+from ..solvers.rmr.path import PathSolver
+from ..solvers.rmr.tau_max import tau_max
 from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
 from .rglm import RGLM, rglm_problem
 from .rmr import RMR, rmr_problem
 
-Array = NDArray[np.float64]
 Solve = Callable[[Problem, SolverResult | None], SolverResult]
 
 
@@ -130,7 +131,7 @@ def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[
 
 def rmr_solve(tol: float, max_iter: int) -> Solve:
     """Solver of a path of RMR."""
-    return Walker(tol, max_iter).solve
+    return PathSolver(tol, max_iter).solve
 
 
 def rglm_solve(tol: float, max_iter: int) -> Solve:

@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval
 from ..design import Design
 from ..losses import Squared
 from ..penalties import SpectralElasticNet
-from ..solvers.fista import solve_fista
-from ..solvers.problem import Problem
-from ..solvers.result import SolverResult
+from ..problem import Problem
+from ..solvers.certificate import SolverResult
+from ..solvers.rglm.fista import solve_fista
 from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
 
 

@@ -12,11 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..design import Design
 from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
-from ..solvers.admm import solve_admm
-from ..solvers.crossover import rounding_floor
-from ..solvers.newton import solve_newton
-from ..solvers.problem import Problem
-from ..solvers.result import SolverResult
+from ..problem import Problem
+from ..solvers.certificate import SolverResult
+from ..solvers.rmr.admm import solve_admm
+from ..solvers.rmr.cold import solve_cold
+from ..solvers.rmr.vertex import rounding_floor
 from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
 
 
@@ -178,7 +178,7 @@ class RMR(MatrixRegressor):
 
     def _solve(self, problem: Problem) -> SolverResult:
         if self.solver != "admm":
-            return solve_newton(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+            return solve_cold(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
         result = solve_admm(
             problem,
             rho=self.rho,

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._typing import Array
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; markers help in print.
 STYLE: dict[str, dict[str, Any]] = {

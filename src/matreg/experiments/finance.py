@@ -11,14 +11,13 @@ from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils import Bunch
 
 from .. import GRMRCV
+from .._typing import Array
 from ..datasets import load_istanbul
 from ..progress import Progress
 from .figures import STYLE, require_matplotlib
 from .methods import METHODS, Tuning, fit_methods, rae
 from .records import Options, Result
 from .tables import Cell, Table
-
-Array = NDArray[np.float64]
 
 INTERCEPT = "Intercept only"
 PAPER = {

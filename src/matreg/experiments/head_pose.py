@@ -12,14 +12,13 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils import Bunch
 
 from .. import GRMR
+from .._typing import Array
 from ..datasets import load_cmu_faces, load_qmul_faces
 from .figures import image_grid
 from .methods import METHODS, Tuning, fit_methods, rae
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
-
-Array = NDArray[np.float64]
 
 SHORT = 3
 CORRUPTED = 0.1  # share of the samples, as in the paper

@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import Array
 from ..datasets import make_matrix_regression, make_shape
 from .figures import STYLE, require_matplotlib
 from .methods import METHODS, Tuning, fit_methods, rae
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
-
-Array = NDArray[np.float64]
 
 SHORT = 2
 ALL = (*METHODS, "Huber ridge")

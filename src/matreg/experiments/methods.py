@@ -16,8 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
 from .. import GRMRCV, RGLMCV, RMRCV
-
-Array = NDArray[np.float64]
+from .._typing import Array
 
 METHODS = ("SVR", "R-GLM", "RMR", "G-RMR")
 

@@ -12,17 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from .. import rmr_path
+from .._typing import Array
 from ..datasets import make_matrix_regression
 from .figures import STYLE, require_matplotlib
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
-
-Array = NDArray[np.float64]
 
 SHORT = 5
 SAMPLES = (200, 400, 800, 1600, 3200)

@@ -1,0 +1,285 @@
+"""Linear systems of the interior point method.
+
+All solve, for several right-hand sides in turn,
+
+    (Phi Phi' + diag(D)) dbeta + 1 db = rhs,    1'dbeta = total
+
+(without the border, ``db = 0``). Which factorisation is best depends on the size and on D, whose
+entries for samples inside the box tend to zero. Those that know ``f = Phi'dbeta`` better than dbeta
+does, of which it is a small difference in a huge box, return it behind dbeta, in one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg.lapack
+from numpy.typing import NDArray
+
+from .._typing import Array, Index
+from ..design import Design
+from .thresholding import Coordinates
+
+Solve = Callable[[Array], Array]
+BorderedSolve = Callable[[Array, float], tuple[Array, float]]
+
+# Rows of a large matrix that are updated at a time.
+STRIPE = 256
+# Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
+REFINEMENTS, ACCURATE = 6, 1e-3
+# Up to this order the augmented system costs next to nothing; up to the second it is worth its
+# price once all else has failed.
+SMALL_SYSTEM, LARGE_SYSTEM = 700, 2000
+
+
+def cholesky(S: Array) -> Solve:
+    """Solver of a positive definite system, equilibrated; `S` is overwritten."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
+    S *= scale[:, None]
+    S *= scale
+    jitter = 1e-15
+    while True:
+        np.fill_diagonal(S, 1.0 + jitter)
+        # In place: the transpose has the order LAPACK wants, and its lower half is our upper.
+        L, failed = scipy.linalg.lapack.dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
+        if not failed:
+            break
+        upper = np.triu_indices_from(S, 1)  # semidefinite up to rounding
+        S[upper] = S.T[upper]
+        jitter *= 10.0
+
+    def solve(rhs: Array) -> Array:
+        if rhs.size == 0:  # LAPACK has no empty systems
+            return rhs
+        columns = scale if rhs.ndim == 1 else scale[:, None]
+        x, _ = scipy.linalg.lapack.dpotrs(L, columns * rhs, lower=1, overwrite_b=1)
+        x *= columns
+        return x
+
+    return solve
+
+
+def refined(
+    once: Callable[..., Array], residual: Callable[[Array, Array], tuple[Array, ...]], D: Array
+) -> Solve:
+    """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``.
+
+    In a huge box ``Phi Phi' x`` is a small difference of large numbers, and ``D x``, by which the
+    multipliers are told from each other, is smaller still: that is the accuracy to aim at. As a
+    residual costs two passes over the data, the next one is foretold by the last ratio.
+
+    Parameters
+    ----------
+    once : callable
+        Solution, and what comes with it, for the parts of a residual; of which but the first one
+        may be left out if they are zero.
+    residual : callable
+        Those parts for a right-hand side and a solution.
+    D : ndarray of shape (n,)
+        Diagonal.
+    """
+
+    def solve(rhs: Array) -> Array:
+        x, size = once(rhs), float(np.linalg.norm(rhs))
+        for _ in range(REFINEMENTS):
+            left = residual(rhs, x)
+            x += once(*left)
+            last, size = size, float(np.linalg.norm(left[0]))
+            ahead = size * size / last if last > 0.0 else 0.0
+            if not ACCURATE * float(np.linalg.norm(D * x[: len(D)])) < ahead < 0.5 * size:
+                break
+        return x
+
+    return solve
+
+
+def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
+    """Add the border row to a solver of the system without it."""
+    if not bordered:
+        return lambda rhs, total: (solve(rhs), 0.0)
+    ones = solve(np.ones(n))
+    curvature = ones[:n].sum()
+
+    def solve_bordered(rhs: Array, total: float) -> tuple[Array, float]:
+        x = solve(rhs)
+        db = float((x[:n].sum() - total) / curvature)
+        return x - db * ones, db
+
+    return solve_bordered
+
+
+def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool, least: float = 0.0) -> BorderedSolve:
+    """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
+
+    Phi may be in single precision; then the solutions are not refined, which would be no use. D is
+    at least a fraction `least` of the mean of the diagonal of ``Phi Phi'``.
+    """
+    S = Phi @ Phi.T
+    D = np.maximum(D, least * float(np.trace(S)) / len(D))
+    if S.dtype != np.float64:
+        del Phi  # which may be the last one to hold it: the next line needs the room
+        S = S.astype(np.float64)
+        np.einsum("ii->i", S)[:] += D
+        return with_border(cholesky(S), len(D), bordered)
+    np.einsum("ii->i", S)[:] += D
+
+    def residual(rhs: Array, x: Array) -> tuple[Array]:
+        return (rhs - Phi @ (Phi.T @ x) - D * x,)
+
+    return with_border(refined(cholesky(S), residual, D), len(D), bordered)
+
+
+def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
+    """Factorise the augmented system ``[D Phi 1; Phi' -I 0; 1' 0 0]``.
+
+    It never divides by a small D nor adds a large Phi Phi' to it, so that it stays accurate where
+    the two others lose the digits; it is the dearest of the three.
+    """
+    n, d = Phi.shape
+    size = n + d + bordered
+    K = np.zeros((size, size))
+    K[:n, :n] = np.diag(D)
+    K[:n, n : n + d] = Phi
+    K[n : n + d, :n] = Phi.T
+    K[n : n + d, n : n + d] = -np.eye(d)
+    if bordered:
+        K[:n, -1] = K[-1, :n] = 1.0
+    scale = np.ones(size)
+    for _ in range(3):
+        largest = np.abs(K).max(axis=1)
+        step = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        K *= step[:, None]
+        K *= step
+        scale *= step
+    factor = scipy.linalg.lu_factor(K, check_finite=False)
+
+    def solve(rhs: Array, total: float) -> tuple[Array, float]:
+        f = np.zeros(size)
+        f[:n] = rhs
+        if bordered:
+            f[-1] = total
+        f *= scale
+        x = scipy.linalg.lu_solve(factor, f, check_finite=False)
+        x += scipy.linalg.lu_solve(factor, f - K @ x, check_finite=False)
+        x *= scale
+        return x[: n + d], float(x[-1]) if bordered else 0.0
+
+    return solve
+
+
+def factor_primal(
+    blocks: Callable[[Index], Array],
+    forward: Callable[[Array], Array],
+    adjoint: Callable[[Array], Array],
+    d: int,
+    D: Array,
+    typical: float,
+    bordered: bool,
+) -> BorderedSolve:
+    """Factorise a d x d system: for more samples than coordinates, which are never all stored.
+
+    Samples with a tiny D are equality constraints in all but name. To divide by their D would
+    drown all others, so that they are kept apart, as the rows of a second, small system.
+
+    Parameters
+    ----------
+    blocks : callable
+        Rows of Phi for an array of indices.
+    forward, adjoint : callable
+        Products with Phi and Phi'.
+    d : int
+        Number of coordinates.
+    D : ndarray of shape (n,)
+        Diagonal.
+    typical : float
+        Mean of the diagonal of ``Phi Phi'``.
+    bordered : bool
+        Whether there is an intercept.
+    """
+    n = len(D)
+    tiny = np.flatnonzero(D <= 1e-6 * typical)
+    if len(tiny) > d:
+        tiny = np.argpartition(D, d)[:d]
+    light = np.ones(n, dtype=bool)
+    light[tiny] = False
+    others = np.flatnonzero(light)
+
+    H = np.eye(d)
+    chunk = max(1, 2**17 // max(d, 1))
+    for start in range(0, len(others), chunk):
+        index = others[start : start + chunk]
+        rows = blocks(index)
+        weighted = rows / D[index, None]
+        # In parts: a product of the size of H would be as much again. Half of H is enough.
+        for part in range(0, d, STRIPE):
+            stripe = slice(part, part + STRIPE)
+            H[stripe, part:] += rows[:, stripe].T @ weighted[:, part:]
+    for part in range(STRIPE, d, STRIPE):
+        H[part:, part - STRIPE : part] = H[part - STRIPE : part, part:].T
+    solve_H = cholesky(H)
+    Phi_tiny = blocks(tiny)
+    S = Phi_tiny @ solve_H(Phi_tiny.T)
+    np.einsum("ii->i", S)[:] += D[tiny]
+    solve_S = cholesky(S)
+
+    def once(rhs: Array, off: Array | float = 0.0) -> Array:
+        weighted = np.where(light, rhs / D, 0.0)
+        f = solve_H(adjoint(weighted) - off)
+        x_tiny = solve_S(rhs[tiny] - Phi_tiny @ f)
+        f += solve_H(Phi_tiny.T @ x_tiny)
+        x = np.where(light, (rhs - forward(f)) / D, 0.0)
+        x[tiny] = x_tiny
+        return np.concatenate([x, f])
+
+    def residual(rhs: Array, solved: Array) -> tuple[Array, Array]:
+        x, f = solved[:n], solved[n:]
+        return rhs - D * x - forward(f), f - adjoint(x)
+
+    return with_border(refined(once, residual, D), n, bordered)
+
+
+def factor(
+    design: Design,
+    coordinates: Coordinates,
+    D: Array,
+    bordered: bool,
+    precision: type[np.floating[Any]],
+    sure: bool,
+) -> BorderedSolve:
+    """Factorise the system in the way that its size asks for.
+
+    Parameters
+    ----------
+    design : Design
+        The samples.
+    coordinates : Coordinates
+        Their images are the rows of Phi.
+    D : ndarray of shape (n,)
+        Diagonal.
+    bordered : bool
+        Whether there is an intercept.
+    precision : type
+        Of Phi, where it matters little.
+    sure : bool
+        Whether accuracy is worth more than time.
+    """
+    n, d = design.n, coordinates.size
+    if n + d <= (LARGE_SYSTEM if sure else SMALL_SYSTEM):
+        Phi = coordinates.of(design.X)
+        typical = float(np.vdot(Phi, Phi)) / n
+        return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
+    if n <= d:
+        return factor_dual(coordinates.of(design.X, precision), D, bordered, least=1e-7)
+    sample = coordinates.of(design.X[:: max(1, n // 200)])
+    typical = float(np.vdot(sample, sample)) / len(sample)
+    return factor_primal(
+        lambda index: coordinates.of(design.X[index]),
+        lambda f: design.forward(coordinates.adjoint(f)),
+        lambda x: coordinates.of(design.adjoint(x)[None])[0],
+        d,
+        np.maximum(D, 1e-16 * typical),
+        typical,
+        bordered,
+    )

@@ -1,0 +1,250 @@
+"""Singular value thresholding, smoothed, and its derivative as coordinates.
+
+For ``Z = U diag(d) V'`` the smoothed thresholding is ``U diag(g(d)) V'`` with the odd function
+
+    g(z) = h(z - tau) - h(-z - tau),   h(x) = (x + sqrt(x^2 + 4 m)) / 2,
+
+which for ``m = 0`` is soft-thresholding and for ``m > 0`` solves ``(tau - l) w = m`` with
+``l + w = z`` but for the far side: the central path of the pair (nuclear norm, spectral ball).
+
+Its derivative J is self-adjoint with spectrum in [0, 1]. In the basis ``[G1 G2] = U'H[V V_rest]``
+it multiplies the symmetric part of G1 by Os, the antisymmetric part by Oa and G2 by Oc, where
+
+    Os_ij = (g_i - g_j)/(d_i - d_j),   Oa_ij = (g_i + g_j)/(d_i + d_j),   Oc_i = g_i/d_i,
+
+and any function of J maps the entries of O alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Array
+from .factors import Factors, svd
+
+Scalar = Callable[[Array], Array]
+
+# Numbers in a piece of the samples that is transformed at a time.
+PIECE = 2**16
+
+
+def soft_plus(x: Array, m: float) -> tuple[Array, Array]:
+    """``h(x) = (x + sqrt(x^2 + 4 m)) / 2`` and its derivative, without cancellation."""
+    if m == 0.0:
+        return np.maximum(x, 0.0), (x > 0.0).astype(float)
+    root = np.sqrt(x * x + 4.0 * m)
+    h = np.where(x > 0.0, 0.5 * (x + root), 2.0 * m / (root - np.minimum(x, 0.0)))
+    return h, h / root
+
+
+def soft_threshold(d: Array, tau: float, m: float) -> tuple[Array, Array]:
+    """Smoothed soft-thresholding of non-negative `d` and its derivative."""
+    near, near_slope = soft_plus(d - tau, m)
+    far, far_slope = soft_plus(-d - tau, m)
+    slope = np.clip(near_slope + far_slope, 0.0, 1.0)
+    # Near zero, where the difference of the two would be all rounding, it is linear.
+    return np.where(d <= 1e-6 * (tau + np.sqrt(m)), slope * d, near - far), slope
+
+
+class SmoothedThresholding:
+    """Smoothed singular value thresholding around a point.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (p, q)
+        Where to linearise.
+    tau : float
+        Threshold.
+    m : float
+        Smoothing; 0 is plain thresholding.
+    cut : float
+        Singular values below the threshold where the slope is at most `cut` count as thresholded
+        to zero with slope zero. That keeps the coordinates few: ``r (p + q)`` for r values left.
+
+    Attributes
+    ----------
+    d : ndarray
+        Singular values of Z.
+    r : int
+        Number of singular values that are not cut.
+    """
+
+    def __init__(self, Z: Array, tau: float, m: float, cut: float) -> None:
+        self.wide = Z.shape[0] <= Z.shape[1]
+        factors = svd(Z if self.wide else Z.T)
+        self.U, self.d, self.V = factors.U, factors.d, factors.Vt.T
+        self.tau = tau
+        g, slope = soft_threshold(self.d, tau, m)
+        self.r = int(np.count_nonzero((self.d > tau) | (slope > cut)))
+        g[self.r :] = 0.0
+        slope[self.r :] = 0.0
+        self.g, self.slope = g, slope
+        self.has_rest = self.V.shape[0] > self.V.shape[1]
+
+    @cached_property
+    def Os(self) -> Array:
+        """Multipliers of the symmetric part."""
+        d, g, slope = self.d, self.g, self.slope
+        gap = d[:, None] - d
+        close = np.abs(gap) <= 1e-8 * (d[:, None] + d)
+        middle = 0.5 * (slope[:, None] + slope)
+        return np.clip(
+            np.where(close, middle, (g[:, None] - g) / np.where(close, 1.0, gap)), 0.0, 1.0
+        )
+
+    @cached_property
+    def Oa(self) -> Array:
+        """Multipliers of the antisymmetric part."""
+        d, g = self.d, self.g
+        total = d[:, None] + d
+        none = total == 0.0
+        ratio = (g[:, None] + g) / np.where(none, 1.0, total)
+        return np.clip(np.where(none, self.slope[:, None], ratio), 0.0, 1.0)
+
+    @cached_property
+    def Oc(self) -> Array:
+        """Multipliers of what is outside of the basis."""
+        none = self.d == 0.0
+        ratio = self.g / np.where(none, 1.0, self.d)
+        return np.clip(np.where(none, self.slope, ratio), 0.0, 1.0)
+
+    def value(self, m: float) -> Array:
+        """Thresholded singular values for smoothing `m`, zero where they are cut."""
+        g, _ = soft_threshold(self.d, self.tau, m)
+        g[self.r :] = 0.0
+        return g
+
+    def compose(self, w: Array) -> Array:
+        """``U diag(w) V'``."""
+        W = (self.U * w) @ self.V.T
+        return W if self.wide else W.T
+
+    def factors(self, w: Array) -> Factors:
+        """The same in factors, without the zeros that `w` ends with."""
+        r = int(np.count_nonzero(w))
+        left, right = (self.U, self.V) if self.wide else (self.V, self.U)
+        return Factors(left[:, :r], w[:r], right[:, :r].T)
+
+    def apply(self, H: Array, f: Scalar) -> Array:
+        """``f(J)[H]``."""
+        B = self.U.T @ (H if self.wide else H.T)
+        B1 = B @ self.V
+        inner = 0.5 * (f(self.Os) * (B1 + B1.T) + f(self.Oa) * (B1 - B1.T))
+        out = inner @ self.V.T
+        if self.has_rest:
+            out += f(self.Oc)[:, None] * (B - B1 @ self.V.T)
+        out = self.U @ out
+        return out if self.wide else out.T
+
+    def coordinates(self, phi: Scalar) -> Coordinates:
+        """Coordinates F with ``F'F = phi(J)``, for a phi with ``phi(0) = 0``."""
+        return Coordinates(self, phi)
+
+
+class Coordinates:
+    """Linear map F from matrices to d numbers with ``F'F = phi(J)``.
+
+    With the eigenvalues ``s = phi(Os)`` and ``t = phi(Oa)`` of a pair ``(G_kl, G_lk)`` and their
+    mean ``e``, the pair goes to
+
+        ((sqrt(s) + sqrt(t)) G_kl + (sqrt(s) - sqrt(t)) G_lk) / 2  and the same for (l, k),  l <= r,
+        sqrt(e) G_kl + (s - t)/(2 sqrt(e)) G_lk  and  sqrt(s t / e) G_lk,                    l > r.
+
+    What lies outside of the thin basis V is kept as ``u_k'X (I - V V')``, which spares an
+    orthogonal complement that may be huge.
+    """
+
+    def __init__(self, at: SmoothedThresholding, phi: Scalar) -> None:
+        r = at.r
+        self.at = at
+        s, t = phi(at.Os[:r]), phi(at.Oa[:r])
+        root_s, root_t = np.sqrt(s), np.sqrt(t)
+        self.own, self.other = 0.5 * (root_s + root_t), 0.5 * (root_s - root_t)
+        e = 0.5 * (s + t)[:, r:]
+        root_e = np.sqrt(e)
+        some = np.where(e > 0.0, root_e, 1.0)
+        self.own[:, r:] = root_e
+        self.other[:, r:] = 0.5 * (s - t)[:, r:] / some
+        self.alone = ((root_s * root_t)[:, r:] / some).T
+        self.rest = np.sqrt(phi(at.Oc[:r]))
+        small, large = at.U.shape[0], at.V.shape[0]
+        self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
+
+    @property
+    def weights(self) -> Array:
+        """Squares of the factors that the entries of a matrix have in their coordinates."""
+        large = self.at.V.shape[0] if self.at.has_rest else 0
+        parts = (self.own.reshape(-1), self.alone.reshape(-1), np.repeat(self.rest, large))
+        return np.concatenate(parts) ** 2
+
+    def of(self, X: Array, precision: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
+        """Coordinates of a stack of matrices, one a row."""
+        X = X if self.at.wide else X.transpose(0, 2, 1)
+        out = np.empty((len(X), self.size), dtype=precision)
+        parts = (self.at.U, self.at.V, self.own, self.other, self.alone, self.rest)
+        cast = [part.astype(precision, copy=False) for part in parts]
+        # In pieces that fit the cache: whole intermediates would be copies of the data.
+        piece = max(1, PIECE // (X.shape[1] * X.shape[2]))
+        for start in range(0, len(X), piece):
+            some = X[start : start + piece].astype(precision, copy=False)
+            self._fill(out[start : start + piece], some, *cast)
+        return out
+
+    def _fill(
+        self,
+        out: NDArray[Any],
+        X: NDArray[Any],
+        U: NDArray[Any],
+        V: NDArray[Any],
+        own: NDArray[Any],
+        other: NDArray[Any],
+        alone: NDArray[Any],
+        outside: NDArray[Any],
+    ) -> None:
+        r = self.at.r
+        n, small, large = len(X), U.shape[0], V.shape[0]
+        first, second = r * small, r * (2 * small - r)
+        if 2 * r < small:
+            rows = np.matmul(U[:, :r].T, X)
+            G = np.matmul(rows, V)
+            turned = np.matmul(np.matmul(V[:, :r].T, X.transpose(0, 2, 1)), U)
+            below = turned[:, :, r:].transpose(0, 2, 1)
+        else:  # from half of the basis on all of it takes fewer products
+            rows = np.matmul(U.T, X)
+            G = np.matmul(rows, V)
+            turned = G.transpose(0, 2, 1)[:, :r].copy()
+            below = G[:, r:, :r]
+        # Both are views, as only the last axis is split; in long rows, which numpy likes better.
+        top, left = out[:, :first], out[:, first:second].reshape(n, small - r, r)
+        np.multiply(below, alone, out=left)
+        np.multiply(G.reshape(n, -1)[:, :first], own.reshape(-1), out=top)
+        turned = turned.reshape(n, first)
+        turned *= other.reshape(-1)
+        top += turned
+        if self.at.has_rest:
+            rows = rows[:, :r]
+            rows -= np.matmul(G[:, :r], V.T)
+            rows *= outside[:, None]
+            out[:, second:] = rows.reshape(n, r * large)
+
+    def adjoint(self, f: Array) -> Array:
+        """``F'f``."""
+        at, r = self.at, self.at.r
+        small, large = at.U.shape[0], at.V.shape[0]
+        top, left, rest = np.split(f, [r * small, r * small + (small - r) * r])
+        top = top.reshape(r, small)
+        B = np.zeros((small, small))
+        B[:r] = self.own * top
+        B[:, :r] += (self.other * top).T
+        B[r:, :r] += self.alone * left.reshape(small - r, r)
+        out = B @ at.V.T
+        if at.has_rest:
+            outside = self.rest[:, None] * rest.reshape(r, large)
+            out[:r] += outside - (outside @ at.V) @ at.V.T
+        out = at.U @ out
+        return out if at.wide else out.T

@@ -1,0 +1,145 @@
+"""What a solver returns, and the record of how it got there."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Array
+from ..linalg.factors import Factors
+from ..problem import Problem, relative_gap
+
+COLUMNS = np.dtype(
+    [
+        ("iteration", np.int64),
+        ("time", np.float64),
+        ("primal", np.float64),
+        ("dual", np.float64),
+        ("gap", np.float64),
+        ("rank", np.int64),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """A certified point.
+
+    Attributes
+    ----------
+    W : Factors
+        Coefficients in factored form; zero singular values are exact.
+    b : float
+        Intercept.
+    beta : ndarray of shape (n,)
+        Feasible dual point.
+    primal, dual, gap : float
+        Objective at (W, b), bound at beta, and their relative difference.
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether the gap is at most the tolerance that was asked for.
+    history : numpy record array
+        One row a check of the certificate: iteration, time, primal, dual, gap, rank.
+    state : object
+        What the solver needs to start again from here.
+    """
+
+    W: Factors
+    b: float
+    beta: Array
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: NDArray[Any]
+    state: Any = None
+
+
+class Tracker:
+    """Best certified point so far, with the history of the search.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is solved.
+    tol : float
+        Relative duality gap at which the search ends.
+    verbose : int
+        Whether to print a line an iteration.
+    """
+
+    def __init__(self, problem: Problem, tol: float, verbose: int = 0) -> None:
+        self.problem = problem
+        self.tol = tol
+        self.verbose = verbose
+        self.start = time.perf_counter()
+        n = problem.design.n
+        zero = Factors(
+            np.zeros((problem.design.p, 0)), np.zeros(0), np.zeros((0, problem.design.q))
+        )
+        self.W, self.beta = zero, np.zeros(n)
+        self.primal, self.b = problem.primal_at(zero.d, problem.y)
+        self.dual = 0.0
+        self.rows: list[tuple[int, float, float, float, float, int]] = []
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between the best primal and the best dual value."""
+        return relative_gap(self.primal, self.dual)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.gap <= self.tol
+
+    def offer_primal(self, W: Factors, residual: Array | None = None) -> float:
+        """Take W if it is the best so far; return its objective."""
+        if residual is None:
+            residual = self.problem.y - self.problem.design.forward(W.matrix)
+        value, b = self.problem.primal_at(W.d, residual)
+        if value < self.primal:
+            self.primal, self.b, self.W = value, b, W
+        return value
+
+    def offer_dual(self, beta: Array, d: Array | None = None) -> float:
+        """Take a feasible `beta` if it is the best so far; return its bound."""
+        value = self.problem.dual(beta) if d is None else self.problem.dual_at(beta, d)
+        if value > self.dual:
+            self.dual, self.beta = value, beta
+        return value
+
+    def record(self, iteration: int) -> None:
+        """Add a row to the history, and print it if asked."""
+        seconds = time.perf_counter() - self.start
+        self.rows.append((iteration, seconds, self.primal, self.dual, self.gap, self.W.rank))
+        if self.verbose:
+            if len(self.rows) == 1:
+                print(f"{'iter':>5} {'time':>8} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}")
+            print(
+                f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
+                f"{self.gap:8.1e} {self.W.rank:4d}",
+                flush=True,
+            )
+
+    def result(self, n_iter: int, state: Any = None) -> SolverResult:
+        """Freeze the best point, with which the history ends."""
+        if not self.rows or self.rows[-1][4] != self.gap:
+            self.record(n_iter)
+        return SolverResult(
+            W=self.W,
+            b=self.b,
+            beta=self.beta,
+            primal=self.primal,
+            dual=self.dual,
+            gap=self.gap,
+            n_iter=n_iter,
+            converged=self.converged,
+            history=np.array(self.rows, dtype=COLUMNS).view(np.recarray),
+            state=state,
+        )

@@ -1,0 +1,1 @@
+"""Solvers of robust matrix regression with corrupted samples."""

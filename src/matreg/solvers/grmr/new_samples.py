@@ -1,0 +1,193 @@
+"""Clean new samples with the row space that was learned, without their labels.
+
+A new row x changes the nuclear norm of the stacked clean signals, with singular values d and right
+singular vectors V, by at most
+
+    h(x) = 1/2 sum_k (V'x)_k^2 / d_k + ||x - V V'x||_2,
+
+the first term because ``||X||_* <= tr(X'X Q^-1)/2 + tr(Q)/2`` for every positive definite Q, with
+equality at ``(X'X)^{1/2}``, the second by the triangle inequality. A new sample is therefore split
+as the old ones were: minimise ``lam ||d - x||_1 + gamma h(x)``. Where ``lam <= gamma / sqrt(pq)``
+nothing leaves the row space; where `lam` is huge the sample stays as it is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._typing import Array
+from .row_prox import soft
+
+RELAXATION = 1.6
+CHECK_EVERY = 20
+BATCH = 2**20  # entries cleaned at a time
+TOL, MAX_ITER = 1e-5, 10_000  # relative duality gap of every sample, and iterations at most
+
+
+@dataclass(frozen=True)
+class RowSpace:
+    """What a fit leaves behind to clean new samples.
+
+    Parameters
+    ----------
+    Vt : ndarray of shape (r, m)
+        Right singular vectors of the stacked clean signals.
+    d : ndarray of shape (r,)
+        Their positive singular values.
+    gamma, lam : float
+        Weights of the nuclear norm and of the outliers.
+    """
+
+    Vt: Array
+    d: Array
+    gamma: float
+    lam: float
+
+    def objective(self, D: Array, X: Array) -> Array:
+        """Objective of every row."""
+        A = X @ self.Vt.T
+        off = np.linalg.norm(X - A @ self.Vt, axis=1)
+        h = 0.5 * (A**2 @ (1.0 / self.d)) + off
+        return self.lam * np.abs(D - X).sum(axis=1) + self.gamma * h
+
+    def bound(self, D: Array, Z: Array) -> Array:
+        """Lower bound from multipliers Z in the box ``|Z| <= lam``, scaled to the best."""
+        A = Z @ self.Vt.T
+        off = np.linalg.norm(Z - A @ self.Vt, axis=1)
+        linear, curved = np.einsum("ij,ij->i", Z, D), (A**2 @ self.d) / self.gamma
+        with np.errstate(divide="ignore", invalid="ignore"):
+            free = np.where(curved > 0.0, linear / curved, np.inf)
+            theta = np.minimum(np.minimum(1.0, self.gamma / off), free)
+        theta = np.maximum(theta, 0.0)
+        return theta * linear - 0.5 * theta**2 * curved
+
+    def prox(self, V: Array, rho: Array) -> Array:
+        """Minimiser of ``gamma h(x) + rho |x - v|^2 / 2`` for every row."""
+        A = V @ self.Vt.T
+        off = V - A @ self.Vt
+        size = np.linalg.norm(off, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            keep = np.where(size > 0.0, np.maximum(1.0 - self.gamma / (rho * size), 0.0), 0.0)
+        shrink = 1.0 / (1.0 + self.gamma / (rho[:, None] * self.d))
+        X = (A * shrink) @ self.Vt
+        return X + keep[:, None] * off if keep.any() else X
+
+
+class Cleaner:
+    """Alternating directions on ``x = z``, for one row space after another.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples, the same ones for all row spaces: each start is where the last one ended.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, m)
+        Their clean signals.
+    """
+
+    def __init__(self, D: Array) -> None:
+        self.D, self.X, self.Y = D, np.zeros_like(D), np.zeros_like(D)
+        self.rho = np.zeros(len(D))
+
+    def clean(self, space: RowSpace, tol: float = TOL, max_iter: int = MAX_ITER) -> Array:
+        """Clean all samples; return their relative duality gaps.
+
+        Rows leave as soon as they are certified.
+        """
+        gaps = np.zeros(len(self.D))
+        todo = np.flatnonzero(self.D.any(axis=1))
+        first = 1  # a start from another row space may have its certificate at once
+        if not self.rho.any():
+            first = CHECK_EVERY
+            mean = np.abs(self.D[todo]).mean(axis=1)
+            self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
+            self.X[todo] = space.prox(self.D[todo], self.rho[todo])
+        D, X, Y, rho = self.D[todo], self.X[todo], self.Y[todo], self.rho[todo]
+        for iteration in range(1, max_iter + 1):
+            if todo.size == 0:
+                break
+            r = rho[:, None]
+            G = X - Y / r - D
+            U = soft(G, space.lam / r)
+            Z = r * (G - U)  # minus the multiplier between the steps: in the box
+            V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
+            before, X = X, space.prox(V, rho)
+            Y = r * (V - X)
+            if (iteration - first) % CHECK_EVERY == 0 or iteration == max_iter:
+                primal = space.objective(D, X)
+                gap = np.clip((primal - space.bound(D, -Z)) / primal, 0.0, 1.0)
+                self.X[todo], self.Y[todo], self.rho[todo], gaps[todo] = X, Y, rho, gap
+                rho = rho * _balance(X - D - U, X, r * (X - before), Y, iteration)
+                left = gap > tol
+                todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
+        return gaps
+
+
+def clean(
+    D: Array, space: RowSpace, *, tol: float = TOL, max_iter: int = MAX_ITER, warn: bool = True
+) -> Array:
+    """Clean signals of the rows of D, each on its own.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        New samples.
+    space : RowSpace
+        What was learned.
+    tol : float, default=1e-5
+        Relative duality gap of every sample.
+    max_iter : int, default=10000
+        Largest number of iterations.
+    warn : bool, default=True
+        Whether to warn when some samples stay above `tol`.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        Clean signals, in the row space (and outside of it only where `lam` is large).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = RowSpace(np.full((1, 4), 0.5), np.array([100.0]), gamma=1.0, lam=0.5)
+    >>> clean(np.array([[1.0, 1.0, 9.0, 1.0]]), space).round(3)
+    array([[1., 1., 1., 1.]])
+    """
+    X, gaps = np.empty_like(D), np.empty(len(D))
+    rows = max(1, BATCH // max(D.shape[1], 1))
+    for i in range(0, len(D), rows):
+        cleaner = Cleaner(D[i : i + rows])
+        gaps[i : i + rows] = cleaner.clean(space, tol, max_iter)
+        X[i : i + rows] = cleaner.X
+    if warn:
+        warn_unless_clean(gaps, tol, max_iter)
+    return X
+
+
+def warn_unless_clean(gaps: Array, tol: float = TOL, max_iter: int = MAX_ITER) -> None:
+    """Say how many samples are not certified."""
+    count = int(np.sum(gaps > tol))
+    if count:
+        warnings.warn(
+            f"Cleaning {count} of {len(gaps)} samples ended after {max_iter} iterations with a "
+            f"relative duality gap of up to {gaps.max():.1e}, above {tol:.1e}; their clean signals "
+            f"are approximate.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def _balance(primal: Array, X: Array, dual: Array, Y: Array, iteration: int) -> Array:
+    """Factor by which to change the penalty of every row, less and less."""
+    primal_size, size, dual_size, force = (np.linalg.norm(A, axis=1) for A in (primal, X, dual, Y))
+    behind, ahead = primal_size * force, dual_size * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wish = np.sqrt(behind / ahead)
+    wish = np.where((wish > 2.0) | (wish < 0.5), np.clip(wish, 0.1, 10.0), 1.0)
+    return wish ** (0.9 ** (iteration / CHECK_EVERY))

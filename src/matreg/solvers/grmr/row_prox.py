@@ -1,0 +1,145 @@
+"""Exact proximal step of the samples in G-RMR: every row on its own, one scalar equation a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import Array
+from ...losses import EpsilonInsensitive, Loss, Squared
+
+BLOCK = 2**15  # entries treated at a time: they stay in the cache through all of Newton's steps
+MAX_STEPS = 200  # a bisection every fourth step alone would be down to rounding by then
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Loss by which the regression pulls at the samples.
+
+    Its conjugate is ``epsilon |beta| + curvature_i beta^2 / 2`` on ``|beta| <= bound_i``, and these
+    three are what the row step needs.
+    """
+
+    loss: Loss
+    epsilon: float
+    bound: Array
+    curvature: Array
+
+
+def exact(c: Array, epsilon: float) -> Coupling:
+    """``sum_i c_i max(|r_i| - epsilon, 0)``, the loss of the regression itself."""
+    return Coupling(EpsilonInsensitive(c, epsilon), epsilon, c, np.zeros_like(c))
+
+
+def squared(c: Array) -> Coupling:
+    """``sum_i c_i r_i^2``, the paper's replacement."""
+    return Coupling(Squared(2.0 * c), 0.0, np.full_like(c, np.inf), 0.5 / c)
+
+
+def soft(A: Array, t: Array | float) -> Array:
+    """Move every entry towards zero by `t`, stopping there."""
+    return A - np.clip(A, -t, t)
+
+
+def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
+    """Slices of rows that hold about ``BLOCK`` entries each, and `least` rows."""
+    rows = max(least, BLOCK // max(m, 1))
+    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
+
+
+@dataclass
+class RowProblem:
+    """Minimise ``l(base - v'u) + thr |u|_1 + |u - g|^2 / 2`` over the rows ``u = x - d``.
+
+    Everything is divided by the penalty `mu` of the splitting but the loss, whose subgradient
+    ``beta`` therefore enters as ``beta / mu``. The minimiser is ``u = soft(g + beta v / mu, thr)``
+    with ``beta`` a subgradient of the loss at ``base - v'u``: a monotone, piecewise linear
+    equation in the one number ``beta``. The row's direction ``v`` is `scale` times `w`.
+    """
+
+    w: Array
+    w2: Array
+    scale: Array
+    base: Array
+    thr: Array
+    epsilon: float
+    bound: Array
+    curvature: Array
+    mu: float
+
+    def take(self, index: NDArray[np.intp] | slice) -> RowProblem:
+        """The same for some of the rows."""
+        return RowProblem(
+            self.w,
+            self.w2,
+            self.scale[index],
+            self.base[index],
+            self.thr[index],
+            self.epsilon,
+            self.bound[index],
+            self.curvature[index],
+            self.mu,
+        )
+
+    def move(self, g: Array, beta: Array) -> Array:
+        """Minimisers for given subgradients."""
+        A = g + (beta * self.scale / self.mu)[:, None] * self.w
+        return soft(A, self.thr[:, None])
+
+    def residual(self, g: Array, beta: Array) -> tuple[Array, Array]:
+        """``base - v'u(beta)`` and minus its derivative, at least 0."""
+        u = self.move(g, beta)
+        slope = (u != 0.0) @ self.w2 * self.scale**2 / self.mu
+        return self.base - self.scale * (u @ self.w), slope
+
+    def solve(self, g: Array, start: Array) -> Array:
+        """Subgradient ``beta`` of every row."""
+        beta = np.zeros_like(self.base)
+        coupled = self.w.any()
+        r0 = self.residual(g, beta)[0] if coupled else self.base
+        excess = np.abs(r0) - self.epsilon
+        out = np.flatnonzero(excess > 0.0)
+        if out.size:
+            sign = np.sign(r0[out])
+            sub = self.take(out)
+            # The loss' slope is at most its bound, and falls short of it by the curvature.
+            with np.errstate(divide="ignore"):
+                end = np.minimum(sub.bound, excess[out] / sub.curvature)
+            guess = np.clip(sign * start[out], 0.0, end)
+            beta[out] = sign * (sub._root(g[out], sign, end, guess) if coupled else end)
+        return beta
+
+    def _root(self, g: Array, sign: Array, end: Array, b: Array) -> Array:
+        """Zero of the decreasing ``sign r(sign b) - epsilon - curvature b`` on [0, end].
+
+        Newton from the piece of the last call, within a bracket; where the function is still
+        positive at the right end, that end.
+        """
+        root, low, high = b.copy(), np.zeros_like(b), np.full_like(b, np.inf)
+        tiny = 1e-13 * (np.abs(self.base) + self.epsilon)
+        todo = np.arange(len(b))
+        row, rows = self, g
+        for step in range(MAX_STEPS):
+            s, x, last = sign[todo], root[todo], end[todo]
+            r, slope = row.residual(rows, s * x)
+            value = s * r - self.epsilon - row.curvature * x
+            low[todo] = np.where(value > 0.0, x, low[todo])
+            high[todo] = np.where(value > 0.0, high[todo], x)
+            lo, hi = low[todo], high[todo]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                newton = np.minimum(x + value / (slope + row.curvature), last)
+            done = (np.abs(value) <= tiny[todo]) | ((value > 0.0) & (x >= last))
+            done |= (np.abs(newton - x) <= 1e-14 * x) | (hi - lo <= 1e-15 * last)
+            # The function is not convex, so that Newton alone may turn in circles.
+            usable = (newton > lo) & (newton < hi) & (step % 4 != 3)
+            middle = np.where(np.isinf(hi), last, 0.5 * (lo + np.where(np.isinf(hi), lo, hi)))
+            root[todo] = np.where(done, x, np.where(usable, newton, middle))
+            left = np.flatnonzero(~done)
+            if left.size == 0:
+                break
+            if left.size < len(todo):
+                todo, row, rows = todo[left], row.take(left), rows[left]
+        return root

@@ -1,0 +1,236 @@
+"""Second half of G-RMR as a convex problem: split the samples, given the regression.
+
+With row i of the stacked matrices the sample i, and (w, b) fixed,
+
+    minimise over X, E with D = X + E:   L(y - b - Xw) + gamma ||X||_* + lam ||E||_1.
+
+A sample of weight s counts as s copies of itself. Copies of a row change the nuclear norm as its
+multiplication by ``sqrt(s)`` does, so that the problem is solved in rows times ``sqrt(s)``.
+
+The dual is to maximise ``beta'(y - b) - L*(beta) + <Z, D>`` subject to ``|Z_ij| <= lam`` and
+``||Z + beta w'||_2 <= gamma``: any multiplier, scaled down until it is feasible, bounds the optimum
+from below.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import Array
+from ...problem import relative_gap
+from ..certificate import COLUMNS
+from .row_prox import Coupling, blocks
+
+PATIENCE = 2.0  # seconds without a line of progress
+# Singular values below this, relative to the largest one, are not seen in the Gram matrix; they do
+# not matter if all of them together are below this fraction of the accuracy that is asked for.
+UNSEEN, NEGLIGIBLE = 1.5e-8, 0.1
+
+
+@dataclass(frozen=True)
+class SplitProblem:
+    """The convex problem above.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples as rows, each times the root of its weight.
+    root : ndarray of shape (n,)
+        Roots of the sample weights, all positive.
+    target : ndarray of shape (n,)
+        ``y - b``.
+    w : ndarray of shape (m,)
+        Coefficients; zero for a plain robust principal component analysis.
+    coupling : Coupling
+        Loss of ``target - Xw``.
+    gamma, lam : float
+        Positive weights of the nuclear norm and of the outliers.
+    """
+
+    D: Array
+    root: Array
+    target: Array
+    w: Array
+    coupling: Coupling
+    gamma: float
+    lam: float
+
+    @cached_property
+    def base(self) -> Array:
+        """Residuals with no outliers, ``target - Dw``."""
+        return self.target - (self.D @ self.w) / self.root
+
+    @cached_property
+    def threshold(self) -> Array:
+        """Price of an outlier by row, in the scaled rows."""
+        return self.lam * self.root
+
+    def residual(self, E: Array) -> Array:
+        """``target - Xw`` with ``X = D - E``."""
+        return self.base + (E @ self.w) / self.root
+
+    def objective(self, E: Array, d: Array) -> float:
+        """Objective at outliers E, if `d` are the singular values of ``D - E``."""
+        price = sum(float(self.threshold[i] @ np.abs(E[i]).sum(axis=1)) for i in blocks(*E.shape))
+        return self.coupling.loss.value(self.residual(E)) + self.gamma * float(d.sum()) + price
+
+    def bound(self, Y: Array, beta: Array) -> float:
+        """Dual objective at ``Z = Y - beta w'``, which must be in its box, scaled into the ball."""
+        norm = spectral_norm(Y)
+        theta = self.gamma / norm if norm > self.gamma else 1.0
+        linear = float(beta @ self.base) + float(np.vdot(Y, self.D))
+        return theta * linear - self.coupling.loss.conjugate(theta * beta)
+
+
+def smaller_gram(A: Array) -> Array:
+    """``A A'`` or ``A'A``, whichever is the smaller."""
+    return A @ A.T if A.shape[0] <= A.shape[1] else A.T @ A
+
+
+def spectral_norm(A: Array) -> float:
+    """Largest singular value, from the smaller Gram matrix."""
+    return float(np.sqrt(max(np.linalg.eigvalsh(smaller_gram(A))[-1], 0.0)))
+
+
+def singular_values(A: Array, tol: float = 0.0) -> Array:
+    """All of them, their sum to far less than `tol` of it.
+
+    The Gram matrix has them in a third of the time, but for the smallest ones.
+    """
+    if min(A.shape) * UNSEEN > NEGLIGIBLE * tol:
+        return np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(smaller_gram(A))[::-1], 0.0))
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A certified split of the samples.
+
+    Attributes
+    ----------
+    E : ndarray of shape (n, m)
+        Outliers, exactly sparse, in rows times the root of their weight; the clean signals are
+        ``D - E``.
+    d : ndarray
+        Singular values of the clean signals.
+    primal, dual, gap : float
+        Objective, lower bound of the optimum, and their relative difference.
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether the gap is at most the tolerance that was asked for.
+    history : numpy record array
+        One row a check of the certificate.
+    state : object
+        What the solver needs to start again from here.
+    """
+
+    E: Array
+    d: Array
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: NDArray[Any]
+    state: Any = None
+
+
+class Splitting(Protocol):
+    """What the certificate asks of a solver."""
+
+    state: Any
+
+    @property
+    def E(self) -> Array:
+        """Outliers."""
+        ...
+
+    def multiplier(self) -> tuple[Array, Array]:
+        """Multiplier Y and subgradients beta of the loss with ``Y - beta w'`` in its box."""
+        ...
+
+
+class SplitTracker:
+    """Best certified split so far; no worse than the one to start from.
+
+    Parameters
+    ----------
+    problem : SplitProblem
+        What is solved.
+    start : Decomposition or None
+        Where to start; without it, no outliers at all. A better split is written over its own.
+    tol : float
+        Relative duality gap at which the search ends.
+    verbose : int
+        1 prints a line every few seconds, 2 every check too.
+    """
+
+    def __init__(
+        self, problem: SplitProblem, start: Decomposition | None, tol: float, verbose: int
+    ) -> None:
+        self.problem, self.tol, self.verbose = problem, tol, verbose
+        self.started = self.spoke = time.perf_counter()
+        if start is None:
+            self.E: Array = np.zeros_like(problem.D)
+            self.d: Array = singular_values(problem.D, tol)
+        else:
+            self.E, self.d = start.E, start.d
+        self.primal, self.dual = problem.objective(self.E, self.d), 0.0
+        self.rows: list[tuple[int, float, float, float, float, int]] = []
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between the best primal and the best dual value."""
+        return relative_gap(self.primal, self.dual)
+
+    def check(self, iteration: int, solver: Splitting) -> bool:
+        """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
+        self._offer(solver.E)
+        self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
+        rank = solver.state.rank
+        seconds = time.perf_counter() - self.started
+        self.rows.append((iteration, seconds, self.primal, self.dual, self.gap, rank))
+        if self.verbose > 1:
+            self._say(
+                f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
+                f"{self.gap:8.1e} {rank:4d}"
+            )
+        return self.gap <= self.tol
+
+    def watch(self, iteration: int, residual: float) -> None:
+        """Print how far a long search is, between the checks."""
+        now = time.perf_counter()
+        if self.verbose and now - self.spoke > PATIENCE:
+            self._say(f"{iteration:5d} {now - self.started:8.2f}  residual {residual:.1e}")
+
+    def _say(self, line: str) -> None:
+        print(f"    split {line}", flush=True)
+        self.spoke = time.perf_counter()
+
+    def _offer(self, E: Array) -> None:
+        d = singular_values(self.problem.D - E, self.tol)
+        primal = self.problem.objective(E, d)
+        if primal < self.primal:
+            self.primal, self.d = primal, d
+            np.copyto(self.E, E)
+
+    def result(self, n_iter: int, state: Any) -> Decomposition:
+        """Freeze the best split."""
+        return Decomposition(
+            E=self.E,
+            d=self.d,
+            primal=self.primal,
+            dual=self.dual,
+            gap=self.gap,
+            n_iter=n_iter,
+            converged=self.gap <= self.tol,
+            history=np.array(self.rows, dtype=COLUMNS).view(np.recarray),
+            state=state,
+        )

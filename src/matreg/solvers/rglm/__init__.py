@@ -1,0 +1,1 @@
+"""Solvers of matrix regression with a smooth loss."""

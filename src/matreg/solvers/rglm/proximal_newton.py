@@ -1,0 +1,135 @@
+"""Proximal point steps by semismooth Newton for the squared loss and the nuclear norm.
+
+    W+ = argmin 1/2 |z - A W|^2 + tau ||W||_* + ||W - W_k||_F^2 / (2 sigma)
+       = SVT_{sigma tau}(W_k + sigma A'beta),
+    beta = argmin 1/2 |beta|^2 - z'beta + ||SVT_{sigma tau}(W_k + sigma A'beta)||_F^2 / (2 sigma),
+
+beta by semismooth Newton, whose matrix ``I + sigma A J A'`` with J the derivative of the
+thresholding is never singular and, A J A' being ``Phi Phi'`` with few columns, cheap (Li, Sun and
+Toh 2018 for the lasso).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.bordered import cholesky, factor_dual
+from ...linalg.factors import Factors
+from ...linalg.thresholding import SmoothedThresholding
+from .standard_form import ROUNDING, StandardForm
+
+# Growth of sigma from one proximal point step to the next. 6 is about as good.
+GROWTH = 3.0
+# Newton steps within one proximal point step; more than 10 are rare.
+MAX_INNER = 20
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """``W = SVT_{sigma tau}(W_k + sigma A'beta)`` with what Newton's method needs of it."""
+
+    beta: Array
+    threshold: SmoothedThresholding
+    W: Array
+    residual: Array
+    value: float
+
+    @property
+    def gradient(self) -> Array:
+        """Gradient of the function of beta."""
+        return self.beta - self.residual
+
+    @property
+    def factors(self) -> Factors:
+        """W in factors."""
+        return self.threshold.factors(self.threshold.value(0.0))
+
+
+class ProximalPoint:
+    """Proximal point steps by semismooth Newton.
+
+    Parameters
+    ----------
+    form : StandardForm
+        Samples and labels.
+    tau : float
+        Weight of the nuclear norm.
+    W : ndarray of shape (p, q)
+        Where to start.
+    sigma : float, default=None
+        Length of the first step, if that is known from a neighbouring problem.
+    """
+
+    def __init__(
+        self, form: StandardForm, tau: float, W: Array, sigma: float | None = None
+    ) -> None:
+        self.design, self.z = form.rows
+        self.tau = tau
+        if sigma is None:
+            # The smaller tau, the larger W: a first guess at how far the way is.
+            tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
+            sigma = tau_max / (tau * form.lipschitz)
+        self.sigma = sigma
+        self.centre = W
+        self.point = self.at(self.z - self.design.forward(W))
+        self.inner = 0
+
+    def at(self, beta: Array) -> DualPoint:
+        """Evaluate a dual point."""
+        sigma, z = self.sigma, self.z
+        threshold = SmoothedThresholding(
+            self.centre + sigma * self.design.adjoint(beta), sigma * self.tau, 0.0, 0.0
+        )
+        w = threshold.value(0.0)
+        W = threshold.compose(w)
+        value = 0.5 * float(beta @ beta) - float(z @ beta) + float(w @ w) / (2.0 * sigma)
+        return DualPoint(beta, threshold, W, z - self.design.forward(W), value)
+
+    def iterate(self) -> bool:
+        """One Newton step, or the move to the next centre; tell if it was the latter."""
+        off = float(np.linalg.norm(self.point.gradient))
+        move = float(np.linalg.norm(self.point.W - self.centre))
+        close = self.inner > 0 and off <= 0.2 * move / np.sqrt(self.sigma)
+        exact = off <= ROUNDING * float(np.linalg.norm(self.z))
+        if close or exact or self.inner >= MAX_INNER or not self.newton():
+            self.centre = self.point.W
+            self.sigma *= GROWTH
+            self.inner = 0
+            self.point = self.at(self.point.beta)
+            return True
+        self.inner += 1
+        return False
+
+    def newton(self) -> bool:
+        """Newton step with halvings; tell if it made the function smaller."""
+        point = self.point
+        direction = self.direction(point)
+        slope = float(point.gradient @ direction)
+        # Near the solution the value is right up to rounding only.
+        allowed = point.value + ROUNDING * (abs(point.value) + float(point.beta @ point.beta))
+        length = 1.0
+        while length > 1e-6:
+            new = self.at(point.beta + length * direction)
+            if new.value <= allowed + 1e-4 * length * slope:
+                self.point = new
+                return True
+            length *= 0.5
+        return False
+
+    def direction(self, point: DualPoint) -> Array:
+        """Solve ``(I + Phi Phi') x = -gradient``, in the smaller of the two dimensions."""
+        g, at = point.gradient, point.threshold
+        if at.r == 0:
+            return -g
+        Phi = np.sqrt(self.sigma) * at.coordinates(lambda slope: slope).of(self.design.X)
+        m, d = Phi.shape
+        if m <= d:
+            return factor_dual(Phi, np.ones(m), False)(-g, 0.0)[0]
+        solve = cholesky(np.eye(d) + Phi.T @ Phi)
+        x = Phi @ solve(Phi.T @ g) - g
+        # Once more for the rounding: a large sigma costs digits in the difference.
+        rest = -g - x - Phi @ (Phi.T @ x)
+        return x + rest - Phi @ solve(Phi.T @ rest)

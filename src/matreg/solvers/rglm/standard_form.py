@@ -1,0 +1,111 @@
+"""Least squares without weights and intercept: what a path of R-GLM prepares once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse.linalg
+
+from ..._typing import Array
+from ...design import Design
+from ...losses import Squared
+from ...problem import Problem
+from ..certificate import SolverResult
+
+# Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
+SMALL = 100
+# Replacing the samples by a triangular matrix costs pq/20 iterations: too much for more columns.
+MAX_COMPRESSED = 1024
+# A sum of this many units of rounding is taken for zero.
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+
+
+def centred(values: Array, s: Array) -> tuple[Array, Array]:
+    """Columns minus their weighted means, times the roots of the weights; and the means.
+
+    Columns that are constant up to rounding become zero: what is left of them is noise, from
+    which a small tau would make large coefficients.
+    """
+    mean = s @ values / s.sum()
+    root = np.sqrt(s)[:, None]
+    largest = np.abs(values).max(axis=0)
+    out = values - mean
+    constant = np.abs(out).max(axis=0) <= ROUNDING * largest
+    mean[constant] = values[0, constant]
+    out[:, constant] = 0.0
+    out *= root
+    return out, mean
+
+
+class StandardForm:
+    """The problem without weights and intercept: ``1/2 |z - A W|^2 + tau ||W||_*``.
+
+    Objective, bound and gap are those of the problem that it was made of.
+
+    Parameters
+    ----------
+    source : Problem
+        Squared loss and nuclear norm. Its tau is not used: the form serves a whole path.
+    """
+
+    def __init__(self, source: Problem) -> None:
+        if not isinstance(source.loss, Squared) or source.penalty.ridge != 0.0:
+            raise ValueError("problem must have a squared loss and a penalty with ridge 0.")
+        self.source = source
+        s, design = source.loss.s, source.design
+        if source.fit_intercept:
+            flat, self.x_mean = centred(design.flat, s)
+            z, y_mean = centred(source.y[:, None], s)
+            self.z, self.y_mean = z[:, 0], float(y_mean[0])
+        else:
+            root = np.sqrt(s)
+            flat, self.x_mean = root[:, None] * design.flat, np.zeros(design.p * design.q)
+            self.z, self.y_mean = root * source.y, 0.0
+        self.design = Design(flat.reshape(design.X.shape))
+
+    def serves(self, problem: Problem) -> bool:
+        """Whether the problem is the same but for tau."""
+        ours = self.source
+        return (
+            ours.design is problem.design
+            and ours.y is problem.y
+            and ours.loss is problem.loss
+            and ours.fit_intercept == problem.fit_intercept
+        )
+
+    def posed(self, problem: Problem) -> Problem:
+        """The problem in this form."""
+        return Problem(self.design, self.z, Squared(np.ones(self.design.n)), problem.penalty, False)
+
+    @cached_property
+    def rows(self) -> tuple[Design, Array]:
+        """Samples and labels of equal least squares; many samples become a triangular matrix."""
+        design, size = self.design, self.design.p * self.design.q
+        if size > MAX_COMPRESSED or design.n <= 4 * size:
+            return design, self.z
+        R = np.asarray(np.linalg.qr(np.column_stack([design.flat, self.z]), mode="r"))
+        X = np.ascontiguousarray(R[:size, :size]).reshape(size, design.p, design.q)
+        return Design(X), R[:size, size].copy()
+
+    @cached_property
+    def lipschitz(self) -> float:
+        """Squared norm of the map, or a little more."""
+        design, _ = self.rows
+        size = min(design.flat.shape)
+        if size <= SMALL:
+            return design.norm**2
+        # The start must not be a vector of ones, which is orthogonal to all centred columns.
+        d = scipy.sparse.linalg.svds(
+            design.flat, k=1, tol=0.01, v0=np.cos(np.arange(size)), return_singular_vectors=False
+        )
+        return float(1.05 * d[0]) ** 2
+
+    def restore(self, result: SolverResult) -> SolverResult:
+        """The result in terms of the source."""
+        loss = self.source.loss
+        assert isinstance(loss, Squared)
+        beta = loss.feasible(np.sqrt(loss.s) * result.beta, self.source.fit_intercept)
+        b = self.y_mean - float(self.x_mean @ result.W.matrix.reshape(-1))
+        return replace(result, b=b, beta=beta)

@@ -1,0 +1,157 @@
+"""The paper's Algorithm 1: ADMM with Nesterov steps and restarts.
+
+Split ``S = W``. With ``H(W, b)`` the loss and the ridge, one iteration is
+
+    W, b   <- argmin H(W, b) - <Lh, W> + rho/2 ||W - Sh||_F^2
+    S      <- argmin tau ||S||_* + <Lh, S> + rho/2 ||W - S||_F^2  = SVT_{tau/rho}(W - Lh/rho)
+    Lambda <- Lh - rho (W - S)
+
+where ``Sh, Lh`` are extrapolated from the last two iterates as long as the combined residual c
+falls by the factor eta, and reset to the previous ones otherwise (Goldstein et al. 2014). The
+first line is a support vector regression with kernel ``K / (1 + rho)`` and the targets
+``y - <Lh + rho Sh, X_i> / (1 + rho)``: sequential minimal optimisation, as libsvm does it, solves
+its dual for beta, and ``W = (sum_i beta_i X_i + Lh + rho Sh) / (1 + rho)``. The kernel is the same
+in all iterations.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._typing import Array
+from ...linalg.factors import svd
+from ...linalg.threads import single_threaded
+from ...losses import EpsilonInsensitive
+from ...penalties import SpectralElasticNet
+from ...problem import Problem
+from ..certificate import SolverResult, Tracker
+
+
+@dataclass(frozen=True)
+class ADMMState:
+    """The auxiliary matrix and the multiplier, from which another run can go on."""
+
+    S: Array
+    Lambda: Array
+
+
+class RegressionStep:
+    """The W-step, a support vector regression with a fixed kernel."""
+
+    def __init__(self, problem: Problem, rho: float, tol: float) -> None:
+        from sklearn.svm import SVR  # late: it doubles the time to import matreg
+
+        assert isinstance(problem.loss, EpsilonInsensitive)
+        self.problem, self.rho = problem, rho
+        self.kernel = problem.design.gram / (1.0 + rho)
+        C = float(problem.loss.c.max())
+        self.weights = problem.loss.c / C
+        # libsvm's tolerance is absolute, on the violation of the tube.
+        spread = float(np.abs(problem.y - np.median(problem.y)).mean())
+        self.svr = SVR(
+            kernel="precomputed", C=C, epsilon=problem.loss.epsilon, tol=max(tol * spread, 1e-300)
+        )
+
+    def __call__(self, S: Array, Lambda: Array) -> tuple[Array, Array]:
+        """New W and beta."""
+        design, rho = self.problem.design, self.rho
+        shift = (Lambda + rho * S) / (1.0 + rho)
+        target = self.problem.y - design.forward(shift)
+        if self.problem.fit_intercept:
+            beta = self._smo(self.kernel, target, self.weights)
+        else:
+            beta = self._without_intercept(target)
+        return design.adjoint(beta) / (1.0 + rho) + shift, beta
+
+    def _smo(self, kernel: Array, target: Array, weights: Array) -> Array:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.svr.fit(kernel, target, sample_weight=weights)
+        beta = np.zeros(len(target))
+        beta[self.svr.support_] = self.svr.dual_coef_[0]
+        return beta
+
+    def _without_intercept(self, target: Array) -> Array:
+        """Each sample twice, the second time mirrored: no b can do good, and beta halves."""
+        K = self.kernel
+        mirrored = np.block([[K, -K], [-K, K]])
+        beta = self._smo(mirrored, np.r_[target, -target], 0.5 * np.r_[self.weights, self.weights])
+        n = len(target)
+        return beta[:n] - beta[n:]
+
+
+@single_threaded(lambda problem: problem.design.flat.size)
+def solve_admm(
+    problem: Problem,
+    *,
+    rho: float = 1.0,
+    eta: float = 0.999,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+    start: ADMMState | None = None,
+) -> SolverResult:
+    """Solve an RMR problem by the paper's algorithm, errata corrected.
+
+    Parameters
+    ----------
+    problem : Problem
+        Epsilon-insensitive loss and spectral elastic net.
+    rho : float, default=1.0
+        Penalty parameter.
+    eta : float, default=0.999
+        Restart when the combined residual does not fall by this factor.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop. The tolerance of the inner solver follows it.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    verbose : int, default=0
+        Whether to print a line an iteration.
+    start : ADMMState, default=None
+        State of an earlier run.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    design = problem.design
+    tracker = Tracker(problem, tol, verbose)
+    tracker.record(0)
+    regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
+    threshold = SpectralElasticNet(problem.penalty.tau, ridge=0.0)
+    zero = np.zeros((design.p, design.q))
+    state = start if start is not None and start.S.shape == zero.shape else ADMMState(zero, zero)
+    S_old, Lambda_old = S_hat, Lambda_hat = state.S, state.Lambda
+    t, c_old = 1.0, np.inf
+    W, k = zero, 0
+    while k < max_iter and not tracker.converged:
+        k += 1
+        W, beta = regression(S_hat, Lambda_hat)
+        factors = threshold.prox(W - Lambda_hat / rho, 1.0 / rho)
+        S = factors.matrix
+        Lambda = Lambda_hat - rho * (W - S)
+        c = float(np.sum((Lambda - Lambda_hat) ** 2) / rho + rho * np.sum((S - S_hat) ** 2))
+        if c < eta * c_old:
+            t_new = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+            momentum = (t - 1.0) / t_new
+            S_hat = S + momentum * (S - S_old)
+            Lambda_hat = Lambda + momentum * (Lambda - Lambda_old)
+        else:
+            t_new, c = 1.0, c_old / eta
+            S_hat, Lambda_hat = S_old, Lambda_old
+        S_old, Lambda_old, t, c_old = S, Lambda, t_new, c
+
+        tracker.offer_primal(factors)
+        beta = problem.feasible(beta)
+        tracker.offer_dual(beta)
+        tracker.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
+        tracker.record(k)
+    if not tracker.converged:
+        # S has the low rank and W is in the tube: stopped early, W is often the better point.
+        tracker.offer_primal(svd(W))
+    return tracker.result(k, ADMMState(S_old, Lambda_old))

@@ -1,0 +1,259 @@
+"""A box-constrained quadratic problem, by block pivoting from a guess of the active set.
+
+    minimise over beta:  1/2 beta'K beta - t'beta + epsilon sum |beta_i|
+    subject to           |beta_i| <= c_i,   and sum(beta) = 0 when there is an intercept
+
+With the residual ``r = t - K beta - b`` each sample is on one of five sides: inside of the tube
+(side 0, beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2,
+``beta = +-c``). Given the sides the solution is a linear system of the free samples. Those that
+turn out to be on another side are moved there all at once, and so on until none is left.
+
+From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
+nearly singular: then an interior point method (:mod:`.box_qp_interior`) finds sides that are good
+enough to start from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg.lapack
+from numpy.typing import NDArray
+
+from ..._typing import Array, Mask
+from .box_qp_interior import BoxInteriorPoint
+
+# Rounds without fewer samples on a wrong side after which to give up.
+PATIENCE = 3
+# Up to this many samples more or less are free without a new factorisation, nor have ever more
+# than the second number been since the last one.
+MAX_CHANGED, MOST_BORDERS = 40, 120
+# Products with so many times fewer rows than K has are worth a copy of those.
+UPDATE_FRACTION = 4
+# Multipliers this many times their bounds mean that K_FF is singular but for rounding.
+HUGE = 1e6
+# Violations that are but rounding, relative to the bounds.
+ROUNDING = 1e-9
+# Complementarity of the interior point method, relative to its start, at which to try its sides,
+# and at which its own solution is good enough.
+PIVOT_AT, ENOUGH = (1e-3, 3e-5), 1e-8
+# Fraction of samples on a wrong side from which on the interior point method is the quicker way.
+MAX_WRONG = 0.4
+
+
+class BoxSolution(NamedTuple):
+    """Solution of the quadratic problem."""
+
+    beta: Array
+    b: float
+    side: Array
+
+
+def sides(beta: Array, c: Array) -> Array:
+    """The side of each sample, by its multiplier."""
+    return np.sign(beta) * np.where(np.abs(beta) >= c, 2.0, 1.0)
+
+
+class FreeSystem:
+    """Systems ``K_FF x + b = rhs, sum(x) = total`` for sets F close to the one that was factorised.
+
+    Samples that are new are new unknowns, those that are free no longer new constraints
+    ``x_i = 0``, and the intercept, if there is one, is both: they border the old system, and their
+    Schur complement is small. What is known of a border is kept: samples come and go.
+    """
+
+    def __init__(self, K: Array, free: Mask, fit_intercept: bool) -> None:
+        self.K, self.free = K, free
+        self.index = np.flatnonzero(free)
+        self.position = np.cumsum(free) - 1
+        K_FF = K.copy() if free.all() else K.take(self.index, axis=0).take(self.index, axis=1)
+        # The transpose has the order LAPACK wants; its lower half is as good.
+        self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            raise np.linalg.LinAlgError("K_FF is not positive definite")
+        # Samples with a border and where each has its own (-1 is nowhere), half of the solutions,
+        # that of the intercept first, and the Schur complements of all of them.
+        self.bordering = np.zeros(0, dtype=np.intp)
+        self.slot = np.full(len(K), -1)
+        self.constant = np.arange(int(fit_intercept))
+        self.borders = self._half(np.ones((len(self.index), len(self.constant)), order="F"))
+        self.corner = -self.borders.T @ self.borders
+
+    def is_near(self, free: Mask) -> bool:
+        """Whether few samples have become free or ceased to be."""
+        few = int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
+        return few and len(self.bordering) <= MOST_BORDERS
+
+    def solve(self, free: Mask, rhs: Array, total: float) -> tuple[Array, float]:
+        """Solution for the samples `free`, zero for all others, and the intercept."""
+        changed = np.flatnonzero(free != self.free)
+        missing = changed[self.slot[changed] < 0]
+        if len(missing):
+            self._add(missing)
+        slots = np.concatenate([self.constant, self.slot[changed]])
+        x = np.where(free, rhs, 0.0)
+        below = np.concatenate([np.full(len(self.constant), total), x[changed]])
+        y = self._half(x[self.index])
+        z = np.zeros(len(self.corner))
+        corner = self.corner[slots[:, None], slots]
+        z[slots] = np.linalg.solve(corner, below - (y @ self.borders)[slots])
+        x[self.index] = self._half(y - self.borders @ z, transposed=True)
+        x[changed] = np.where(free[changed], z[self.slot[changed]], 0.0)
+        return x, float(z[self.constant].sum())
+
+    def _add(self, samples: NDArray[np.intp]) -> None:
+        """Keep borders of samples that had none yet."""
+        K, old, known = self.K, self.index, len(self.corner)
+        unknown = ~self.free[samples]
+        border = np.zeros((len(old), len(samples)), order="F")
+        border[self.position[samples[~unknown]], np.flatnonzero(~unknown)] = 1.0
+        border[:, unknown] = K.take(samples[unknown], axis=0).take(old, axis=1).T
+        self.slot[samples] = known + np.arange(len(samples))
+        self.bordering = np.append(self.bordering, samples)
+        self.borders = np.hstack([self.borders, self._half(border)])
+        coupling = np.zeros((len(self.borders.T), len(samples)))
+        coupling[self.constant] = unknown
+        both = np.outer(~self.free[self.bordering], unknown)
+        coupling[len(self.constant) :] = K[np.ix_(self.bordering, samples)] * both
+        coupling -= self.borders.T @ self.borders[:, known:]
+        corner = np.empty((len(coupling), len(coupling)))
+        corner[:known, :known] = self.corner
+        corner[:, known:] = coupling
+        corner[known:, :known] = coupling[:known].T
+        self.corner = corner
+
+    def _half(self, rhs: Array, transposed: bool = False) -> Array:
+        x, _ = scipy.linalg.lapack.dtrtrs(self.L, rhs, lower=1, trans=int(transposed))
+        return x
+
+
+class BoxQuadratic:
+    """The problem for a given K, and its solutions for one t after another.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive definite matrix.
+    c : ndarray of shape (n,)
+        Bounds.
+    epsilon : float
+        Half width of the tube.
+    fit_intercept : bool
+        Whether the solutions sum to zero.
+    Phi : ndarray of shape (n, d), default=None
+        ``K = Phi Phi'``, of use with fewer columns than rows.
+    """
+
+    def __init__(
+        self,
+        K: Array,
+        c: Array,
+        epsilon: float,
+        fit_intercept: bool,
+        Phi: Array | None = None,
+    ) -> None:
+        self.K, self.c, self.epsilon = K, c, epsilon
+        self.fit_intercept = fit_intercept
+        self.Phi = Phi
+        self.system: FreeSystem | None = None
+        # Multipliers at their bounds, and their product with K.
+        self.fixed, self.image = np.zeros(len(K)), np.zeros(len(K))
+
+    def pivot(self, t: Array, side: Array, max_wrong: float = 1.0) -> BoxSolution | None:
+        """Solution for `t` from a first guess of the sides; None if pivoting does not end.
+
+        A guess is given up once more than a fraction `max_wrong` of the samples are on a wrong
+        side.
+        """
+        if self.epsilon == 0.0:  # the tube has no inside
+            side = np.where(side == 0.0, 1.0, side)
+        fewest, patience = len(t) + 1, PATIENCE
+        while True:
+            solved = self.solve(t, side)
+            if solved is None:
+                return None
+            beta, b = solved
+            next_sides = self.next_sides(side, beta, self.residual(t, side, beta, b))
+            wrong = int(np.count_nonzero(next_sides != side))
+            if wrong == 0:
+                return BoxSolution(np.clip(beta, -self.c, self.c), b, side)
+            if wrong < fewest:
+                fewest, patience = wrong, PATIENCE
+            else:
+                patience -= 1
+                self.system = None  # the borders of an ill-conditioned system may be to blame
+            if patience == 0 or wrong > max_wrong * len(t):
+                return None
+            side = next_sides
+
+    def solve_from_afar(self, t: Array, beta: Array, b: float) -> BoxSolution | None:
+        """Solution for `t` from afar, where pivoting does not end; None if there is none."""
+        tries = list(PIVOT_AT)
+        interior = BoxInteriorPoint(self.K, self.Phi, self.c, self.epsilon, self.fit_intercept)
+        for inner in interior.iterate(t, beta, b):
+            if tries and inner.mu <= tries[0]:
+                tries.pop(0)
+                solution = self.pivot(t, inner.side, MAX_WRONG)
+                if solution is not None:
+                    return solution
+            if inner.mu <= ENOUGH:
+                return BoxSolution(inner.beta, inner.b, inner.side)
+        return None
+
+    def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
+        """Multipliers and intercept for given sides; None where K is singular."""
+        free = np.abs(side) == 1.0
+        beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
+        left = t - self.product(beta)
+        if not free.any():  # then b is not determined, and a middle value is as good a guess as any
+            return beta, float(np.median(left)) if self.fit_intercept else 0.0
+        try:
+            if self.system is None or not self.system.is_near(free):
+                self.system = FreeSystem(self.K, free, self.fit_intercept)
+            x, b = self.system.solve(free, left - self.epsilon * side, -float(beta.sum()))
+        except np.linalg.LinAlgError:
+            return None
+        beta += x
+        singular = not float(np.abs(beta).max()) <= HUGE * float(self.c.max())
+        return None if singular else (beta, b)
+
+    def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
+        """``t - K beta - b`` of a solution for given sides, where free samples are on the edge."""
+        fixed = np.flatnonzero(np.abs(side) != 1.0)
+        if UPDATE_FRACTION * len(fixed) > len(t):
+            return t - self.K @ beta - b
+        r = self.epsilon * side
+        r[fixed] = t[fixed] - self.K[fixed] @ beta - b
+        return r
+
+    def product(self, fixed: Array) -> Array:
+        """``K @ fixed`` for multipliers of which few have changed since the last time."""
+        change = fixed - self.fixed
+        changed = np.flatnonzero(change)
+        if UPDATE_FRACTION * len(changed) <= len(fixed):
+            self.image = self.image + change[changed] @ self.K[changed]
+        else:
+            self.image = self.K @ fixed
+        self.fixed = fixed.copy()  # the free ones are about to be filled in
+        return self.image
+
+    def next_sides(self, side: Array, beta: Array, r: Array) -> Array:
+        """Where each sample turns out to be: the same side, or the next one."""
+        c, epsilon = self.c, self.epsilon
+        slack = ROUNDING * (float(np.abs(r).max()) + epsilon)
+        sign = np.where(side < 0.0, -1.0, 1.0)
+        size = np.abs(side)
+        new = side.copy()
+        up = (size == 1.0) & (sign * beta > c * (1.0 + ROUNDING))
+        if epsilon > 0.0:
+            down, other = (size == 1.0) & (sign * beta < -ROUNDING * c), 0.0
+        else:
+            down, other = (size == 1.0) & (sign * beta < -c * (1.0 + ROUNDING)), -2.0
+        back = (size == 2.0) & (sign * r < epsilon - slack)
+        out = (size == 0.0) & (np.abs(r) > epsilon + slack)
+        new[up] = 2.0 * sign[up]
+        new[down] = other * sign[down]
+        new[back] = sign[back]
+        new[out] = np.sign(r[out])
+        return new

@@ -1,0 +1,123 @@
+"""The default solver of RMR: an interior point method, and another one where it stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from ...linalg.threads import single_threaded
+from ...losses import EpsilonInsensitive
+from ...problem import Problem
+from ..certificate import SolverResult, Tracker
+from .augmented_lagrangian import solve_augmented_lagrangian
+from .dual_ray import label_ray
+from .interior_point import Best, InteriorPoint
+from .tau_max import only_multipliers
+from .vertex import at_rounding_floor, crossover
+
+# Boxes to try before the own one, as multiples of what the labels ask for.
+SMALLER = (1e4, 1e6, 1e8)
+# Samples up to which these are worth the steps of the augmented Lagrangian too.
+MOST_SAMPLES = 2000
+# Gap, relative to the tolerance, that another try may close although it is all rounding.
+LUCK = 10.0
+
+
+def attempts(problem: Problem) -> Iterator[Problem]:
+    """The problem, before it with smaller boxes if its own is larger than any solution needs.
+
+    If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
+    certificate will tell. The tube is a little narrower there, so that rounding does not leave
+    it, which costs C times as much as it should in a huge box.
+    """
+    loss = problem.loss
+    assert isinstance(loss, EpsilonInsensitive)
+    scale = float(np.abs(label_ray(problem, np.inf)).max())
+    for factor in SMALLER:
+        if 0.0 < factor * scale < loss.c.max():
+            smaller = EpsilonInsensitive(
+                loss.c * (factor * scale / loss.c.max()), loss.epsilon * (1.0 - 1e-7)
+            )
+            yield replace(problem, loss=smaller)
+    yield problem
+
+
+@single_threaded(lambda problem: problem.design.flat.size)
+def solve_cold(
+    problem: Problem, *, tol: float = 1e-6, max_iter: int = 200, verbose: int = 0
+) -> SolverResult:
+    """Solve an RMR problem to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Epsilon-insensitive loss and spectral elastic net.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=200
+        Largest number of Newton steps.
+    verbose : int, default=0
+        Whether to print a line a step.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    tracker = Tracker(problem, tol, verbose)
+    only = only_multipliers(problem)
+    if only is not None:  # all it takes where W = 0
+        tracker.offer_dual(problem.feasible(only))
+    tracker.record(0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        n_iter = 0
+        for careful, posed in product((False, True), tuple(attempts(problem))):
+            # Each way to the optimum ends in other roundings, and the best of some is enough.
+            done = finished(tracker) if careful else tracker.converged
+            if not done and n_iter < max_iter:
+                n_iter = attempt(tracker, posed, n_iter, max_iter, careful)
+    return tracker.result(n_iter)
+
+
+def finished(tracker: Tracker) -> bool:
+    """Whether the gap is small enough, or as small as float64 allows."""
+    return tracker.converged or (tracker.gap > LUCK * tracker.tol and at_rounding_floor(tracker))
+
+
+def attempt(tracker: Tracker, posed: Problem, n_iter: int, max_iter: int, careful: bool) -> int:
+    """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
+    run = InteriorPoint(posed, tracker, careful)
+    for step, _ in enumerate(run.iterate(run.start())):
+        if step > 0:
+            n_iter += 1
+            tracker.record(n_iter)
+        if n_iter >= max_iter:
+            break
+    if not tracker.converged:
+        crossover(tracker, posed, run.best)
+    small = posed is tracker.problem or posed.design.n <= MOST_SAMPLES
+    if finished(tracker) or n_iter >= max_iter or not small:
+        return n_iter
+    return augmented(tracker, posed, run.best, n_iter, min(80, max_iter - n_iter))
+
+
+def augmented(tracker: Tracker, posed: Problem, best: Best, n_iter: int, max_iter: int) -> int:
+    """Augmented Lagrangian steps, for where the interior point stalled; count them too."""
+    own = tracker
+    if posed is not tracker.problem:
+        own = Tracker(posed, tracker.tol)
+        own.offer_primal(best.W)
+        own.offer_dual(posed.feasible(best.beta))
+    result = solve_augmented_lagrangian(
+        posed, start=own.result(n_iter), tol=own.tol, max_iter=max_iter
+    )
+    n_iter += result.n_iter
+    tracker.offer_primal(result.W)
+    tracker.offer_dual(tracker.problem.feasible(result.beta))
+    if not tracker.converged:
+        crossover(tracker, posed, result)
+    tracker.record(n_iter)
+    return n_iter

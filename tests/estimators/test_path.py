@@ -1,0 +1,118 @@
+"""Regularisation paths: grid, certificates, agreement with single fits, interruption."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from matreg import RGLM, RMR, rglm_path, rmr_path
+from matreg.datasets import make_matrix_regression
+from matreg.estimators import path as path_module
+from matreg.solvers.rmr.cold import solve_cold
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_matrix_regression(60, (5, 4), noise_scale=0.5, random_state=0)
+
+
+def test_rmr_path_starts_at_zero_and_is_certified(data):
+    path = rmr_path(data.X, data.y, n_taus=12, C=0.5)
+    assert path.ranks[0] == 0
+    assert path.ranks[1] > 0
+    assert np.all(np.diff(path.taus) < 0)
+    assert path.gaps.max() <= 1e-6
+    assert path.coefs.shape == (12, 5, 4)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_rmr_path_equals_single_fits(data, fit_intercept):
+    weights = np.random.default_rng(1).uniform(0.0, 2.0, len(data.y))
+    path = rmr_path(
+        data.X, data.y, n_taus=5, C=2.0, epsilon=0.2, fit_intercept=fit_intercept,
+        sample_weight=weights, tol=1e-9,
+    )  # fmt: skip
+    for tau, coef, objective in zip(path.taus, path.coefs, path.objectives, strict=True):
+        model = RMR(tau, C=2.0, epsilon=0.2, fit_intercept=fit_intercept, tol=1e-9)
+        model.fit(data.X, data.y, sample_weight=weights)
+        assert objective == pytest.approx(model.objective_, rel=1e-8)
+        np.testing.assert_allclose(coef, model.coef_, atol=1e-3 * np.abs(model.coef_).max() + 1e-9)
+
+
+def test_rglm_path_equals_single_fits(data):
+    path = rglm_path(data.X, data.y, n_taus=5, tol=1e-10)
+    assert path.ranks[0] == 0
+    for tau, objective in zip(path.taus, path.objectives, strict=True):
+        model = RGLM(tau, tol=1e-10).fit(data.X, data.y)
+        assert objective == pytest.approx(model.objective_, rel=1e-9)
+
+
+def test_just_below_tau_max_the_coefficients_are_not_zero(data):
+    for path in (rmr_path, rglm_path):
+        largest = path(data.X, data.y, n_taus=2).taus[0]
+        taus = [0.999 * largest, largest, 1.001 * largest]
+        around = path(data.X, data.y, taus=taus, tol=1e-11)
+        assert list(around.ranks[:2]) == [0, 0]
+        assert around.ranks[2] > 0
+
+
+def test_given_taus_are_sorted(data):
+    path = rmr_path(data.X, data.y, taus=[1.0, 100.0, 10.0])
+    np.testing.assert_array_equal(path.taus, [100.0, 10.0, 1.0])
+
+
+def test_predictions_and_singular_values_follow_from_the_coefficients(data):
+    path = rmr_path(data.X, data.y, n_taus=4)
+    expected = np.einsum("kpq,npq->kn", path.coefs, data.X) + path.intercepts[:, None]
+    np.testing.assert_allclose(path.predict(data.X), expected)
+    np.testing.assert_allclose(
+        path.singular_values(), np.linalg.svd(path.coefs, compute_uv=False), atol=1e-12
+    )
+
+
+def test_flat_samples_need_their_shape(data):
+    flat = data.X.reshape(len(data.X), -1)
+    one = rmr_path(flat, data.y, n_taus=3, matrix_shape=(5, 4))
+    two = rmr_path(data.X, data.y, n_taus=3)
+    np.testing.assert_array_equal(one.coefs, two.coefs)
+
+
+def test_ctrl_c_returns_the_finished_points(data, monkeypatch):
+    calls = []
+
+    def interrupted(problem, last):
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        calls.append(problem)
+        return solve_cold(problem)
+
+    monkeypatch.setattr(path_module, "rmr_solve", lambda tol, max_iter: interrupted)
+    with pytest.warns(UserWarning, match="3 of 10 points"):
+        path = rmr_path(data.X, data.y, n_taus=10)
+    assert len(path.taus) == len(path.points) == 3
+
+
+def test_constant_labels_have_a_path_of_one_point(data):
+    path = rmr_path(data.X, np.full(60, 3.0))
+    assert list(path.taus) == [0.0]
+    assert path.intercepts[0] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("taus", [[-1.0], [np.nan], []])
+def test_bad_taus_are_named(data, taus):
+    with pytest.raises(ValueError, match="taus must be"):
+        rmr_path(data.X, data.y, taus=taus)
+
+
+@pytest.mark.parametrize("path", [rmr_path, rglm_path])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_taus", 0), ("n_taus", 2.5), ("tau_min_ratio", 0.0), ("tau_min_ratio", 2)],
+)
+def test_bad_grids_are_named(data, path, name, value):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        path(data.X, data.y, **{name: value})
+
+
+def test_points_that_do_not_converge_are_reported(data):
+    with pytest.warns(ConvergenceWarning, match="of 3 points have a relative duality gap"):
+        rglm_path(data.X, data.y, n_taus=3, max_iter=1)

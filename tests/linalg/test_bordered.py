@@ -1,0 +1,202 @@
+"""Linear systems of the interior point method against a dense solve."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from matreg.linalg import bordered as kkt
+from matreg.linalg.bordered import cholesky, factor_augmented, factor_dual, factor_primal
+
+
+def primal(Phi, D, bordered):
+    return factor_primal(
+        lambda index: Phi[index],
+        lambda f: Phi @ f,
+        lambda x: x @ Phi,
+        Phi.shape[1],
+        D,
+        float(np.vdot(Phi, Phi)) / len(Phi),
+        bordered,
+    )
+
+
+def primal_in_stripes(Phi, D, bordered):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kkt, "STRIPE", 5)
+        return primal(Phi, D, bordered)
+
+
+FACTORS = {
+    "dual": factor_dual,
+    "augmented": factor_augmented,
+    "primal": primal,
+    "stripes": primal_in_stripes,
+}
+each_factor = pytest.mark.parametrize("factor", FACTORS.values(), ids=FACTORS)
+each_border = pytest.mark.parametrize("bordered", [True, False], ids=["border", "no border"])
+each_size = pytest.mark.parametrize("size", [(12, 30), (30, 12), (25, 25), (1, 3), (6, 1), (5, 0)])
+
+
+def dense(Phi, D, rhs, total, bordered):
+    """The bordered system with Phi Phi' split off, in extended precision."""
+    n, d = Phi.shape
+    K = np.zeros((n + d + bordered, n + d + bordered), dtype=np.longdouble)
+    K[:n, :n] = np.diag(D)
+    K[:n, n : n + d] = Phi
+    K[n : n + d, :n] = Phi.T
+    K[n : n + d, n : n + d] = -np.eye(d)
+    f = np.zeros(len(K), dtype=np.longdouble)
+    f[:n] = rhs
+    if bordered:
+        K[:n, -1] = K[-1, :n] = 1.0
+        f[-1] = total
+    x = eliminate(K, f)
+    return x[:n].astype(float), float(x[-1]) if bordered else 0.0
+
+
+def eliminate(K, f):
+    """Gaussian elimination with row scaling and pivoting, in the precision of its input."""
+    A = np.column_stack([K, f])
+    A /= np.abs(A[:, :-1]).max(axis=1, keepdims=True)
+    for k in range(len(f)):
+        pivot = k + int(np.argmax(np.abs(A[k:, k])))
+        A[[k, pivot]] = A[[pivot, k]]
+        A[k] /= A[k, k]
+        others = np.arange(len(f)) != k
+        A[others] -= A[others, k : k + 1] * A[k]
+    return A[:, -1]
+
+
+def system(size, seed, spread):
+    rng = np.random.default_rng(seed)
+    n, d = size
+    Phi = rng.standard_normal((n, d))
+    D = 10.0 ** rng.uniform(-spread, spread, n)
+    return Phi, D, rng.standard_normal(n), float(rng.standard_normal())
+
+
+def assert_same(got, expected, tol):
+    x, b = expected
+    scale = np.linalg.norm(x)
+    assert np.linalg.norm(got[0][: len(x)] - x) <= tol * scale
+    assert abs(got[1] - b) <= tol * max(abs(b), 1.0)
+
+
+@each_factor
+@each_border
+@each_size
+def test_well_scaled_against_numpy(factor, bordered, size):
+    Phi, D, rhs, total = system(size, 0, spread=0.5)
+    n = len(D)
+    K = np.zeros((n + 1, n + 1))
+    K[:n, :n] = Phi @ Phi.T + np.diag(D)
+    K[:n, -1] = K[-1, :n] = 1.0
+    if bordered:
+        x = np.linalg.solve(K, np.r_[rhs, total])
+        expected = x[:n], x[-1]
+    else:
+        expected = np.linalg.solve(K[:n, :n], rhs), 0.0
+    assert_same(factor(Phi, D, bordered)(rhs, total), expected, 1e-10)
+
+
+@each_factor
+@each_border
+@each_size
+@pytest.mark.parametrize("seed", range(3))
+def test_badly_scaled_diagonal(factor, bordered, size, seed):
+    Phi, D, rhs, total = system(size, seed, spread=4.0)
+    expected = dense(Phi, D, rhs, total, bordered)
+    assert_same(factor(Phi, D, bordered)(rhs, total), expected, 1e-7)
+
+
+@each_border
+@pytest.mark.parametrize("size", [(12, 30), (30, 12)])
+def test_augmented_system_bears_any_diagonal(bordered, size):
+    Phi, D, rhs, total = system(size, 0, spread=10.0)
+    expected = dense(Phi, D, rhs, total, bordered)
+    assert_same(factor_augmented(Phi, D, bordered)(rhs, total), expected, 1e-7)
+
+
+@each_factor
+@each_border
+def test_several_right_hand_sides_in_turn(factor, bordered):
+    Phi, D, _, _ = system((20, 15), 1, spread=1.0)
+    solve = factor(Phi, D, bordered)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        rhs, total = rng.standard_normal(20), float(rng.standard_normal())
+        assert_same(solve(rhs, total), dense(Phi, D, rhs, total, bordered), 1e-8)
+    Phi_before, D_before = system((20, 15), 1, spread=1.0)[:2]
+    np.testing.assert_array_equal(Phi, Phi_before)
+    np.testing.assert_array_equal(D, D_before)
+
+
+@each_border
+def test_primal_with_more_tiny_entries_than_coordinates(bordered):
+    Phi, D, rhs, total = system((40, 5), 2, spread=0.5)
+    D[:20] *= 1e-7
+    expected = dense(Phi, D, rhs, total, bordered)
+    assert_same(primal(Phi, D, bordered)(rhs, total), expected, 1e-5)
+
+
+def test_cholesky_of_a_semidefinite_matrix():
+    a = np.random.default_rng(0).standard_normal((6, 2))
+    x = cholesky(a @ a.T)(a @ np.array([1.0, -2.0]))
+    np.testing.assert_allclose(a @ (a.T @ x), a @ np.array([1.0, -2.0]), atol=1e-6)
+
+
+def test_cholesky_of_zero():
+    assert np.all(np.isfinite(cholesky(np.zeros((3, 3)))(np.zeros(3))))
+
+
+def test_cholesky_ends_on_numbers_that_are_not(monkeypatch):
+    """A matrix with NaN or infinity has no factor: whatever comes out, the search must end."""
+    calls = 0
+    real = scipy.linalg.lapack.dpotrf
+
+    def counted(*args, **kwargs):
+        nonlocal calls
+        calls += 1
+        if calls > 500:
+            pytest.fail("the jitter grows without end")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(scipy.linalg.lapack, "dpotrf", counted)
+    for bad in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"), contextlib.suppress(ValueError):
+            cholesky(np.full((2, 2), bad))
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1e-2, 0.3])
+def test_refinement_makes_up_for_an_inaccurate_solver(accuracy):
+    """To the accuracy that D x asks for, which is far below the right-hand side."""
+    Phi, D, rhs, _ = system((30, 12), seed=4, spread=0)
+    D *= 1e-9
+    K = Phi @ Phi.T + np.diag(D)
+    rng = np.random.default_rng(5)
+    exact = cholesky(K.copy())
+
+    def once(f):
+        return exact(f) * (1.0 + accuracy * rng.uniform(-1.0, 1.0, len(f)))
+
+    consistent = Phi @ (Phi.T @ rhs)
+    x = kkt.refined(once, lambda rhs, x: (rhs - K @ x,), D)(consistent)
+    left = np.linalg.norm(consistent - K @ x)
+    first = np.linalg.norm(consistent - K @ once(consistent))
+    assert left <= max(0.1 * accuracy * first, 1e-9 * np.linalg.norm(consistent))
+
+
+def test_refinement_of_nothing():
+    D = np.ones(3)
+    solve = kkt.refined(lambda f: f / 2.0, lambda rhs, x: (rhs - 2.0 * x,), D)
+    np.testing.assert_array_equal(solve(np.zeros(3)), np.zeros(3))
+
+
+@each_border
+@pytest.mark.parametrize("factor", [factor_augmented, primal], ids=["augmented", "primal"])
+def test_coordinates_come_with_the_solution(factor, bordered):
+    Phi, D, rhs, total = system((30, 12), seed=6, spread=1)
+    x, _ = factor(Phi, D, bordered)(rhs, total)
+    np.testing.assert_allclose(x[30:], Phi.T @ x[:30], rtol=1e-8, atol=1e-10)

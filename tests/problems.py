@@ -1,0 +1,116 @@
+"""Random problems, an independent certificate and an independent solution, for all tests."""
+
+import numpy as np
+
+from matreg.design import Design
+from matreg.losses import EpsilonInsensitive
+from matreg.penalties import SpectralElasticNet
+from matreg.problem import Problem
+
+SHAPES = [(4, 4), (6, 3), (3, 6), (1, 5), (5, 1), (1, 1)]
+SHAPE_IDS = ["square", "tall", "wide", "row", "column", "number"]
+
+
+def random_data(n, p, q, seed=0, noise=0.3, rank=1):
+    """Samples and labels of a low-rank truth with an intercept and noise."""
+    rng = np.random.default_rng(seed)
+    rank = min(rank, p, q)
+    X = rng.standard_normal((n, p, q))
+    W = rng.standard_normal((p, rank)) @ rng.standard_normal((rank, q))
+    return X, X.reshape(n, -1) @ W.ravel() + 0.5 + noise * rng.laplace(size=n)
+
+
+def random_weights(n, seed=0):
+    return np.random.default_rng(seed + 1000).uniform(0.2, 3.0, n)
+
+
+def make_problem(X, y, *, tau=1.0, C=1.0, epsilon=0.1, fit_intercept=True, weights=None):
+    """RMR as the solvers take it."""
+    weights = np.ones(len(y)) if weights is None else weights
+    return Problem(
+        Design(np.ascontiguousarray(X, dtype=float)),
+        np.asarray(y, dtype=float),
+        EpsilonInsensitive(C * weights, epsilon),
+        SpectralElasticNet(tau),
+        fit_intercept,
+    )
+
+
+def objective(X, y, W, b, *, tau, C, epsilon, weights=None):
+    """Objective of RMR, as it is written."""
+    weights = np.ones(len(y)) if weights is None else weights
+    residual = np.array([np.sum(W * x) for x in X]) + b - y
+    loss = np.sum(weights * np.maximum(np.abs(residual) - epsilon, 0.0))
+    nuclear = np.linalg.svd(W, compute_uv=False).sum()
+    return 0.5 * np.sum(W * W) + tau * nuclear + C * loss
+
+
+def bound(X, y, beta, *, tau, C, epsilon, weights=None, fit_intercept=True):
+    """Lower bound of the optimum of RMR from a dual point, which must be feasible."""
+    weights = np.ones(len(y)) if weights is None else weights
+    assert beta.shape == np.shape(y)
+    assert np.all(np.abs(beta) <= C * weights * (1.0 + 1e-12))
+    if fit_intercept:
+        assert abs(beta.sum()) <= 1e-12 * np.sum(C * weights)
+    Z = np.einsum("i,ijk->jk", beta, X)
+    over = np.maximum(np.linalg.svd(Z, compute_uv=False) - tau, 0.0)
+    return y @ beta - epsilon * np.sum(np.abs(beta)) - 0.5 * np.sum(over**2)
+
+
+def certified_gap(X, y, W, b, beta, *, fit_intercept=True, **parameters):
+    """Relative duality gap with plain NumPy, from what a fit returns."""
+    if not fit_intercept:
+        assert b == 0.0
+    primal = objective(X, y, W, b, **parameters)
+    dual = bound(X, y, beta, fit_intercept=fit_intercept, **parameters)
+    return 0.0 if primal <= 0.0 else (primal - max(dual, 0.0)) / primal
+
+
+def gap_of_result(problem, result):
+    """Independent certificate of a solver's result."""
+    return certified_gap(
+        problem.design.X,
+        problem.y,
+        result.W.matrix,
+        result.b,
+        result.beta,
+        tau=problem.penalty.tau,
+        C=1.0,
+        epsilon=problem.loss.epsilon,
+        weights=problem.loss.c,
+        fit_intercept=problem.fit_intercept,
+    )
+
+
+def gap_of_model(model, X, y, weights=None):
+    """Independent certificate of a fitted RMR."""
+    return certified_gap(
+        X,
+        y,
+        model.coef_,
+        model.intercept_,
+        model.dual_coef_,
+        tau=model.tau,
+        C=model.C,
+        epsilon=model.epsilon,
+        weights=weights,
+        fit_intercept=model.fit_intercept,
+    )
+
+
+def cvxpy_rmr(problem):
+    """Optimal value and W by a general interior point solver."""
+    import cvxpy as cp
+
+    design = problem.design
+    W = cp.Variable((design.p, design.q))
+    b = cp.Variable() if problem.fit_intercept else 0.0
+    residual = design.flat @ cp.vec(W, order="C") + b - problem.y
+    loss = problem.loss.c @ cp.pos(cp.abs(residual) - problem.loss.epsilon)
+    penalty = 0.5 * problem.penalty.ridge * cp.sum_squares(W)
+    if problem.penalty.tau > 0.0:
+        penalty = penalty + problem.penalty.tau * cp.normNuc(W)
+    program = cp.Problem(cp.Minimize(loss + penalty))
+    accuracy = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    program.solve(solver=cp.CLARABEL, **accuracy)
+    return program.value, W.value

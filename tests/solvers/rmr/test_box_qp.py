@@ -1,0 +1,188 @@
+"""The quadratic problem in a box: against a convex solver and against its own conditions."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from matreg.solvers.rmr.box_qp import BoxQuadratic, FreeSystem, sides
+
+
+def make_box(n=25, seed=0, *, weighted=False, rank=None):
+    rng = np.random.default_rng(seed)
+    Phi = rng.standard_normal((n, rank or 2 * n))
+    K = Phi @ Phi.T + 1e-6 * n * np.eye(n)
+    c = rng.uniform(0.0, 2.0, n) if weighted else np.ones(n)
+    return K, c, 0.3 * n * rng.standard_normal(n)
+
+
+def off_conditions(beta, r, c, epsilon):
+    """How far the residuals are from where the multipliers want them."""
+    free = (np.abs(beta) < c) & (beta != 0.0)
+    full = (np.abs(beta) == c) & (c > 0.0)
+    off = [np.abs(r[free] - epsilon * np.sign(beta[free])), epsilon - (np.sign(beta) * r)[full]]
+    if epsilon > 0.0:
+        off.append(np.abs(r[beta == 0.0]) - epsilon)
+    return max(part.max(initial=0.0) for part in off)
+
+
+CASES = {
+    "plain": {},
+    "weights": {"weighted": True},
+    "one sample": {"n": 1},
+    "two samples": {"n": 2},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_solution_is_that_of_a_convex_solver(case, epsilon, fit_intercept):
+    K, c, t = make_box(**CASES[case])
+    box = BoxQuadratic(K, c, epsilon, fit_intercept)
+    solution = box.pivot(t, np.ones(len(t)))
+    if solution is None:
+        assert len(t) == 1 and fit_intercept, "without a free sample b is not determined"
+        return
+    x = cp.Variable(len(t))
+    cost = 0.5 * cp.quad_form(x, cp.psd_wrap(K)) - t @ x + epsilon * cp.norm1(x)
+    constraints = [cp.abs(x) <= c] + ([cp.sum(x) == 0.0] if fit_intercept else [])
+    cp.Problem(cp.Minimize(cost), constraints).solve(solver="CLARABEL")
+    np.testing.assert_allclose(solution.beta, x.value, atol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_solution_meets_its_conditions_for_one_target_after_another(epsilon):
+    K, c, t = make_box(60, weighted=True)
+    box = BoxQuadratic(K, c, epsilon, fit_intercept=True)
+    side = np.ones(60)
+    for shift in np.linspace(0.0, 1.0, 8):
+        target = t + shift * np.arange(60.0)
+        beta, b, side = box.pivot(target, side)
+        r = target - K @ beta - b
+        assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+        assert (np.abs(beta) <= c).all()
+        assert off_conditions(beta, r, c, epsilon) <= 1e-7
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_systems_of_sets_that_come_and_go_are_solved_by_borders(fit_intercept):
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((30, 40))
+    K = A @ A.T
+    first = rng.random(30) < 0.6
+    system = FreeSystem(K, first, fit_intercept)
+    for share in (0.0, 0.1, 0.2, 0.9, *([0.2] * 20)):
+        free = first ^ (rng.random(30) < share)
+        n, rhs, total = int(free.sum()), rng.standard_normal(30), 0.7
+        whole = np.ones((n + 1, n + 1))
+        whole[:n, :n], whole[n, n] = K[np.ix_(free, free)], 0.0
+        size = n + fit_intercept
+        expected = np.linalg.solve(whole[:size, :size], np.append(rhs[free], total)[:size])
+        x, b = system.solve(free, rhs, total)
+        np.testing.assert_allclose(x[free], expected[:n], rtol=1e-8, atol=1e-10)
+        assert not x[~free].any()
+        assert b == pytest.approx(expected[n] if fit_intercept else 0.0)
+    assert len(system.bordering) == len(set(system.bordering)) <= 30
+    assert system.is_near(first)
+
+
+def test_products_with_the_bounds_are_updated():
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((40, 50))
+    quadratic = BoxQuadratic(A @ A.T, np.ones(40), 0.1, True)
+    fixed = np.zeros(40)
+    for changes in (3, 40, 1, 0, 12, 2):
+        fixed = fixed.copy()
+        fixed[rng.permutation(40)[:changes]] = rng.choice([-1.0, 0.0, 1.0], changes)
+        np.testing.assert_allclose(quadratic.product(fixed), A @ (A.T @ fixed), atol=1e-11)
+
+
+def test_a_singular_matrix_has_no_result():
+    K, c, t = make_box(20)
+    assert BoxQuadratic(0.0 * K, c, 0.1, True).pivot(t, np.ones(20)) is None
+
+
+@pytest.mark.parametrize("guess", [0.0, 2.0])
+def test_no_free_sample_is_a_guess_like_any_other(guess):
+    K, c, t = make_box(24)
+    quadratic = BoxQuadratic(K, c, 0.1, True)
+    expected = quadratic.pivot(t, np.ones(24))
+    assert expected is not None
+    solution = quadratic.pivot(t, np.where(np.arange(24) % 2, guess, -guess))
+    assert solution is not None
+    np.testing.assert_allclose(solution.beta, expected.beta, atol=1e-8)
+
+
+def test_pivoting_ends_whatever_the_guess():
+    for seed in range(40):
+        K, c, t = make_box(40, seed, rank=6)
+        rng = np.random.default_rng(seed)
+        solution = BoxQuadratic(K, c, 0.1, True).pivot(t, rng.integers(-2, 3, 40).astype(float))
+        assert solution is None or np.isfinite(solution.beta).all()
+
+
+def test_ill_conditioned_problems_are_solved_from_afar():
+    unsettled, approached = 0, 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        weights = np.concatenate([np.ones(10), np.full(160, 1e-4)])
+        Phi = rng.standard_normal((80, 170)) * np.sqrt(weights)
+        t = Phi @ rng.standard_normal(170) + 0.01 * rng.standard_normal(80)
+        K, c = Phi @ Phi.T, np.ones(80)
+        box = BoxQuadratic(K, c, 0.01, True)
+        if box.pivot(t, np.ones(80)) is None:
+            unsettled += 1
+            beta, b, _ = box.solve_from_afar(t, np.zeros(80), 0.0)
+            approached += off_conditions(beta, t - K @ beta - b, c, 0.01) <= 1e-7
+    assert unsettled >= 8 and approached == unsettled
+
+
+@pytest.mark.parametrize("factored", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_intercept):
+    """More free samples than columns: there are many solutions, of the same objective."""
+    rng = np.random.default_rng(3)
+    Phi = rng.standard_normal((50, 4))
+    K, c = Phi @ Phi.T, rng.uniform(0.5, 2.0, 50)
+    t = Phi @ rng.standard_normal(4)
+    box = BoxQuadratic(K, c, epsilon, fit_intercept, Phi if factored else None)
+    solution = box.solve_from_afar(t, np.zeros(50), 0.0)
+    assert solution is not None
+    x = cp.Variable(50)
+    cost = cp.sum_squares(Phi.T @ x) / 2 - t @ x + epsilon * cp.norm1(x)
+    constraints = [cp.abs(x) <= c] + ([cp.sum(x) == 0.0] if fit_intercept else [])
+    best = cp.Problem(cp.Minimize(cost), constraints).solve(solver="CLARABEL")
+    beta = solution.beta
+    found = beta @ K @ beta / 2 - t @ beta + epsilon * np.abs(beta).sum()
+    assert (np.abs(beta) <= c).all()
+    assert found == pytest.approx(best, rel=1e-6, abs=1e-6)
+    if fit_intercept:
+        assert abs(beta.sum()) <= 1e-8
+
+
+def test_a_matrix_of_zeros_has_bounds_for_a_solution():
+    _, c, t = make_box(20)
+    solution = BoxQuadratic(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, np.zeros(20), 0.0)
+    assert solution is not None
+    expected = np.where(np.abs(t) > 0.1, np.sign(t) * c, 0.0)
+    np.testing.assert_allclose(solution.beta, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.0, np.nan, np.inf])
+def test_the_approach_ends_without_a_residual_to_go_by(factor):
+    K, c, t = make_box(20)
+    with np.errstate(invalid="ignore"):
+        assert BoxQuadratic(K, c, 0.0, True).solve_from_afar(factor * t, np.zeros(20), 0.0) is None
+
+
+def test_a_guess_with_too_many_samples_on_wrong_sides_is_given_up():
+    K, c, t = make_box(60)
+    assert BoxQuadratic(K, c, 0.5, True).pivot(t, np.ones(60)) is not None
+    assert BoxQuadratic(K, c, 0.5, True).pivot(t, np.ones(60), max_wrong=1 / 60) is None
+
+
+def test_sides_tell_zero_free_and_bound():
+    c = np.array([1.0, 1.0, 1.0, 2.0, 0.0])
+    beta = np.array([0.0, 0.5, -1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(sides(beta, c), [0.0, 1.0, -2.0, 2.0, 0.0])

@@ -1,0 +1,230 @@
+"""Following a solution along tau, and the choice among the ways to the next one."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from matreg.datasets import make_matrix_regression
+from matreg.design import Design
+from matreg.penalties import SpectralElasticNet
+from matreg.solvers.certificate import Tracker
+from matreg.solvers.rmr import active_set as follow_module
+from matreg.solvers.rmr.active_set import WEIGHT, ActiveSetNewton, Linearisation, solve_active_set
+from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.rmr.neighbour import Neighbour, neighbour_of
+from matreg.solvers.rmr.path import PathSolver, Strategy
+from matreg.solvers.rmr.tau_max import tau_max
+from problems import make_problem, random_data, random_weights
+
+
+def at(problem, tau):
+    return replace(problem, penalty=SpectralElasticNet(float(tau)))
+
+
+CASES = {
+    "plain": {},
+    "large C": {"C": 1e3},
+    "no intercept": {"fit_intercept": False},
+    "no tube": {"epsilon": 0.0},
+    "weights": {"weights": random_weights(60)},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("shape", [(12, 10), (5, 9), (9, 5), (1, 12)])
+def test_followed_points_are_certified_optima(case, shape):
+    problem = make_problem(*random_data(60, *shape, noise=1.0), **CASES[case])
+    taus = tau_max(problem) * np.geomspace(0.3, 0.05, 12)
+    result = solve_cold(at(problem, taus[0]), tol=1e-8)
+    followed = 0
+    for tau in taus[1:]:
+        posed = at(problem, tau)
+        result = solve_active_set(posed, start=result)
+        reference = solve_cold(posed, tol=1e-8)
+        if result.converged:
+            followed += 1
+            primal, b = posed.primal(result.W)
+            assert primal == pytest.approx(result.primal, rel=1e-10)
+            assert b == pytest.approx(result.b, abs=1e-8)
+            assert posed.dual(posed.feasible(result.beta)) == pytest.approx(result.dual, rel=1e-9)
+            assert result.primal == pytest.approx(reference.primal, rel=3e-6)
+        else:
+            result = reference
+    assert followed >= (3 if shape == (12, 10) else 0)
+
+
+def test_few_linearisations_are_needed_where_the_path_is_smooth():
+    problem = make_problem(*random_data(60, 16, 16, noise=1.0))
+    taus = tau_max(problem) * np.geomspace(0.1, 0.02, 16)
+    result = solve_cold(at(problem, taus[0]), tol=1e-8)
+    steps = []
+    for tau in taus[1:]:
+        result = solve_active_set(at(problem, tau), start=result)
+        assert result.converged and result.state is not None
+        steps.append(result.n_iter)
+    assert np.mean(steps) <= 3
+
+
+def test_a_linearisation_serves_the_next_problem_of_the_same_samples_and_rank():
+    problem = make_problem(*random_data(60, 16, 16, noise=1.0))
+    taus = tau_max(problem) * np.geomspace(0.1, 0.09, 8)  # the rank stays 9
+    result = solve_cold(at(problem, taus[0]), tol=1e-8)
+    made = []
+    for tau in taus[1:]:
+        result = solve_active_set(at(problem, tau), start=result)
+        assert result.converged
+        made.append(result.n_iter)
+    assert made == [1] + 6 * [0]
+    linear = result.state.linear
+    assert isinstance(linear, Linearisation)
+    assert result.state.before.linear is None  # which would keep all of them alive
+
+    posed = at(problem, 0.99 * taus[-1])
+    point, _, inherited = ActiveSetNewton(posed, Tracker(posed, 1e-6), result.state).start()
+    assert inherited is linear and point.sigma == linear.sigma
+    other = replace(posed, design=Design(posed.design.X.copy()))
+    lower = replace(posed, penalty=SpectralElasticNet(0.1 * taus[-1]))
+    for foreign in (other, lower):
+        assert ActiveSetNewton(foreign, Tracker(foreign, 1e-6), result.state).start()[2] is None
+
+
+def test_a_nearly_recovered_truth_is_followed():
+    data = make_matrix_regression(150, (16, 16), rank=2, noise_scale=0.01, random_state=0)
+    problem = make_problem(data.X, data.y, C=1e3, epsilon=0.01)
+    taus = tau_max(problem) * np.geomspace(0.3, 0.02, 20)
+    result = solve_cold(at(problem, taus[0]), tol=1e-8)
+    followed = 0
+    for tau in taus[1:]:
+        last, result = result, solve_active_set(at(problem, tau), start=result)
+        followed += result.converged
+        if not result.converged:
+            result = PathSolver(1e-6, 100).solve(at(problem, tau), last)
+    assert result.W.d[2] < 1e-2 * result.W.d[1]  # the rest is noise
+    assert followed >= 15
+
+
+def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
+    problem = make_problem(*random_data(20, 4, 4))
+    rng = np.random.default_rng(0)
+    W, Lambda = rng.standard_normal((2, 4, 4))
+    first = Neighbour(2.0, W, Lambda, np.zeros(20), 0.0)
+    second = replace(first, tau=1.9, W=W + 1e-3, Lambda=Lambda + 1.0).after(first)
+    follower = ActiveSetNewton(problem, Tracker(problem, 1e-6), second)
+    assert follower.first_scaling(second.W) == pytest.approx(1e3 * WEIGHT)
+    # After a step what counts is how the two changed in this problem, whatever was expected.
+    W, Z = second.W + 1.0, second.W + 1.0 + second.Lambda + 50.0
+    at = follower.point(W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    assert follower.rescaled(at).sigma == pytest.approx(50.0 * WEIGHT)
+    unmoved = follower.point(second.W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    assert follower.rescaled(unmoved) is unmoved
+    alone = ActiveSetNewton(problem, Tracker(problem, 1e-6), first)
+    assert 1.0 <= alone.first_scaling(W) < 1e3
+
+
+@pytest.mark.parametrize(("size", "accuracy"), [(1.0, 1e-5), (1e-5, 1e-6), (1e-8, 1e-11)])
+def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
+    X, y = random_data(40, 8, 8)
+    problem = at(make_problem(X, y), 1.0)
+    rng = np.random.default_rng(1)
+    U, V = (np.linalg.qr(rng.standard_normal((8, 8)))[0] for _ in range(2))
+    W = (U * np.array([1.0, size, size, size, 0, 0, 0, 0])) @ V.T
+    Z = W + (U * np.array([1.0, 1.0, 1.0, 1.0, 0.5, 0.3, 0.2, 0.1])) @ V.T
+    follower = ActiveSetNewton(
+        problem, Tracker(problem, 1e-6), Neighbour(1.0, W, Z - W, 0 * y, 0.0)
+    )
+    linear = Linearisation(problem, follower.point(W, 0.0, 0 * y, Z, 0 * y, 1.0 / size))
+    K = np.array([[np.vdot(a, linear.follow(b)) for b in X] for a in X])
+    assert np.abs(linear.quadratic.K - K).max() <= accuracy * np.trace(K) / len(X)
+    found, true = (np.linalg.eigvalsh(matrix) for matrix in (linear.quadratic.K, K))
+    assert true[0] < 10.0 * size * true[-1]  # some of the samples hang on the light ones alone
+    np.testing.assert_allclose(found, true, rtol=1e-3)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+def test_coefficients_cut_to_their_rank_are_made_to_fit(C):
+    problem = make_problem(*random_data(60, 12, 10, noise=1.0), C=C)
+    taus = 0.1 * tau_max(problem) * np.array([1.0, 0.9])
+    posed = at(problem, taus[1])
+    start = neighbour_of(posed, solve_cold(at(problem, taus[0]), tol=1e-9))
+    follower = ActiveSetNewton(posed, Tracker(posed, 1e-12), start)
+    point, *_ = follower.start()
+    linear = Linearisation(posed, point)
+    for _ in range(2):
+        point = follower.step(point, linear, allow_afar=True)
+    follower.offer_dual(point.beta, point.Z)
+    cut = posed.primal(point.low_rank)[0] - follower.tracker.dual
+    follower.certify(point, linear)
+    assert follower.tracker.primal - follower.tracker.dual <= 0.3 * cut
+    assert follower.tracker.W.rank == point.threshold.r
+
+
+def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((20, 2)) @ rng.standard_normal((2, 256))).reshape(20, 16, 16)
+    y = rng.standard_normal(20)
+    problem = at(make_problem(X, y), 0.1)
+    follower = ActiveSetNewton(
+        problem, Tracker(problem, 1e-6), neighbour_of(problem, solve_cold(problem))
+    )
+    at_start, *_ = follower.start()
+    eigenvalues = np.linalg.eigvalsh(Linearisation(problem, at_start).quadratic.K)
+    assert eigenvalues[0] >= -1e-13 * eigenvalues[-1]
+    assert np.count_nonzero(eigenvalues > 1e-10 * eigenvalues[-1]) == 2
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0, 1e3])
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_a_start_far_away_never_raises(factor, C):
+    problem = make_problem(*random_data(40, 5, 6), C=C)
+    tau = 0.2 * tau_max(problem)
+    result = solve_active_set(at(problem, factor * tau), start=solve_cold(at(problem, tau)))
+    assert result.converged == (result.gap <= 1e-6)
+    assert np.isfinite(result.primal) and np.isfinite(result.dual)
+
+
+@pytest.mark.parametrize("bounds", [[1.0, 1.0], [1.0, 2.0], [np.nan, np.nan]])
+def test_steps_end_though_their_bounds_tell_nothing(bounds, monkeypatch):
+    problem = make_problem(*random_data(20, 4, 4))
+    start = solve_cold(problem)
+    told = itertools.cycle(bounds)
+    monkeypatch.setattr(ActiveSetNewton, "offer_dual", lambda *args: (next(told), 1.0))
+    assert not solve_active_set(at(problem, 0.9), start=start).converged
+
+
+def test_too_many_samples_are_left_to_the_other_solvers(monkeypatch):
+    monkeypatch.setattr(follow_module, "MOST_SAMPLES", 10)
+    problem = make_problem(*random_data(20, 4, 4))
+    start = solve_cold(problem)
+    assert not solve_active_set(at(problem, 0.9), start=start).converged
+
+
+class Scripted:
+    """A solver that succeeds or not as told, and counts."""
+
+    def __init__(self, result, *successes):
+        self.result, self.successes, self.calls = result, list(successes), 0
+
+    def __call__(self, problem, *, start, tol):
+        self.calls += 1
+        return replace(self.result, converged=self.successes.pop(0))
+
+
+def test_a_way_that_failed_rests_longer_each_time():
+    problem = make_problem(*random_data(20, 4, 4))
+    result = solve_cold(problem)
+    solver = Scripted(result, False, False, True, False, True)
+    way = Strategy(solver, 1e-6)
+    found = [way.solve(problem, result) is not None for _ in range(8)]
+    assert found == [False, False, False, False, False, True, False, False]
+    assert way.solve(problem, result) is not None and solver.calls == 5
+
+
+def test_path_solver_starts_from_scratch_where_all_else_fails():
+    problem = make_problem(*random_data(20, 4, 4))
+    path_solver = PathSolver(1e-6, 100)
+    result = solve_cold(problem)
+    solver = Scripted(result, False, False)
+    path_solver.strategies = [Strategy(solver, 1e-6), Strategy(solver, 1e-6)]
+    assert path_solver.solve(problem, result).converged and solver.calls == 2
