@@ -36,7 +36,7 @@ from .estimators._base import MatrixRegressor, merge_duplicates
 from .estimators.path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
-from .solvers.certificate import SolverResult
+from .solvers import SolverResult
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
 

@@ -79,13 +79,13 @@ def test_flat_samples_need_their_shape(data):
 def test_ctrl_c_returns_the_finished_points(data, monkeypatch):
     calls = []
 
-    def interrupted(problem, last):
+    def interrupted(self, problem, last):
         if len(calls) == 3:
             raise KeyboardInterrupt
         calls.append(problem)
         return solve_cold(problem)
 
-    monkeypatch.setattr(path_module, "rmr_solve", lambda tol, max_iter: interrupted)
+    monkeypatch.setattr(path_module.RMRPathSolver, "solve", interrupted)
     with pytest.warns(UserWarning, match="3 of 10 points"):
         path = rmr_path(data.X, data.y, n_taus=10)
     assert len(path.taus) == len(path.points) == 3

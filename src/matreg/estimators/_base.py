@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .._typing import Array
-from ..solvers.certificate import SolverResult
+from ..solvers import SolverResult
 
 
 class MatrixRegressor(RegressorMixin, BaseEstimator):

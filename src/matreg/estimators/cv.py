@@ -14,21 +14,18 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..solvers.certificate import SolverResult
-from ..solvers.rglm.fista import rglm_tau_max
-from ..solvers.rmr.tau_max import tau_max
-from ._base import Distinct, merge_duplicates, warn_unless_converged
-from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
-from .path import (
-    RegularizationPath,
-    check_taus,
-    rglm_path,
-    rglm_solve,
-    rmr_path,
-    rmr_solve,
+from ..solvers import (
+    RGLMPathSolver,
+    RMRPathSolver,
+    SolverResult,
+    rglm_tau_max,
+    rmr_tau_max,
     tau_grid,
     walk,
 )
+from ._base import Distinct, merge_duplicates, warn_unless_converged
+from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
+from .path import RegularizationPath, check_taus, rglm_path, rmr_path
 from .rglm import rglm_problem
 from .rmr import rmr_problem
 
@@ -219,13 +216,14 @@ class RMRCV(PathCV):
             number_list("epsilon", self.epsilon, positive=False),
         ):
             problem = rmr_problem(distinct, C, epsilon, self.fit_intercept)
-            taus = self._taus(partial(tau_max, problem))
+            taus = self._taus(partial(rmr_tau_max, problem))
             candidates.append(Candidate({"C": C, "epsilon": epsilon}, taus))
         return candidates
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = rmr_problem(distinct, fit_intercept=self.fit_intercept, **candidate.parameters)
-        return walk(problem, candidate.taus, rmr_solve(self.tol, self.max_iter))
+        solver = RMRPathSolver(self.tol, self.max_iter)
+        return list(walk(problem, candidate.taus, solver.solve))
 
 
 class RGLMCV(PathCV):
@@ -297,4 +295,5 @@ class RGLMCV(PathCV):
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = rglm_problem(distinct, self.fit_intercept)
-        return walk(problem, candidate.taus, rglm_solve(self.tol, self.max_iter))
+        solver = RGLMPathSolver(self.tol, self.max_iter)
+        return list(walk(problem, candidate.taus, solver.solve))

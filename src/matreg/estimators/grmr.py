@@ -14,12 +14,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
 from ..problem import Problem
-from ..solvers.certificate import SolverResult
-from ..solvers.grmr.alternation import GRMRProblem, GRMRResult, alternate, restarted
-from ..solvers.grmr.default_weights import default_weights
-from ..solvers.grmr.new_samples import clean
-from ..solvers.rmr.active_set import MOST_LINEARISATIONS, solve_active_set
-from ..solvers.rmr.cold import solve_cold
+from ..solvers import (
+    GRMRProblem,
+    GRMRResult,
+    SolverResult,
+    alternate,
+    clean,
+    default_weights,
+    restarted,
+    solve_rmr,
+)
 from ._base import Distinct, MatrixRegressor, flatten, merge_duplicates
 
 
@@ -260,13 +264,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         )
 
     def _regress(self, problem: Problem, start: SolverResult | None) -> SolverResult:
-        if start is not None:
-            most = min(self.regression_max_iter, MOST_LINEARISATIONS)
-            near = solve_active_set(problem, start=start, tol=self.regression_tol, max_iter=most)
-            if near.converged:
-                return near
-        return solve_cold(
+        return solve_rmr(
             problem,
+            start=start,
             tol=self.regression_tol,
             max_iter=self.regression_max_iter,
             verbose=max(int(self.verbose) - 1, 0),

@@ -14,10 +14,14 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 
 from .._typing import Array
-from ..solvers.certificate import SolverResult
-from ..solvers.grmr.alternation import GRMRProblem, GRMRResult
-from ..solvers.grmr.new_samples import Cleaner, warn_unless_clean
-from ..solvers.grmr.split import Decomposition
+from ..solvers import (
+    Cleaner,
+    Decomposition,
+    GRMRProblem,
+    GRMRResult,
+    SolverResult,
+    warn_unless_clean,
+)
 from ._base import Distinct, flatten
 from ._selection import (
     COMMON_CONSTRAINTS,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from numbers import Integral
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array
 from ..linalg.factors import Factors
-from ..penalties import SpectralElasticNet
-from ..problem import Problem
 from ..progress import track
-from ..solvers.certificate import SolverResult
-from ..solvers.rglm.fista import rglm_tau_max, solve_fista
-from ..solvers.rmr.path import PathSolver
-from ..solvers.rmr.tau_max import tau_max
+from ..solvers import (
+    RGLMPathSolver,
+    RMRPathSolver,
+    SolverResult,
+    rglm_tau_max,
+    rmr_tau_max,
+    tau_grid,
+    walk,
+)
 from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
 from .rglm import RGLM, rglm_problem
 from .rmr import RMR, rmr_problem
-
-Solve = Callable[[Problem, SolverResult | None], SolverResult]
 
 
 @dataclass(frozen=True)
@@ -97,53 +97,6 @@ class RegularizationPath:
         return self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
 
 
-def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
-    """Geometric sequence from the smallest tau with W = 0 downwards."""
-    if not (isinstance(n_taus, Integral) and n_taus >= 1):
-        raise ValueError(f"n_taus must be a positive integer; got {n_taus!r}.")
-    if not 0.0 < tau_min_ratio < 1.0:
-        raise ValueError(f"tau_min_ratio must be between 0 and 1; got {tau_min_ratio!r}.")
-    if largest == 0.0:  # W = 0 for every tau
-        return np.zeros(1)
-    return largest * np.geomspace(1.0, tau_min_ratio, n_taus)
-
-
-def walk(problem: Problem, taus: Array, solve: Solve, verbose: int = 0) -> list[SolverResult]:
-    """Solutions for decreasing tau, each from the last; Ctrl-C returns those that are finished."""
-    points: list[SolverResult] = []
-    last: SolverResult | None = None
-    try:
-        for tau in track(taus, "path", len(taus), verbose):
-            penalty = SpectralElasticNet(float(tau), problem.penalty.ridge)
-            last = solve(replace(problem, penalty=penalty), last)
-            # The state is for the next point alone: it may be as large as the samples.
-            points.append(replace(last, state=None))
-    except KeyboardInterrupt:
-        if not points:
-            raise
-        warnings.warn(
-            f"Interrupted: {len(points)} of {len(taus)} points of the path are finished and "
-            "returned.",
-            stacklevel=4,
-        )
-    return points
-
-
-def rmr_solve(tol: float, max_iter: int) -> Solve:
-    """Solver of a path of RMR."""
-    return PathSolver(tol, max_iter).solve
-
-
-def rglm_solve(tol: float, max_iter: int) -> Solve:
-    """Solver of a path of R-GLM."""
-
-    def solve(problem: Problem, last: SolverResult | None) -> SolverResult:
-        start = None if last is None else last.state
-        return solve_fista(problem, start=start, tol=tol, max_iter=max_iter)
-
-    return solve
-
-
 def rmr_path(
     X: ArrayLike,
     y: ArrayLike,
@@ -206,8 +159,9 @@ def rmr_path(
     )
     distinct = _validated(model, X, y, sample_weight)
     problem = rmr_problem(distinct, C, epsilon, fit_intercept)
-    grid = check_taus(taus, lambda: tau_grid(tau_max(problem), n_taus, tau_min_ratio))
-    points = walk(problem, grid, rmr_solve(tol, max_iter), verbose)
+    grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
+    solver = RMRPathSolver(tol, max_iter)
+    points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
     return _finish("rmr_path", grid, points, model.matrix_shape_, tol)
 
 
@@ -257,7 +211,8 @@ def rglm_path(
     distinct = _validated(model, X, y, sample_weight)
     problem = rglm_problem(distinct, fit_intercept)
     grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
-    points = walk(problem, grid, rglm_solve(tol, max_iter), verbose)
+    solver = RGLMPathSolver(tol, max_iter)
+    points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
     return _finish("rglm_path", grid, points, model.matrix_shape_, tol)
 
 
@@ -276,6 +231,22 @@ def check_taus(taus: Any, default: Callable[[], Array], name: str = "taus") -> A
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
         raise ValueError(f"{name} must be a non-empty list of non-negative numbers; got {taus!r}.")
     return grid
+
+
+def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
+    """Points of a path; after Ctrl-C those that are finished, with a warning."""
+    points: list[SolverResult] = []
+    try:
+        for point in track(walking, "path", total, verbose):
+            points.append(point)
+    except KeyboardInterrupt:
+        if not points:
+            raise
+        warnings.warn(
+            f"Interrupted: {len(points)} of {total} points of the path are finished and returned.",
+            stacklevel=3,
+        )
+    return points
 
 
 def _finish(

@@ -13,8 +13,7 @@ from ..design import Design
 from ..losses import Squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
-from ..solvers.certificate import SolverResult
-from ..solvers.rglm.fista import solve_fista
+from ..solvers import SolverResult, solve_fista
 from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
 
 

@@ -13,10 +13,7 @@ from ..design import Design
 from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
-from ..solvers.certificate import SolverResult
-from ..solvers.rmr.admm import solve_admm
-from ..solvers.rmr.cold import solve_cold
-from ..solvers.rmr.vertex import rounding_floor
+from ..solvers import SolverResult, rounding_floor, solve_admm, solve_rmr
 from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
 
 
@@ -178,7 +175,7 @@ class RMR(MatrixRegressor):
 
     def _solve(self, problem: Problem) -> SolverResult:
         if self.solver != "admm":
-            return solve_cold(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+            return solve_rmr(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
         result = solve_admm(
             problem,
             rho=self.rho,

@@ -1,1 +1,40 @@
-"""Solvers: a problem in, a result out. They know no estimator."""
+"""Solvers: a problem in, a result out. They know no estimator.
+
+This is the only door: what is not named here is the inside of a solver.
+"""
+
+from .certificate import SolverResult, rounding_floor
+from .grmr.alternation import GRMRProblem, GRMRResult, alternate, restarted
+from .grmr.default_weights import default_weights
+from .grmr.new_samples import Cleaner, clean, warn_unless_clean
+from .grmr.split import Decomposition
+from .path import tau_grid, walk
+from .rglm.fista import rglm_tau_max, solve_fista
+from .rglm.path import PathSolver as RGLMPathSolver
+from .rmr.admm import solve_admm
+from .rmr.path import PathSolver as RMRPathSolver
+from .rmr.solve import solve_rmr
+from .rmr.tau_max import tau_max as rmr_tau_max
+
+__all__ = [
+    "Cleaner",
+    "Decomposition",
+    "GRMRProblem",
+    "GRMRResult",
+    "RGLMPathSolver",
+    "RMRPathSolver",
+    "SolverResult",
+    "alternate",
+    "clean",
+    "default_weights",
+    "restarted",
+    "rglm_tau_max",
+    "rmr_tau_max",
+    "rounding_floor",
+    "solve_admm",
+    "solve_fista",
+    "solve_rmr",
+    "tau_grid",
+    "walk",
+    "warn_unless_clean",
+]

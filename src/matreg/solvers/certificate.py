@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._typing import Array
 from ..linalg.factors import Factors
+from ..losses import EpsilonInsensitive
 from ..problem import Problem, relative_gap
 
 COLUMNS = np.dtype(
@@ -143,3 +144,12 @@ class Tracker:
             history=np.array(self.rows, dtype=COLUMNS).view(np.recarray),
             state=state,
         )
+
+
+def rounding_floor(problem: Problem, d: Array) -> float:
+    """Loss that the rounding of the residuals in float64 may cost, for singular values d of W."""
+    assert isinstance(problem.loss, EpsilonInsensitive)
+    flat = problem.design.flat
+    norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))
+    size = np.abs(problem.y) + norms * float(np.linalg.norm(d))
+    return 0.5 * float(np.finfo(float).eps) * float(problem.loss.c @ size)

@@ -20,7 +20,7 @@ from ...linalg.factors import Factors, svd
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...losses import EpsilonInsensitive
 from ...problem import Problem
-from ..certificate import SolverResult, Tracker
+from ..certificate import SolverResult, Tracker, rounding_floor
 from .interior_point import Best
 
 # How far from zero, relative to the largest one, and from its bound a multiplier is free.
@@ -50,15 +50,6 @@ def crossover(tracker: Tracker, posed: Problem, at: Best | SolverResult) -> None
             tracker.offer_primal(onto_edges(problem, at.W, at.b, at.beta, loss.c))
         if tracker.W.rank:
             tracker.offer_dual(multipliers_at(problem, tracker.W))
-
-
-def rounding_floor(problem: Problem, d: Array) -> float:
-    """Loss that the rounding of the residuals in float64 may cost, for singular values d of W."""
-    assert isinstance(problem.loss, EpsilonInsensitive)
-    flat = problem.design.flat
-    norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))
-    size = np.abs(problem.y) + norms * float(np.linalg.norm(d))
-    return 0.5 * float(np.finfo(float).eps) * float(problem.loss.c @ size)
 
 
 def at_rounding_floor(tracker: Tracker) -> bool:

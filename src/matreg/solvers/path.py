@@ -1,0 +1,72 @@
+"""One problem for one tau after another, whatever the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+
+from .._typing import Array
+from ..penalties import SpectralElasticNet
+from ..problem import Problem
+from .certificate import SolverResult
+
+Solve = Callable[[Problem, SolverResult | None], SolverResult]
+
+
+def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
+    """Geometric sequence from the smallest tau with W = 0 downwards.
+
+    Parameters
+    ----------
+    largest : float
+        First value; 0 if W = 0 for every tau, which leaves this one value.
+    n_taus : int
+        Number of values.
+    tau_min_ratio : float
+        Last value relative to the first.
+
+    Returns
+    -------
+    ndarray of shape (n_taus,)
+        Values of tau, largest first.
+
+    Examples
+    --------
+    >>> tau_grid(8.0, 4, 1e-3)
+    array([8.   , 0.8  , 0.08 , 0.008])
+    """
+    if not (isinstance(n_taus, Integral) and n_taus >= 1):
+        raise ValueError(f"n_taus must be a positive integer; got {n_taus!r}.")
+    if not 0.0 < tau_min_ratio < 1.0:
+        raise ValueError(f"tau_min_ratio must be between 0 and 1; got {tau_min_ratio!r}.")
+    if largest == 0.0:
+        return np.zeros(1)
+    return largest * np.geomspace(1.0, tau_min_ratio, n_taus)
+
+
+def walk(problem: Problem, taus: Array, solve: Solve) -> Iterator[SolverResult]:
+    """Solutions for decreasing tau, each from the last.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve; its own tau is ignored.
+    taus : ndarray of shape (k,)
+        Values of tau, largest first.
+    solve : callable
+        A problem and the last result, None at the first point, give a result.
+
+    Yields
+    ------
+    SolverResult
+        One per value of tau, without its state.
+    """
+    last: SolverResult | None = None
+    for tau in taus:
+        penalty = SpectralElasticNet(float(tau), problem.penalty.ridge)
+        last = solve(replace(problem, penalty=penalty), last)
+        # The state is for the next point alone: it may be as large as the samples.
+        yield replace(last, state=None)

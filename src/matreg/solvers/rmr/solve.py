@@ -1,0 +1,44 @@
+"""One RMR problem: from the solution of a neighbouring one if that works, else from scratch."""
+
+from __future__ import annotations
+
+from ...problem import Problem
+from ..certificate import SolverResult
+from .active_set import MOST_LINEARISATIONS, solve_active_set
+from .cold import solve_cold
+
+
+def solve_rmr(
+    problem: Problem,
+    *,
+    start: SolverResult | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+) -> SolverResult:
+    """Solve an RMR problem to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Epsilon-insensitive loss and spectral elastic net.
+    start : SolverResult, default=None
+        Solution of a problem close by, with as many samples of the same shape.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Largest number of steps: linearisations from `start`, Newton steps from scratch.
+    verbose : int, default=0
+        Whether to print one line per step.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    if start is not None:
+        most = min(max_iter, MOST_LINEARISATIONS)
+        near = solve_active_set(problem, start=start, tol=tol, max_iter=most, verbose=verbose)
+        if near.converged:
+            return near
+    return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose)
