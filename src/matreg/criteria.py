@@ -32,7 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
 from .design import Design
-from .estimators._base import MatrixRegressor, merge_duplicates
+from .estimators._base import MatrixRegressor
+from .estimators._duplicates import merge_duplicates
 from .estimators.path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd

@@ -14,7 +14,7 @@ from sklearn.svm import SVR
 
 from matreg import RMR
 from matreg.estimators import rmr
-from matreg.estimators._base import merge_duplicates
+from matreg.estimators._duplicates import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
 
 X, Y = random_data(40, 5, 4, seed=0)
@@ -291,14 +291,14 @@ def interrupt(*args, **kwargs):
 def test_interrupted_fit(solver, monkeypatch):
     model = RMR(2.0, solver=solver, tol=1e-3)
     with monkeypatch.context() as patch:
-        patch.setattr(rmr, "solve_admm" if solver == "admm" else "solve_cold", interrupt)
+        patch.setattr(rmr, "solve_admm" if solver == "admm" else "solve_rmr", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, Y)
     with pytest.raises(NotFittedError):
         model.predict(X)
     expected = model.fit(X, Y).predict(X)
     with monkeypatch.context() as patch:
-        patch.setattr(rmr, "solve_admm" if solver == "admm" else "solve_cold", interrupt)
+        patch.setattr(rmr, "solve_admm" if solver == "admm" else "solve_rmr", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X[:, :3, :2], Y)
     np.testing.assert_array_equal(model.predict(X), expected)

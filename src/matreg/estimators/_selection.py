@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Array
 from ..progress import track
-from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
+from ._base import MatrixRegressor
+from ._duplicates import Distinct, merge_duplicates
+from ._input import to_numbers
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],

@@ -23,7 +23,8 @@ from ..solvers import (
     tau_grid,
     walk,
 )
-from ._base import Distinct, merge_duplicates, warn_unless_converged
+from ._base import warn_unless_converged
+from ._duplicates import Distinct, merge_duplicates
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import RegularizationPath, check_taus, rglm_path, rmr_path
 from .rglm import rglm_problem

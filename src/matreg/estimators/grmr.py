@@ -24,7 +24,9 @@ from ..solvers import (
     restarted,
     solve_rmr,
 )
-from ._base import Distinct, MatrixRegressor, flatten, merge_duplicates
+from ._base import MatrixRegressor
+from ._duplicates import Distinct, merge_duplicates
+from ._input import flatten
 
 
 class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):

@@ -22,7 +22,8 @@ from ..solvers import (
     SolverResult,
     warn_unless_clean,
 )
-from ._base import Distinct, flatten
+from ._duplicates import Distinct
+from ._input import flatten
 from ._selection import (
     COMMON_CONSTRAINTS,
     NUMBER_OR_LIST,

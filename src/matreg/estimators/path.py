@@ -23,7 +23,9 @@ from ..solvers import (
     tau_grid,
     walk,
 )
-from ._base import Distinct, MatrixRegressor, merge_duplicates, to_numbers
+from ._base import MatrixRegressor
+from ._duplicates import Distinct, merge_duplicates
+from ._input import to_numbers
 from .rglm import RGLM, rglm_problem
 from .rmr import RMR, rmr_problem
 

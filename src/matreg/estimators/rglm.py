@@ -14,7 +14,8 @@ from ..losses import Squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from ..solvers import SolverResult, solve_fista
-from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
+from ._base import MatrixRegressor, warn_unless_converged
+from ._duplicates import Distinct, merge_duplicates
 
 
 class RGLM(MatrixRegressor):

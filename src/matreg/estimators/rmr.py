@@ -14,7 +14,8 @@ from ..losses import EpsilonInsensitive
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from ..solvers import SolverResult, rounding_floor, solve_admm, solve_rmr
-from ._base import Distinct, MatrixRegressor, merge_duplicates, warn_unless_converged
+from ._base import MatrixRegressor, warn_unless_converged
+from ._duplicates import Distinct, merge_duplicates
 
 
 class RMR(MatrixRegressor):
