@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg import information_criteria, rglm_path, rmr_path
+from matreg import RegularizationPath, information_criteria, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
 
 
@@ -28,7 +28,7 @@ def test_rglm_degrees_of_freedom_are_the_divergence(shape, tau):
     def path(X, y):
         return rglm_path(X, y, taus=[tau], tol=1e-13)
 
-    table = information_criteria(path(data.X, data.y), data.X, data.y, model="rglm")
+    table = information_criteria(path(data.X, data.y), data.X, data.y)
     assert table["df"][0] == pytest.approx(divergence(path, data.X, data.y), rel=1e-3)
 
 
@@ -49,7 +49,7 @@ def test_rglm_degrees_of_freedom_of_an_orthonormal_design_are_those_of_zhou_and_
         expected += 1.0 + ratio[0].sum() + ratio[1].sum()
     X = flat.reshape(n, p, q)
     path = rglm_path(X, y, taus=[tau], fit_intercept=False, tol=1e-13)
-    table = information_criteria(path, X, y, model="rglm", fit_intercept=False)
+    table = information_criteria(path, X, y)
     assert table["df"][0] == pytest.approx(expected, rel=1e-5)
 
 
@@ -59,24 +59,54 @@ def test_rmr_degrees_of_freedom_are_the_divergence():
     def path(X, y):
         return rmr_path(X, y, taus=[5.0], tol=1e-12)
 
-    table = information_criteria(path(data.X, data.y), data.X, data.y, model="rmr")
+    table = information_criteria(path(data.X, data.y), data.X, data.y)
     assert table["df"][0] == pytest.approx(divergence(path, data.X, data.y), abs=0.1)
 
 
-@pytest.mark.parametrize(("path", "model"), [(rglm_path, "rglm"), (rmr_path, "rmr")])
-def test_bic_finds_the_rank_of_an_easy_problem(path, model):
+@pytest.mark.parametrize("path", [rglm_path, rmr_path])
+def test_bic_finds_the_rank_of_an_easy_problem(path):
     data = make_matrix_regression(300, (6, 5), rank=1, noise_scale=1.0, random_state=1)
-    table = information_criteria(path(data.X, data.y, n_taus=20), data.X, data.y, model=model)
+    table = information_criteria(path(data.X, data.y, n_taus=20), data.X, data.y)
     chosen = table["bic"].argmin()
     assert 1 <= table["rank"][chosen] <= 3
     assert table["df"][0] <= 3.0
     assert (table["bic"] >= table["aic"]).all()
 
 
-def test_bad_model_and_other_data_are_named():
+def test_a_path_knows_what_it_was_fitted_with():
+    data = make_matrix_regression(40, (3, 3), noise_scale=1.0, random_state=0)
+    path = rmr_path(data.X, data.y, n_taus=5, C=20.0, epsilon=0.2, fit_intercept=False)
+    assert path.model == "rmr" and path.sample_weight is None
+    assert {"C": 20.0, "epsilon": 0.2, "fit_intercept": False}.items() <= path.parameters.items()
+    last = path.points[-1]
+    on_edge = (np.abs(last.beta) > 0.02) & (np.abs(last.beta) < 19.98)
+    table = information_criteria(path, data.X, data.y)
+    assert table["df"][-1] == np.count_nonzero(on_edge) > 0
+
+
+def test_what_the_path_knows_need_not_be_said_and_must_not_be_contradicted():
+    data = make_matrix_regression(30, (3, 3), random_state=0)
+    path = rmr_path(data.X, data.y, n_taus=2, C=2.0)
+    expected = information_criteria(path, data.X, data.y)
+    for name, value in {"model": "rmr", "C": 2.0, "fit_intercept": True}.items():
+        with pytest.warns(FutureWarning, match=f"{name} is deprecated"):
+            table = information_criteria(path, data.X, data.y, **{name: value})
+        np.testing.assert_array_equal(table, expected)
+    for name, value in {"model": "rglm", "C": 1.0, "fit_intercept": False}.items():
+        with pytest.raises(ValueError, match=f"{name}={value!r} contradicts the path"):
+            information_criteria(path, data.X, data.y, **{name: value})
+
+
+def test_weights_and_other_data_are_refused():
     data = make_matrix_regression(30, (3, 3), random_state=0)
     path = rglm_path(data.X, data.y, n_taus=2)
-    with pytest.raises(ValueError, match="model must be"):
-        information_criteria(path, data.X, data.y, model="svr")
     with pytest.raises(ValueError, match="X must hold the 30 samples"):
-        information_criteria(path, data.X[:20], data.y[:20], model="rglm")
+        information_criteria(path, data.X[:20], data.y[:20])
+    with pytest.raises(ValueError, match=r"X must hold matrices of shape \(3, 3\)"):
+        information_criteria(path, data.X[:, :2], data.y)
+    weighted = rglm_path(data.X, data.y, n_taus=2, sample_weight=np.arange(30.0))
+    with pytest.raises(ValueError, match="fitted without weights"):
+        information_criteria(weighted, data.X, data.y)
+    nameless = RegularizationPath(path.taus, path.points, path.matrix_shape)
+    with pytest.raises(ValueError, match="path must be of rglm_path or rmr_path"):
+        information_criteria(nameless, data.X, data.y)

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from .estimators.cv import RGLMCV, RMRCV
     from .estimators.grmr import GRMR
     from .estimators.grmr_cv import GRMRCV
-    from .estimators.path import RegularizationPath, rglm_path, rmr_path
+    from .estimators.path import rglm_path, rmr_path
+    from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM
     from .estimators.rmr import RMR
     from .plotting import CoefDisplay, CVDisplay, PathDisplay
@@ -37,7 +38,8 @@ _HOMES = {
     ".estimators.cv": ["RGLMCV", "RMRCV"],
     ".estimators.grmr": ["GRMR"],
     ".estimators.grmr_cv": ["GRMRCV"],
-    ".estimators.path": ["RegularizationPath", "rglm_path", "rmr_path"],
+    ".estimators.path": ["rglm_path", "rmr_path"],
+    ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM"],
     ".estimators.rmr": ["RMR"],
     ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],

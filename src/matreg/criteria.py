@@ -25,6 +25,7 @@ gross outliers: where labels are wrong, cross-validate with a robust score inste
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
 from .design import Design
-from .estimators._base import MatrixRegressor
 from .estimators._duplicates import merge_duplicates
-from .estimators.path import RegularizationPath
+from .estimators._input import validate_labels, validate_samples
+from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
 from .solvers import SolverResult
@@ -47,9 +48,9 @@ def information_criteria(
     X: ArrayLike,
     y: ArrayLike,
     *,
-    model: str,
-    C: float = 1.0,
-    fit_intercept: bool = True,
+    model: str | None = None,
+    C: float | None = None,
+    fit_intercept: bool | None = None,
 ) -> NDArray[Any]:
     """Degrees of freedom, AIC and BIC of all models of a path.
 
@@ -59,17 +60,13 @@ def information_criteria(
         From :func:`rglm_path` or :func:`rmr_path`, fitted without weights.
     X, y : array-like
         The data it was fitted to, without duplicates.
-    model : {"rglm", "rmr"}
-        Which of the two it was.
-    C : float, default=1.0
-        That of the path, for RMR.
-    fit_intercept : bool, default=True
-        That of the path.
+    model, C, fit_intercept : default=None
+        Deprecated: the path knows what it was fitted with. Another value is an error.
 
     Returns
     -------
-    numpy record array
-        One row a model: tau, rank, df, aic, bic. The smallest criterion is the best.
+    numpy record array of shape (k,)
+        One row per model: tau, rank, df, aic, bic. The smallest criterion is the best.
 
     Examples
     --------
@@ -77,35 +74,59 @@ def information_criteria(
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(200, (6, 5), rank=1, noise_scale=1.0, random_state=0)
     >>> path = rglm_path(data.X, data.y, n_taus=20)
-    >>> table = information_criteria(path, data.X, data.y, model="rglm")
+    >>> table = information_criteria(path, data.X, data.y)
     >>> int(table["rank"][table["bic"].argmin()])
     2
     """
-    if model not in ("rglm", "rmr"):
-        raise ValueError(f'model must be "rglm" or "rmr"; got {model!r}.')
-    checker = _Checker(path.matrix_shape)
-    distinct = merge_duplicates(*checker._validate_fit(X, y, None))
-    design, labels, n = Design(distinct.X), distinct.y, len(distinct.y)
-    rows = []
-    for tau, point in zip(path.taus, path.points, strict=True):
-        if len(point.beta) != n:
-            raise ValueError(f"X must hold the {len(point.beta)} samples of the path; got {n}.")
-        residual = labels - design.forward(point.W.matrix) - point.b
-        if model == "rglm":
-            df = rglm_degrees_of_freedom(design, point, float(tau), fit_intercept)
-            deviance = n * np.log(np.mean(residual**2))
-        else:
-            df = rmr_degrees_of_freedom(point, C)
-            deviance = 2.0 * n * np.log(np.mean(np.abs(residual)))
-        rows.append((tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df))
+    _check_deprecated(path, {"model": model, "C": C, "fit_intercept": fit_intercept})
+    if path.model not in ("rglm", "rmr"):
+        raise ValueError(f"path must be of rglm_path or rmr_path; got one of {path.model!r}.")
+    if path.sample_weight is not None:
+        raise ValueError("path must be fitted without weights; got one with sample_weight.")
+    samples = validate_samples(X, path.matrix_shape)
+    n = len(samples)
+    distinct = merge_duplicates(samples, validate_labels(y, n), np.ones(n))
+    if len(path.points[0].beta) != len(distinct.y):
+        raise ValueError(
+            f"X must hold the {len(path.points[0].beta)} samples of the path; got {n}."
+        )
+    design = Design(distinct.X)
+    rows = [
+        _criteria(path, design, distinct.y, float(tau), point)
+        for tau, point in zip(path.taus, path.points, strict=True)
+    ]
     return np.array(rows, dtype=COLUMNS).view(np.recarray)
 
 
-class _Checker(MatrixRegressor):
-    """Validates samples of a known shape."""
+def _check_deprecated(path: RegularizationPath, given: dict[str, Any]) -> None:
+    """Warn about arguments that the path knows better, and refuse those that contradict it."""
+    for name, value in given.items():
+        if value is None:
+            continue
+        known = path.model if name == "model" else path.parameters.get(name)
+        if known is not None and value != known:
+            raise ValueError(f"{name}={value!r} contradicts the path, which has {known!r}.")
+        warnings.warn(
+            f"{name} is deprecated and will be removed in matreg 0.3: the path knows it. Leave it "
+            "out.",
+            FutureWarning,
+            stacklevel=3,
+        )
 
-    def __init__(self, matrix_shape: tuple[int, int] | None) -> None:
-        self.matrix_shape = matrix_shape
+
+def _criteria(
+    path: RegularizationPath, design: Design, y: Array, tau: float, point: SolverResult
+) -> tuple[float, int, float, float, float]:
+    """One row of the table."""
+    n = len(y)
+    residual = y - design.forward(point.W.matrix) - point.b
+    if path.model == "rglm":
+        df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"])
+        deviance = n * np.log(np.mean(residual**2))
+    else:
+        df = rmr_degrees_of_freedom(point, path.parameters["C"])
+        deviance = 2.0 * n * np.log(np.mean(np.abs(residual)))
+    return tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df
 
 
 def rmr_degrees_of_freedom(point: SolverResult, C: float) -> float:

@@ -265,7 +265,7 @@ def test_interrupted_fit_leaves_the_model_usable(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("matreg.estimators.grmr.solve_active_set", interrupt)
+    monkeypatch.setattr("matreg.estimators.grmr.solve_rmr", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(data.X, data.y)
     np.testing.assert_array_equal(model.predict(data.X), before)

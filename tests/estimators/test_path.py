@@ -1,5 +1,7 @@
 """Regularisation paths: grid, certificates, agreement with single fits, interruption."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -67,6 +69,36 @@ def test_predictions_and_singular_values_follow_from_the_coefficients(data):
     np.testing.assert_allclose(
         path.singular_values(), np.linalg.svd(path.coefs, compute_uv=False), atol=1e-12
     )
+
+
+def test_predictions_take_what_fits_take_and_name_what_is_wrong(data):
+    path = rmr_path(data.X, data.y, n_taus=2)
+    expected = path.predict(data.X)
+    for same in (list(data.X), data.X.reshape(len(data.X), -1)):
+        np.testing.assert_array_equal(path.predict(same), expected)
+    with pytest.raises(ValueError, match=r"X must hold matrices of shape \(5, 4\)"):
+        path.predict(data.X.transpose(0, 2, 1))
+    with pytest.raises(ValueError, match="20 columns; got 19"):
+        path.predict(np.ones((3, 19)))
+    with pytest.raises(ValueError, match="X contains NaN"):
+        path.predict(np.full((3, 5, 4), np.nan))
+
+
+def test_coefficients_are_multiplied_out_once(data):
+    path = rmr_path(data.X, data.y, n_taus=3)
+    assert path.coefs is path.coefs
+    with pytest.raises(ValueError, match="read-only"):
+        path.coefs[0] = 1.0
+
+
+def test_a_pickled_path_is_the_same(data):
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(data.y))
+    path = rglm_path(data.X, data.y, n_taus=3, sample_weight=weights)
+    again = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(again.coefs, path.coefs)
+    np.testing.assert_array_equal(again.sample_weight, weights)
+    np.testing.assert_array_equal(again.points[-1].history, path.points[-1].history)
+    assert (again.model, again.parameters) == (path.model, path.parameters)
 
 
 def test_flat_samples_need_their_shape(data):

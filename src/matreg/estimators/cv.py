@@ -26,7 +26,8 @@ from ..solvers import (
 from ._base import warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
-from .path import RegularizationPath, check_taus, rglm_path, rmr_path
+from .path import check_taus, rglm_path, rmr_path
+from .regularization_path import RegularizationPath
 from .rglm import rglm_problem
 from .rmr import rmr_problem
 

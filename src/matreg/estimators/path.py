@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array
-from ..linalg.factors import Factors
 from ..progress import track
 from ..solvers import (
     RGLMPathSolver,
@@ -26,77 +24,12 @@ from ..solvers import (
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
+from .regularization_path import RegularizationPath
 from .rglm import RGLM, rglm_problem
 from .rmr import RMR, rmr_problem
 
-
-@dataclass(frozen=True)
-class RegularizationPath:
-    """Certified solutions for a decreasing sequence of tau.
-
-    Attributes
-    ----------
-    taus : ndarray of shape (k,)
-        Values of tau, largest first.
-    points : list of SolverResult
-        What the solver returned for each, with W in factors ``U, d, Vt``.
-    matrix_shape : tuple of int
-        (p, q).
-    """
-
-    taus: Array
-    points: list[SolverResult] = field(repr=False)
-    matrix_shape: tuple[int, int]
-
-    @property
-    def factors(self) -> list[Factors]:
-        """Coefficients in factored form."""
-        return [point.W for point in self.points]
-
-    @property
-    def coefs(self) -> Array:
-        """Coefficients, of shape (k, p, q)."""
-        return np.array([point.W.matrix for point in self.points]).reshape(-1, *self.matrix_shape)
-
-    @property
-    def intercepts(self) -> Array:
-        """Intercepts, of shape (k,)."""
-        return np.array([point.b for point in self.points])
-
-    @property
-    def ranks(self) -> NDArray[np.intp]:
-        """Ranks of the coefficients, of shape (k,)."""
-        return np.array([point.W.rank for point in self.points], dtype=np.intp)
-
-    @property
-    def gaps(self) -> Array:
-        """Relative duality gaps, of shape (k,)."""
-        return np.array([point.gap for point in self.points])
-
-    @property
-    def objectives(self) -> Array:
-        """Objectives, of shape (k,)."""
-        return np.array([point.primal for point in self.points])
-
-    @property
-    def n_iters(self) -> NDArray[np.intp]:
-        """Iterations of the solver, of shape (k,).
-
-        0 where the linear system of the point before was enough.
-        """
-        return np.array([point.n_iter for point in self.points], dtype=np.intp)
-
-    def singular_values(self) -> Array:
-        """Singular values along the path, of shape (k, min(p, q)), zero-padded."""
-        table = np.zeros((len(self.points), min(self.matrix_shape)))
-        for row, point in zip(table, self.points, strict=True):
-            row[: point.W.rank] = point.W.d[: point.W.rank]
-        return table
-
-    def predict(self, X: Array) -> Array:
-        """Predictions of all models for samples (n, p, q), of shape (k, n)."""
-        flat = X.reshape(len(X), -1)
-        return self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
+# Parameters of a model that a path remembers.
+PARAMETERS = ("C", "epsilon", "fit_intercept", "tol", "max_iter")
 
 
 def rmr_path(
@@ -164,7 +97,7 @@ def rmr_path(
     grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
     solver = RMRPathSolver(tol, max_iter)
     points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
-    return _finish("rmr_path", grid, points, model.matrix_shape_, tol)
+    return _path(model, "rmr", grid, points, sample_weight)
 
 
 def rglm_path(
@@ -215,7 +148,7 @@ def rglm_path(
     grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
     solver = RGLMPathSolver(tol, max_iter)
     points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
-    return _finish("rglm_path", grid, points, model.matrix_shape_, tol)
+    return _path(model, "rglm", grid, points, sample_weight)
 
 
 def _validated(
@@ -251,16 +184,25 @@ def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list
     return points
 
 
-def _finish(
-    name: str, taus: Array, points: list[SolverResult], shape: tuple[int, int], tol: float
+def _path(
+    model: MatrixRegressor,
+    name: str,
+    taus: Array,
+    points: list[SolverResult],
+    sample_weight: ArrayLike | None,
 ) -> RegularizationPath:
-    worst = max(point.gap for point in points)
+    """The path that a model's parameters lead to; points that did not converge are reported."""
+    parameters = {key: model.get_params()[key] for key in PARAMETERS if hasattr(model, key)}
+    tol, worst = parameters["tol"], max(point.gap for point in points)
     if worst > tol:
         failed = sum(point.gap > tol for point in points)
         warnings.warn(
-            f"{name}: {failed} of {len(points)} points have a relative duality gap above "
+            f"{name}_path: {failed} of {len(points)} points have a relative duality gap above "
             f"tol={tol:g}, the worst {worst:.1e}. They are kept. Raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    return RegularizationPath(taus[: len(points)], points, shape)
+    weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
+    return RegularizationPath(
+        taus[: len(points)], points, model.matrix_shape_, name, parameters, weights
+    )

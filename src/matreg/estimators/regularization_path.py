@@ -1,0 +1,134 @@
+"""Certified solutions for a whole sequence of tau, and what they were fitted with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._typing import Array
+from ..linalg.factors import Factors
+from ..solvers import SolverResult
+from ._input import validate_samples
+
+
+@dataclass(frozen=True)
+class RegularizationPath:
+    """Certified solutions for a decreasing sequence of tau.
+
+    Attributes
+    ----------
+    taus : ndarray of shape (k,)
+        Values of tau, largest first.
+    points : list of SolverResult
+        What the solver returned for each, with W in factors ``U, d, Vt``.
+    matrix_shape : tuple of int
+        (p, q).
+    model : str
+        What was fitted: "rmr" or "rglm"; empty if it is not known.
+    parameters : dict
+        All parameters but tau that it was fitted with: C, epsilon, fit_intercept, tol, max_iter,
+        as far as the model has them.
+    sample_weight : ndarray of shape (n,) or None
+        Weights of the samples, None if there were none.
+
+    Examples
+    --------
+    >>> from matreg import rmr_path
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
+    >>> path = rmr_path(data.X, data.y, n_taus=5, C=2.0)
+    >>> path.model, path.parameters["C"]
+    ('rmr', 2.0)
+    >>> path.predict(data.X[:3]).shape
+    (5, 3)
+    """
+
+    taus: Array
+    points: list[SolverResult] = field(repr=False)
+    matrix_shape: tuple[int, int]
+    model: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sample_weight: Array | None = field(default=None, repr=False)
+
+    @property
+    def factors(self) -> list[Factors]:
+        """Coefficients in factored form."""
+        return [point.W for point in self.points]
+
+    @cached_property
+    def coefs(self) -> Array:
+        """Coefficients, of shape (k, p, q), read-only."""
+        coefs = np.array([point.W.matrix for point in self.points]).reshape(-1, *self.matrix_shape)
+        coefs.flags.writeable = False
+        return coefs
+
+    @property
+    def intercepts(self) -> Array:
+        """Intercepts, of shape (k,)."""
+        return np.array([point.b for point in self.points])
+
+    @property
+    def ranks(self) -> NDArray[np.intp]:
+        """Ranks of the coefficients, of shape (k,)."""
+        return np.array([point.W.rank for point in self.points], dtype=np.intp)
+
+    @property
+    def gaps(self) -> Array:
+        """Relative duality gaps, of shape (k,)."""
+        return np.array([point.gap for point in self.points])
+
+    @property
+    def objectives(self) -> Array:
+        """Objectives, of shape (k,)."""
+        return np.array([point.primal for point in self.points])
+
+    @property
+    def n_iters(self) -> NDArray[np.intp]:
+        """Iterations of the solver, of shape (k,).
+
+        0 where the linear system of the point before was enough.
+        """
+        return np.array([point.n_iter for point in self.points], dtype=np.intp)
+
+    def singular_values(self) -> Array:
+        """Singular values along the path, of shape (k, min(p, q)), zero-padded."""
+        table = np.zeros((len(self.points), min(self.matrix_shape)))
+        for row, point in zip(table, self.points, strict=True):
+            row[: point.W.rank] = point.W.d[: point.W.rank]
+        return table
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Predict the labels of samples with all models.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the shape of the training.
+
+        Returns
+        -------
+        ndarray of shape (k, n)
+            One row per value of tau.
+        """
+        flat = validate_samples(X, self.matrix_shape).reshape(-1, self.coefs[0].size)
+        return self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays, numbers and names alone, so that any format can store a path."""
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"points": [_plain(point) for point in self.points]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        points = [SolverResult(**{**one, "W": Factors(*one["W"])}) for one in state["points"]]
+        self.__dict__.update(state | {"points": points})
+
+
+def _plain(point: SolverResult) -> dict[str, Any]:
+    """A point without classes and without its state, which is for the solver alone."""
+    plain = {one.name: getattr(point, one.name) for one in fields(point) if one.name != "state"}
+    return plain | {"W": [point.W.U, point.W.d, point.W.Vt]}
