@@ -13,7 +13,7 @@ from ..design import Design
 from ..losses import Squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
-from ..solvers import SolverResult, solve_fista
+from ..solvers import SolverResult, solve_rglm
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 
@@ -151,7 +151,7 @@ class RGLM(MatrixRegressor):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
             problem = rglm_problem(distinct, self.fit_intercept, self.tau)
-            result = solve_fista(
+            result = solve_rglm(
                 problem,
                 tol=self.tol,
                 max_iter=self.max_iter,

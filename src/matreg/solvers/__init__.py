@@ -9,7 +9,7 @@ from .grmr.default_weights import default_weights
 from .grmr.new_samples import Cleaner, clean, warn_unless_clean
 from .grmr.split import Decomposition
 from .path import tau_grid, walk
-from .rglm.fista import rglm_tau_max, solve_fista
+from .rglm.solve import rglm_tau_max, solve_rglm
 from .rglm.path import PathSolver as RGLMPathSolver
 from .rmr.admm import solve_admm
 from .rmr.path import PathSolver as RMRPathSolver
@@ -32,7 +32,7 @@ __all__ = [
     "rmr_tau_max",
     "rounding_floor",
     "solve_admm",
-    "solve_fista",
+    "solve_rglm",
     "solve_rmr",
     "tau_grid",
     "walk",

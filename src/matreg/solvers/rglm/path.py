@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...problem import Problem
 from ..certificate import SolverResult
-from .fista import solve_fista
+from .solve import solve_rglm
 
 
 class PathSolver:
@@ -24,4 +24,4 @@ class PathSolver:
     def solve(self, problem: Problem, last: SolverResult | None) -> SolverResult:
         """Solution of a problem from that of the last one, if there is one."""
         start = None if last is None else last.state
-        return solve_fista(problem, start=start, tol=self.tol, max_iter=self.max_iter)
+        return solve_rglm(problem, start=start, tol=self.tol, max_iter=self.max_iter)

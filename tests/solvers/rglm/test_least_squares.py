@@ -11,14 +11,11 @@ from matreg.design import Design
 from matreg.losses import EpsilonInsensitive, Squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers.rglm import fista
-from matreg.solvers.rglm.fista import (
-    ProximalPoint,
-    StandardForm,
-    best_multiple,
-    rglm_tau_max,
-    solve_fista,
-)
+from matreg.solvers.rglm import least_squares
+from matreg.solvers.rglm.least_squares import best_multiple
+from matreg.solvers.rglm.proximal_newton import ProximalPoint
+from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
+from matreg.solvers.rglm.standard_form import StandardForm
 
 
 def make(n, p, q, seed=0, *, weights=False, noise=0.3, rank=2, offset=0.0):
@@ -80,7 +77,7 @@ def test_agrees_with_cvxpy(shape, intercept, weights):
     tau_max = rglm_tau_max(pose(X, y, s, 1.0, intercept))
     for fraction in (0.5, 0.03):
         tau = fraction * tau_max
-        result = solve_fista(pose(X, y, s, tau, intercept), tol=1e-9)
+        result = solve_rglm(pose(X, y, s, tau, intercept), tol=1e-9)
         assert_certified(X, y, s, tau, intercept, result, tol=1e-9)
         B, value = cvxpy_fit(X, y, s, tau, intercept)
         np.testing.assert_allclose(result.primal, value, rtol=1e-6)
@@ -94,7 +91,7 @@ def test_agrees_with_cvxpy(shape, intercept, weights):
 def test_certificate(shape, fraction, intercept):
     X, y, s = make(*shape, weights=True)
     tau = fraction * max(rglm_tau_max(pose(X, y, s, 1.0, intercept)), 1e-3)
-    result = solve_fista(pose(X, y, s, tau, intercept))
+    result = solve_rglm(pose(X, y, s, tau, intercept))
     if result.primal > 0.0:
         assert_certified(X, y, s, tau, intercept, result)
 
@@ -110,7 +107,7 @@ def test_certificate(shape, fraction, intercept):
 def test_any_shape_converges(n, p, q, fraction, seed):
     X, y, s = make(n, p, q, seed)
     tau = fraction * rglm_tau_max(pose(X, y, s, 1.0)) if n > 1 else 1.0
-    result = solve_fista(pose(X, y, s, tau))
+    result = solve_rglm(pose(X, y, s, tau))
     assert result.converged
 
 
@@ -120,8 +117,8 @@ def test_any_shape_converges(n, p, q, fraction, seed):
 def test_scaling_laws(x_scale, y_scale, n):
     X, y, s = make(n, 5, 6)
     tau = 0.05 * rglm_tau_max(pose(X, y, s, 1.0))
-    plain = solve_fista(pose(X, y, s, tau), tol=1e-10)
-    scaled = solve_fista(pose(x_scale * X, y_scale * y, s, x_scale * y_scale * tau), tol=1e-10)
+    plain = solve_rglm(pose(X, y, s, tau), tol=1e-10)
+    scaled = solve_rglm(pose(x_scale * X, y_scale * y, s, x_scale * y_scale * tau), tol=1e-10)
     assert scaled.converged
     np.testing.assert_allclose(scaled.primal, y_scale**2 * plain.primal, rtol=1e-9)
     W = scaled.W.matrix * x_scale / y_scale
@@ -130,16 +127,16 @@ def test_scaling_laws(x_scale, y_scale, n):
 
 def test_weights_scale_like_tau():
     X, y, s = make(50, 4, 5)
-    one = solve_fista(pose(X, y, s, 5.0), tol=1e-10)
-    three = solve_fista(pose(X, y, 3.0 * s, 15.0), tol=1e-10)
+    one = solve_rglm(pose(X, y, s, 5.0), tol=1e-10)
+    three = solve_rglm(pose(X, y, 3.0 * s, 15.0), tol=1e-10)
     np.testing.assert_allclose(three.primal, 3.0 * one.primal, rtol=1e-9)
     np.testing.assert_allclose(three.W.matrix, one.W.matrix, atol=1e-5)
 
 
 def test_large_offsets_do_no_harm():
     X, y, s = make(60, 5, 4)
-    plain = solve_fista(pose(X, y, s, 5.0), tol=1e-9)
-    moved = solve_fista(pose(X + 1e4, y + 1e6, s, 5.0), tol=1e-9)
+    plain = solve_rglm(pose(X, y, s, 5.0), tol=1e-9)
+    moved = solve_rglm(pose(X + 1e4, y + 1e6, s, 5.0), tol=1e-9)
     assert moved.converged
     np.testing.assert_allclose(moved.primal, plain.primal, rtol=1e-6)
     np.testing.assert_allclose(moved.W.matrix, plain.W.matrix, atol=1e-4)
@@ -153,10 +150,10 @@ def test_tau_max(intercept, n):
     centre = np.average(y, weights=s) if intercept else 0.0
     expected = np.linalg.norm(np.einsum("i,ipq->pq", s * (y - centre), X), 2)
     np.testing.assert_allclose(tau_max, expected, rtol=1e-10)
-    at = solve_fista(pose(X, y, s, tau_max, intercept))
+    at = solve_rglm(pose(X, y, s, tau_max, intercept))
     assert at.W.rank == 0 and at.n_iter == 0 and at.gap < 1e-12
     assert at.b == pytest.approx(centre)
-    below = solve_fista(pose(X, y, s, 0.999 * tau_max, intercept), tol=1e-9)
+    below = solve_rglm(pose(X, y, s, 0.999 * tau_max, intercept), tol=1e-9)
     assert below.W.rank == 1 and below.converged
 
 
@@ -164,7 +161,7 @@ def test_tau_max(intercept, n):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_tau_zero_is_least_squares(n, intercept):
     X, y, s = make(n, 4, 5, weights=True)
-    result = solve_fista(pose(X, y, s, 0.0, intercept))
+    result = solve_rglm(pose(X, y, s, 0.0, intercept))
     root = np.sqrt(s)[:, None]
     centre = np.average(X, axis=0, weights=s) if intercept else np.zeros((4, 5))
     y_centre = np.average(y, weights=s) if intercept else 0.0
@@ -181,7 +178,7 @@ def test_tau_zero_is_least_squares(n, intercept):
 def test_tau_zero_with_dependent_columns():
     X, y, s = make(60, 4, 5)
     X[:, 1] = 2.0 * X[:, 0]
-    result = solve_fista(pose(X, y, s, 0.0))
+    result = solve_rglm(pose(X, y, s, 0.0))
     assert_certified(X, y, s, 0.0, True, result)
     np.testing.assert_allclose(result.W.matrix[1], 2.0 * result.W.matrix[0], atol=1e-10)
 
@@ -198,7 +195,7 @@ def test_nothing_to_learn(tau, kind):
         X = np.broadcast_to(X[0], X.shape).copy()
     else:
         X, y, s = X[:1], y[:1], s[:1]
-    result = solve_fista(pose(X, y, s, tau))
+    result = solve_rglm(pose(X, y, s, tau))
     assert result.converged and result.W.rank == 0
     predicted = np.tensordot(X, result.W.matrix, axes=2) + result.b
     np.testing.assert_allclose(predicted, np.average(y, weights=s), rtol=1e-12)
@@ -208,11 +205,11 @@ def test_nothing_to_learn(tau, kind):
 def test_both_methods_find_the_same(fraction, monkeypatch):
     X, y, s = make(40, 6, 5)
     tau = fraction * rglm_tau_max(pose(X, y, s, 1.0))
-    mixed = solve_fista(pose(X, y, s, tau), tol=1e-8)
-    monkeypatch.setattr(fista, "EXPECTED_STEPS", np.inf)
-    gradient = solve_fista(pose(X, y, s, tau), tol=1e-8, max_iter=100_000)
-    monkeypatch.setattr(fista, "EXPECTED_STEPS", 0)
-    newton = solve_fista(pose(X, y, s, tau), tol=1e-8)
+    mixed = solve_rglm(pose(X, y, s, tau), tol=1e-8)
+    monkeypatch.setattr(least_squares, "EXPECTED_STEPS", np.inf)
+    gradient = solve_rglm(pose(X, y, s, tau), tol=1e-8, max_iter=100_000)
+    monkeypatch.setattr(least_squares, "EXPECTED_STEPS", 0)
+    newton = solve_rglm(pose(X, y, s, tau), tol=1e-8)
     assert mixed.converged and gradient.converged and newton.converged
     assert newton.n_iter < 100
     np.testing.assert_allclose([mixed.primal, newton.primal], gradient.primal, rtol=2e-8)
@@ -266,43 +263,43 @@ def test_lipschitz_bounds_the_norm():
 def test_start_along_a_path():
     X, y, s = make(60, 8, 8)
     first = pose(X, y, s, 0.5 * rglm_tau_max(pose(X, y, s, 1.0)))
-    state = solve_fista(first).state
-    again = solve_fista(first, start=state)
+    state = solve_rglm(first).state
+    again = solve_rglm(first, start=state)
     assert again.n_iter <= 10 and again.converged
     # The same objects: what was prepared serves; equal ones: only the coefficients.
     next_one = Problem(
         first.design, first.y, first.loss, SpectralElasticNet(0.9 * first.penalty.tau, 0.0)
     )
     assert state.form.serves(next_one) and not state.form.serves(pose(X, y, s, 1.0))
-    assert solve_fista(next_one, start=state).state.form is state.form
-    light = solve_fista(next_one, start=state.light())
+    assert solve_rglm(next_one, start=state).state.form is state.form
+    light = solve_rglm(next_one, start=state.light())
     assert light.converged and light.state.form is not state.form
     other_shape = pose(*make(20, 3, 3), 1.0)
-    assert solve_fista(other_shape, start=state).converged
+    assert solve_rglm(other_shape, start=state).converged
 
 
 def test_reference_case():
     data = make_matrix_regression(500, coef=make_shape("cross"), random_state=0)
     problem = pose(data.X, data.y, np.ones(500), 1500.0)
-    result = solve_fista(problem)
+    result = solve_rglm(problem)
     assert_certified(data.X, data.y, np.ones(500), 1500.0, True, result)
     assert result.n_iter < 400
 
 
 def test_stops_where_rounding_forbids_progress():
     X, y, s = make(30, 5, 5)
-    result = solve_fista(pose(X, y, s, 1.0), tol=0.0)
+    result = solve_rglm(pose(X, y, s, 1.0), tol=0.0)
     assert result.gap < 1e-12 and result.n_iter < 1000
 
 
 def test_rejects_other_problems():
     X, y, s = make(10, 2, 2)
     for loss, ridge in ((EpsilonInsensitive(s, 0.1), 0.0), (Squared(s), 1.0)):
-        with pytest.raises(ValueError, match="squared loss"):
-            solve_fista(Problem(Design(X), y, loss, SpectralElasticNet(1.0, ridge)))
+        with pytest.raises(ValueError, match="smooth loss"):
+            solve_rglm(Problem(Design(X), y, loss, SpectralElasticNet(1.0, ridge)))
 
 
 def test_verbose_prints_the_history(capsys):
     X, y, s = make(20, 3, 3)
-    result = solve_fista(pose(X, y, s, 0.5), verbose=1)
+    result = solve_rglm(pose(X, y, s, 0.5), verbose=1)
     assert len(capsys.readouterr().out.splitlines()) == len(result.history) + 1

@@ -1,0 +1,173 @@
+"""Smooth losses of generalised linear models, functions of ``r = -(<W, X_i> + b)``.
+
+A problem with one of them has the labels in the loss and zeros in their place: with the linear
+predictor ``f = <W, X_i> + b`` the residual is ``r = 0 - f``. Both losses are half the deviance, and
+so never negative. With the mean ``mu(f)`` of the model and the label t,
+
+    beta = dl/dr = s (t - mu),    l'' = s mu'(f),
+
+so that the conjugate is a function of ``mu = t - beta / s``: an entropy.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, xlogy
+
+from ._typing import Array
+from .losses import Loss
+
+
+class SmoothLoss(Loss, Protocol):
+    """A loss with two derivatives."""
+
+    def gradient(self, r: Array) -> Array:
+        """Derivative of the loss with respect to the residuals."""
+        ...
+
+    def curvature(self, r: Array) -> Array:
+        """Second derivative, of shape (n,): the losses are of one residual each."""
+        ...
+
+
+class Logistic:
+    """``L(r) = sum_i s_i (log(1 + exp(f_i)) - t_i f_i)`` with ``f = -r``.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n,)
+        Labels, 0 or 1.
+    s : ndarray of shape (n,)
+        Positive sample weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = Logistic(np.array([0.0, 1.0]), np.ones(2))
+    >>> loss.value(np.zeros(2)) / np.log(2.0)
+    2.0
+    """
+
+    def __init__(self, t: Array, s: Array) -> None:
+        self.t, self.s = t, s
+        self.sign = 2.0 * t - 1.0
+
+    @staticmethod
+    def mean(f: Array) -> Array:
+        """Probability of the label 1."""
+        return np.asarray(expit(f))
+
+    def value(self, r: Array) -> float:
+        """Sum of the losses, each ``log(1 + exp(-+f))`` without overflow."""
+        return float(self.s @ np.logaddexp(0.0, self.sign * r))
+
+    def gradient(self, r: Array) -> Array:
+        """``s (t - mu)``, without cancellation where mu is near t."""
+        return self.s * self.sign * expit(self.sign * r)
+
+    def curvature(self, r: Array) -> Array:
+        """``s mu (1 - mu)``."""
+        return self.s * expit(r) * expit(-r)
+
+    def conjugate(self, beta: Array) -> float:
+        """``sum s (mu log mu + (1 - mu) log(1 - mu))``, finite for mu between 0 and 1."""
+        wrong = np.clip(self.sign * beta / self.s, 0.0, 1.0)
+        return float(self.s @ (xlogy(wrong, wrong) + xlogy(1.0 - wrong, 1.0 - wrong)))
+
+    def best_intercept(self, r: Array) -> float:
+        """Root of the monotone ``sum_i beta_i(r - b)``.
+
+        Where all f are the same it is a known one; it lies between those of the largest and of the
+        smallest f. Infinite if there is one label only.
+        """
+        ones, zeros = float(self.s @ self.t), float(self.s @ (1.0 - self.t))
+        if ones == 0.0 or zeros == 0.0:
+            return np.inf if zeros == 0.0 else -np.inf
+        odds = np.log(ones / zeros)
+        low, high = float(odds + r.min()), float(odds + r.max())
+        if not high - low > 1e-15 * max(abs(low), abs(high)):
+            return low
+        slack = 1e-9 * (high - low)  # rounding must not hide the change of sign
+        tiny = float(np.finfo(float).tiny)
+
+        def slope(b: float) -> float:
+            return float(self.gradient(r - b).sum())
+
+        return float(brentq(slope, low - slack, high + slack, xtol=tiny))
+
+    def feasible(self, beta: Array, centred: bool) -> Array:
+        """Clip to the box; what the sum is off is shared out by the room that is left."""
+        low, high = self.s * (self.t - 1.0), self.s * self.t
+        beta = np.clip(beta, low, high)
+        if not centred:
+            return beta
+        excess = beta.sum()
+        room = beta - low if excess > 0.0 else high - beta
+        total = room.sum()
+        if total > 0.0:
+            beta = beta - excess * (room / total)
+        return np.clip(beta, low, high)
+
+
+class Poisson:
+    """``L(r) = sum_i s_i (exp(f_i) - t_i f_i + t_i log t_i - t_i)`` with ``f = -r``.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n,)
+        Labels, not negative: counts, or rates with the exposures as weights.
+    s : ndarray of shape (n,)
+        Positive sample weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = Poisson(np.array([1.0, 3.0]), np.ones(2))
+    >>> loss.value(-np.log([1.0, 3.0]))
+    0.0
+    """
+
+    def __init__(self, t: Array, s: Array) -> None:
+        self.t, self.s = t, s
+        self.log_t = np.log(np.where(t > 0.0, t, 1.0))
+
+    @staticmethod
+    def mean(f: Array) -> Array:
+        """``exp(f)``, the expected count."""
+        with np.errstate(over="ignore"):
+            return np.exp(f)
+
+    def value(self, r: Array) -> float:
+        """Sum of the losses; infinite where the mean overflows."""
+        with np.errstate(over="ignore"):
+            relative = np.expm1(-r - self.log_t) + (r + self.log_t)
+        return float(self.s @ np.where(self.t > 0.0, self.t * relative, self.mean(-r)))
+
+    def gradient(self, r: Array) -> Array:
+        """``s (t - mu)``."""
+        return self.s * (self.t - self.mean(-r))
+
+    def curvature(self, r: Array) -> Array:
+        """``s mu``."""
+        return self.s * self.mean(-r)
+
+    def conjugate(self, beta: Array) -> float:
+        """``sum s (mu log mu - mu - t log t + t)``, finite for mu of at least 0."""
+        mu = np.maximum(self.t - beta / self.s, 0.0)
+        return float(self.s @ (xlogy(mu, mu) - mu - self.t * (self.log_t - 1.0)))
+
+    def best_intercept(self, r: Array) -> float:
+        """Logarithm of the mean label relative to the mean of ``exp(f)``; -inf if all are zero."""
+        shift = float(r.min())
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.s @ self.t) - np.log(self.s @ np.exp(shift - r)) + shift)
+
+    def feasible(self, beta: Array, centred: bool) -> Array:
+        """Means of at least 0, multiplied so that their sum is that of the labels."""
+        mu = np.maximum(self.t - beta / self.s, 0.0)
+        if centred and self.s @ mu > 0.0:
+            mu *= (self.s @ self.t) / (self.s @ mu)
+        return self.s * (self.t - mu)

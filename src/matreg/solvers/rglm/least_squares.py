@@ -1,0 +1,242 @@
+"""Squared loss and nuclear norm: proximal gradient steps with a Newton finish.
+
+Weights and intercept are eliminated first: with rows ``sqrt(s_i) (X_i - mean)`` and labels
+``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z - A W|^2 + tau ||W||_*``. The
+iterations of :mod:`.fista` are cheap, but on ill-conditioned samples, such as images and spectra,
+there are many thousands of them. So it hands over to the proximal point steps of
+:mod:`.proximal_newton` as soon as it has cost as much as these should. Which one is better, nobody
+has to know: the cost is within a small factor of the better one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.factors import Factors, singular_values, svd
+from ...problem import Problem
+from ..certificate import SolverResult, Tracker
+from .fista import ProximalGradient
+from .proximal_newton import ProximalPoint
+from .standard_form import ROUNDING, StandardForm
+
+# FISTA iterations between two certificates, each of which costs about as much as an iteration.
+CHECK = 10
+# Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the solution of
+# a neighbouring one.
+EXPECTED_STEPS, EXPECTED_WARM_STEPS = 20, 6
+# States before the last: a parabola through three foretells the next one.
+MOST_BEFORE = 2
+# Proximal point steps without progress after which rounding must be the reason.
+PATIENCE = 12
+
+
+@dataclass(frozen=True)
+class RGLMState:
+    """Where to start again.
+
+    Attributes
+    ----------
+    W : ndarray of shape (p, q)
+        Coefficients.
+    tau : float
+        Weight of the nuclear norm that they belong to.
+    form : StandardForm or None
+        The prepared samples, for another tau.
+    sigma : float or None
+        Where the proximal point steps were in the end; None if FISTA was enough.
+    before : tuple of RGLMState
+        The states before on the same samples, the last one first.
+    """
+
+    W: Array
+    tau: float
+    form: StandardForm | None = None
+    sigma: float | None = None
+    before: tuple[RGLMState, ...] = ()
+
+    def light(self) -> RGLMState:
+        """The coefficients alone, for other samples."""
+        return RGLMState(self.W, self.tau)
+
+    def ahead(self, tau: float) -> Array:
+        """Coefficients for another tau, on the parabola through the last three."""
+        nodes = (self, *self.before)
+        taus = [node.tau for node in nodes]
+        if len(set(taus)) < len(taus):
+            return self.W
+        weights = lagrange(taus, tau)
+        return np.sum([w * node.W for w, node in zip(weights, nodes, strict=True)], axis=0)
+
+    def after(self, last: RGLMState) -> RGLMState:
+        """The same, with the last state and those that it remembers before it."""
+        return replace(self, before=(replace(last, before=()), *last.before)[:MOST_BEFORE])
+
+
+def lagrange(nodes: Sequence[float], x: float) -> list[float]:
+    """Weights of the values at distinct nodes in that of their polynomial at x."""
+    return [
+        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
+        for node in nodes
+    ]
+
+
+class Certifier:
+    """Offers points to the tracker, with the best multiple of their residual as the dual point."""
+
+    def __init__(self, tracker: Tracker, form: StandardForm) -> None:
+        self.tracker = tracker
+        self.problem = tracker.problem
+        self.rows, _ = form.rows
+
+    def offer(self, W: Factors, residual: Array, beta: Array | None = None) -> None:
+        """Offer W, given ``z - A W`` of the rows that the solver works on, and perhaps a beta.
+
+        A beta of the solver's own is worth its price where tau is tiny: then so is the residual,
+        a difference whose rounding the bound would suffer from.
+        """
+        problem = self.problem
+        if self.rows is not problem.design:
+            residual, beta = problem.y - problem.design.forward(W.matrix), None
+        self.tracker.offer_primal(W, residual)
+        for candidate in (residual,) if beta is None else (residual, beta):
+            d = singular_values(problem.design.adjoint(candidate))
+            t = best_multiple(problem, candidate, float(d[0]))
+            self.tracker.offer_dual(t * candidate, t * d)
+
+
+def best_multiple(problem: Problem, beta: Array, norm: float) -> float:
+    """Maximiser of the dual at ``t beta``, a concave parabola, where ``|t| norm <= tau``."""
+    curvature = 2.0 * problem.loss.conjugate(beta)
+    if curvature == 0.0:
+        return 0.0
+    t = float(problem.y @ beta) / curvature
+    tau = problem.penalty.tau
+    return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
+
+
+def unpenalised(tracker: Tracker) -> bool:
+    """Offer the fit of smallest norm for tau = 0; tell if its residual is mere rounding.
+
+    Dual feasible is what A' maps to zero: of the labels, the part outside of the range of A.
+    """
+    problem = tracker.problem
+    design, z = problem.design, problem.y
+    f = svd(design.flat)
+    kept = f.d > np.finfo(float).eps * max(design.flat.shape) * f.d.max(initial=0.0)
+    U, d, Vt = f.U[:, kept], f.d[kept], f.Vt[kept]
+    inside = U.T @ z
+    W = svd((inside / d @ Vt).reshape(design.p, design.q))
+    noise = np.finfo(float).eps * max(design.p, design.q) * W.d.max(initial=0.0)
+    W = Factors(W.U, np.where(W.d > noise, W.d, 0.0), W.Vt)
+    tracker.offer_primal(W)
+    beta = z - U @ inside
+    tracker.offer_dual(beta - U @ (U.T @ beta), np.zeros(1))
+    size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
+    return np.sqrt(2.0 * tracker.primal) <= ROUNDING * max(design.flat.shape) * size
+
+
+def solve_least_squares(
+    problem: Problem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    verbose: int = 0,
+    start: RGLMState | None = None,
+) -> SolverResult:
+    """Solve an R-GLM problem with the squared loss to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Squared loss and a spectral elastic net without ridge.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=10000
+        Largest number of iterations, those of FISTA and Newton steps together.
+    verbose : int, default=0
+        Whether to print a line a check.
+    start : RGLMState, default=None
+        State of an earlier run. If that was on the same design, labels and loss (the objects, not
+        copies), what it prepared is used again.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    if start is None or start.W.shape != (problem.design.p, problem.design.q):
+        start = RGLMState(np.zeros((problem.design.p, problem.design.q)), problem.penalty.tau)
+    if start.form is None or not start.form.serves(problem):
+        start = replace(start.light(), form=StandardForm(problem))
+    form, tau, sigma = start.form, problem.penalty.tau, start.sigma
+    assert form is not None
+    tracker, k = Tracker(form.posed(problem), tol, verbose), 0
+    if tau == 0.0:
+        exact = unpenalised(tracker)
+        tracker.record(k)
+        result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
+        return form.restore(replace(result, gap=0.0, converged=True) if exact else result)
+    certifier = Certifier(tracker, form)
+    certifier.offer(tracker.W, form.rows[1])
+    tracker.record(k)
+    if not tracker.converged:
+        k, sigma = run(start, tau, certifier, max_iter)
+    state = RGLMState(tracker.W.matrix, tau, form, sigma).after(start)
+    return form.restore(tracker.result(k, state))
+
+
+def run(
+    start: RGLMState, tau: float, certifier: Certifier, max_iter: int
+) -> tuple[int, float | None]:
+    """Proximal point steps at once if their sigma is known, else FISTA first.
+
+    Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
+    """
+    form, tracker, k = start.form, certifier.tracker, 0
+    assert form is not None
+    W = start.ahead(tau)
+    if start.sigma is not None:
+        sigma = start.sigma * start.tau / tau  # the smaller tau, the larger W
+        k = run_point(ProximalPoint(form, tau, W, sigma), certifier, k, max_iter)
+        if tracker.converged:
+            return k, sigma
+    gradient = ProximalGradient(form, tau, W)
+    newton_steps = EXPECTED_WARM_STEPS if start.before else EXPECTED_STEPS
+    k = run_gradient(gradient, certifier, k, max_iter, newton_steps)
+    if tracker.converged or k >= max_iter:
+        return k, None
+    point = ProximalPoint(form, tau, gradient.W)
+    return run_point(point, certifier, k, max_iter), point.sigma
+
+
+def run_gradient(
+    method: ProximalGradient, certifier: Certifier, k: int, max_iter: int, newton_steps: int
+) -> int:
+    """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
+    tracker, first = certifier.tracker, k
+    while k < max_iter and not tracker.converged:
+        method.iterate()
+        k += 1
+        if (k - first) % CHECK == 0 or k == max_iter:
+            certifier.offer(method.factors, method.residual)
+            tracker.record(k)
+            if k - first >= newton_steps * method.newton_price():
+                break
+    return k
+
+
+def run_point(method: ProximalPoint, certifier: Certifier, k: int, max_iter: int) -> int:
+    """Proximal point steps until converged or rounding forbids progress; iterations done."""
+    tracker, since, best = certifier.tracker, 0, np.inf
+    while k < max_iter and not tracker.converged and since < PATIENCE:
+        if method.iterate():
+            since, best = (0, tracker.gap) if tracker.gap < 0.9 * best else (since + 1, best)
+            continue
+        k += 1
+        certifier.offer(method.point.factors, method.point.residual, method.point.beta)
+        tracker.record(k)
+    return k

@@ -1,0 +1,178 @@
+"""Smooth losses and the nuclear norm: proximal Newton steps by reweighted least squares.
+
+Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
+diagonal second derivative H, and the problem with it in the place of the loss is least squares with
+weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves, as exactly as the present
+gap makes worth while. A line search makes every step descend (Lee, Sun and Saunders 2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.factors import Factors, singular_values, svd
+from ...losses import Squared
+from ...problem import Problem
+from ...smooth_losses import SmoothLoss
+from ..certificate import SolverResult, Tracker
+from .least_squares import RGLMState, solve_least_squares
+
+# Weights of least squares relative to the largest one: smaller ones make labels of mere rounding.
+SMALLEST_WEIGHT = 1e-10
+# Gap of a least squares problem relative to the present one of the problem itself.
+INNER_ACCURACY = 1e-2
+# Halvings of a step after which rounding must be the reason, and steps without a smaller gap.
+HALVINGS, PATIENCE = 30, 5
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients with their residuals ``y - A W - b`` at the best intercept, and objective."""
+
+    W: Factors
+    b: float
+    residual: Array
+    value: float
+
+
+def dual_point(problem: Problem, residual: Array) -> Array:
+    """Derivative of the loss at ``y - A W`` minus the best intercept, summing to zero with one."""
+    loss: SmoothLoss = problem.loss  # type: ignore[assignment]
+    b = loss.best_intercept(residual) if problem.fit_intercept else 0.0
+    return loss.feasible(loss.gradient(residual - b), problem.fit_intercept)
+
+
+class Reweighted:
+    """Proximal Newton steps.
+
+    Parameters
+    ----------
+    problem : Problem
+        Smooth loss and nuclear norm.
+    W : ndarray of shape (p, q)
+        Where to start.
+    """
+
+    def __init__(self, problem: Problem, W: Array) -> None:
+        self.problem = problem
+        self.loss: SmoothLoss = problem.loss  # type: ignore[assignment]
+        self.point = self.at(svd(W))
+
+    def at(self, W: Factors) -> Point:
+        """Evaluate coefficients."""
+        residual = self.problem.y - self.problem.design.forward(W.matrix)
+        value, b = self.problem.primal_at(W.d, residual)
+        return Point(W, b, residual - b, value)
+
+    def parabola(self) -> Problem:
+        """Least squares in the place of the loss."""
+        r = self.point.residual
+        weights = self.loss.curvature(r)
+        weights = np.maximum(weights, SMALLEST_WEIGHT * weights.max())
+        labels = self.problem.y - r + self.loss.gradient(r) / weights
+        ours = self.problem
+        return Problem(ours.design, labels, Squared(weights), ours.penalty, ours.fit_intercept)
+
+    def step(self, gap: float, max_iter: int) -> tuple[bool, int]:
+        """One step, for a gap of the objective; tell if it made that smaller, and its iterations."""
+        point, model = self.point, self.parabola()
+        W = point.W.matrix
+        size = model.loss.value(model.y - self.problem.y + point.residual)
+        tol = INNER_ACCURACY * gap / (size + model.penalty.value(point.W.d))
+        result = solve_least_squares(
+            model,
+            tol=float(np.clip(tol, 1e-14, 0.1)),
+            max_iter=max_iter,
+            start=RGLMState(W, model.penalty.tau),
+        )
+        return self.search(result), max(result.n_iter, 1)
+
+    def search(self, result: SolverResult) -> bool:
+        """Armijo's rule along the way to the minimum of the parabola."""
+        point, ours = self.point, self.problem
+        direction = result.W.matrix - point.W.matrix
+        move = ours.design.forward(direction) + (result.b - point.b)
+        slope = ours.penalty.value(result.W.d) - ours.penalty.value(point.W.d)
+        slope -= float(self.loss.gradient(point.residual) @ move)
+        for halvings in range(HALVINGS):
+            length = 0.5**halvings
+            W = result.W if halvings == 0 else svd(point.W.matrix + length * direction)
+            new = self.at(W)
+            if new.value <= point.value + 1e-4 * length * min(slope, 0.0):
+                self.point = new
+                return new.value < point.value
+        return False
+
+    def offer(self, tracker: Tracker) -> None:
+        """Offer the point and the derivative of the loss there, shrunk to feasibility."""
+        ours = self.problem
+        residual = self.point.residual + self.point.b
+        tracker.offer_primal(self.point.W, residual)
+        beta = dual_point(ours, residual)
+        if ours.penalty.tau == 0.0:
+            beta = unseen(ours, beta)
+        d = singular_values(ours.design.adjoint(beta))
+        shrink = ours.penalty.shrink_factor(d) if ours.penalty.tau > 0.0 else 1.0
+        tracker.offer_dual(shrink * beta, shrink * d)
+
+
+def unseen(problem: Problem, beta: Array) -> Array:
+    """The part of beta that the samples map to zero, which tau = 0 asks for; 0 if not feasible."""
+    columns = problem.design.flat
+    if problem.fit_intercept:
+        columns = np.column_stack([columns, np.ones(len(beta))])
+    part = beta - columns @ np.linalg.lstsq(columns, beta)[0]
+    allowed = problem.loss.feasible(part, False)
+    return part if np.array_equal(allowed, part) else np.zeros_like(beta)
+
+
+def solve_reweighted(
+    problem: Problem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    verbose: int = 0,
+    start: RGLMState | None = None,
+) -> SolverResult:
+    """Solve an R-GLM problem with a smooth loss to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Smooth loss and a spectral elastic net without ridge.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=10000
+        Largest number of iterations, those of all least squares problems together.
+    verbose : int, default=0
+        Whether to print a line a Newton step.
+    start : RGLMState, default=None
+        State of an earlier run, of which the coefficients are used.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
+    tracker, k, since, best = Tracker(problem, tol, verbose), 0, 0, np.inf
+    method = Reweighted(problem, np.zeros(shape))
+    method.offer(tracker)
+    tracker.record(k)
+    if start is not None and start.W.shape == shape and not tracker.converged:
+        W = start.ahead(tau)
+        warm = Reweighted(problem, W)
+        method = warm if warm.point.value < method.point.value else method
+        method.offer(tracker)
+    while k < max_iter and not tracker.converged and since < PATIENCE:
+        moved, iterations = method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
+        k += iterations
+        method.offer(tracker)
+        tracker.record(k)
+        progress = moved and tracker.gap < 0.9 * best
+        since, best = (0, tracker.gap) if progress else (since + 1, best)
+    state = RGLMState(tracker.W.matrix, tau)
+    return tracker.result(k, state if start is None else state.after(start))

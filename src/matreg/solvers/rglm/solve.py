@@ -1,0 +1,84 @@
+"""Matrix regression with a smooth loss and the nuclear norm: which solver, and the largest tau."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...linalg.threads import single_threaded
+from ...losses import Squared
+from ...problem import Problem
+from ..certificate import SolverResult
+from .least_squares import RGLMState, solve_least_squares
+from .reweighted import dual_point, solve_reweighted
+from .standard_form import StandardForm
+
+
+@single_threaded(lambda problem: problem.design.flat.size)
+def solve_rglm(
+    problem: Problem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    verbose: int = 0,
+    start: RGLMState | None = None,
+) -> SolverResult:
+    """Solve an R-GLM problem to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Squared, logistic or Poisson loss and a spectral elastic net without ridge.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=10000
+        Largest number of iterations, those of FISTA and Newton steps together.
+    verbose : int, default=0
+        Whether to print a line a check.
+    start : RGLMState, default=None
+        State of an earlier run.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    if not hasattr(problem.loss, "curvature") or problem.penalty.ridge != 0.0:
+        raise ValueError("problem must have a smooth loss and a penalty with ridge 0.")
+    solve = solve_least_squares if isinstance(problem.loss, Squared) else solve_reweighted
+    return solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
+
+
+def rglm_tau_max(problem: Problem) -> float:
+    """Smallest tau for which the coefficients are zero.
+
+    It is the spectral norm of ``sum_i beta_i X_i`` with the derivatives beta of the loss at the
+    best intercept: ``s_i (y_i - mean)`` for all families, as the best intercept gives the mean
+    (without an intercept 0, 1/2 and 1 take its place).
+
+    Parameters
+    ----------
+    problem : Problem
+        Smooth loss and nuclear norm; its own tau does not matter.
+
+    Returns
+    -------
+    float
+        The largest tau worth a try.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matreg.design import Design
+    >>> from matreg.losses import Squared
+    >>> from matreg.penalties import SpectralElasticNet
+    >>> from matreg.problem import Problem
+    >>> X = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    >>> loss, penalty = Squared(np.ones(2)), SpectralElasticNet(1.0, ridge=0.0)
+    >>> rglm_tau_max(Problem(Design(X), np.array([3.0, -3.0]), loss, penalty))
+    4.242640687119285
+    """
+    if isinstance(problem.loss, Squared):
+        form = StandardForm(problem)
+        return float(np.linalg.norm(form.design.adjoint(form.z), 2))
+    beta = dual_point(problem, problem.y)
+    return float(np.linalg.norm(problem.design.adjoint(beta), 2))
