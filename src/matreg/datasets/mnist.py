@@ -33,12 +33,8 @@ SOURCE = Source(
     url="https://www.openml.org/data/download/52667/mnist_784.arff",
     files=("mnist_784.arff", "mnist.npz"),
     parse=_parse,
-    fingerprints={
-        "x_train": 104443.29,
-        "y_train": 8.5293054,
-        "x_test": -18091.703,
-        "y_test": 6.2470628,
-    },
+    # Not of the training images, which would take longer than to read them.
+    fingerprints={"y_train": 8.5293054, "x_test": -18091.703, "y_test": 6.2470628},
     kept="mnist.npz",
 )
 
