@@ -38,6 +38,7 @@ from .estimators._input import validate_labels, validate_samples
 from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
+from .linalg.threads import single_threaded
 from .solvers import SolverResult
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
@@ -136,6 +137,7 @@ def rmr_degrees_of_freedom(point: SolverResult, C: float) -> float:
     return float(np.count_nonzero((size > 1e-3 * C) & (size < (1.0 - 1e-3) * C)))
 
 
+@single_threaded(lambda design: design.flat.size)
 def rglm_degrees_of_freedom(
     design: Design, point: SolverResult, tau: float, fit_intercept: bool
 ) -> float:

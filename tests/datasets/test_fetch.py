@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from matreg.datasets import _fetch, faces, istanbul
+from matreg.datasets import (
+    _fetch,
+    air_quality,
+    eem_cells,
+    faces,
+    gas_sensors,
+    istanbul,
+    mnist,
+    sugar,
+)
 
 
 def parse_numbers(path):
@@ -59,6 +68,16 @@ def test_download_is_kept_in_the_cache(served):
     (folder / "numbers.txt").write_text("1 2 3")
     assert_array_equal(_fetch.load(source)["numbers"], [1, 2, 3])
     assert files_below(_fetch.cache_folder()) == ["numbers.txt"]
+    (folder / "numbers.txt").unlink()
+    assert_array_equal(_fetch.load(source)["numbers"], [1, 2, 3])
+
+
+def test_download_may_be_kept_in_another_form(served):
+    folder, source = served
+    (folder / "numbers.txt").write_text("1 2 3")
+    source = dataclasses.replace(source, files=("numbers.txt", "numbers.npz"), kept="numbers.npz")
+    assert_array_equal(_fetch.load(source)["numbers"], [1, 2, 3])
+    assert files_below(_fetch.cache_folder()) == ["numbers.npz"]
     (folder / "numbers.txt").unlink()
     assert_array_equal(_fetch.load(source)["numbers"], [1, 2, 3])
 
@@ -134,6 +153,7 @@ def test_cache_folder_follows_the_platform(platform, expected, monkeypatch):
 
 
 def test_sources_download_over_https():
-    for source in (istanbul.SOURCE, faces.CMU):
+    others = (air_quality, eem_cells, gas_sensors, istanbul, mnist, sugar)
+    for source in (faces.CMU, *(module.SOURCE for module in others)):
         assert source.url.startswith("https://")
         assert source.url.endswith(source.files[0])

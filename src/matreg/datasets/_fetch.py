@@ -39,6 +39,9 @@ class Source:
         Reads such a file into named arrays.
     fingerprints : mapping
         Expected :func:`fingerprint` of some of these arrays.
+    kept : str, default=None
+        Name of the npz file that a download is kept as, one of `files`; None keeps the download
+        itself. For homes that hold far more than the data, or hold them in a form slow to read.
     """
 
     title: str
@@ -46,6 +49,7 @@ class Source:
     files: tuple[str, ...]
     parse: Callable[[Path], Arrays]
     fingerprints: Mapping[str, float]
+    kept: str | None = None
 
 
 def fingerprint(array: NDArray[Any]) -> float:
@@ -100,7 +104,7 @@ def _find(source: Source, folder: Path) -> Path | None:
 def _read(source: Source, path: Path, origin: str | None = None) -> Arrays:
     """Parse a file and make sure that it holds what it should."""
     try:
-        arrays = source.parse(path)
+        arrays = _read_npz(path) if path.suffix == ".npz" else source.parse(path)
         for key, expected in source.fingerprints.items():
             if not np.isclose(fingerprint(arrays[key]), expected, rtol=1e-6, atol=0.0):
                 raise ValueError(f"the content of its array {key} is not the expected one")
@@ -111,6 +115,11 @@ def _read(source: Source, path: Path, origin: str | None = None) -> Arrays:
             f"{origin or path} is not an intact copy of the {source.title} data ({error})."
         ) from error
     return arrays
+
+
+def _read_npz(path: Path) -> Arrays:
+    with np.load(path) as content:  # refuses pickles
+        return dict(content)
 
 
 def _download(source: Source, folder: Path) -> Arrays:
@@ -128,6 +137,9 @@ def _download(source: Source, folder: Path) -> Arrays:
         except OSError as error:  # the errors of requests are of this kind
             raise _by_hand(source, folder, error) from error
         arrays = _read(source, path, origin=source.url)
+        if source.kept is not None:
+            path = path.with_name(source.kept)
+            np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
         path.replace(folder / path.name)
     return arrays
 

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._typing import Array
+from ...linalg.threads import single_threaded
 from .row_prox import soft
 
 RELAXATION = 1.6
@@ -95,6 +96,7 @@ class Cleaner:
         self.D, self.X, self.Y = D, np.zeros_like(D), np.zeros_like(D)
         self.rho = np.zeros(len(D))
 
+    @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(self, space: RowSpace, tol: float = TOL, max_iter: int = MAX_ITER) -> Array:
         """Clean all samples; return their relative duality gaps.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.bordered import cholesky
+from ...linalg.threads import single_threaded
 from ...losses import EpsilonInsensitive
 from ...problem import Problem
 
@@ -19,6 +20,7 @@ from ...problem import Problem
 TIE = 1e-12
 
 
+@single_threaded(lambda problem: problem.design.flat.size)
 def tau_max(problem: Problem, *, tol: float = 1e-9, max_iter: int = 500) -> float:
     """Smallest tau at which W = 0 solves an RMR problem.
 

@@ -1,0 +1,147 @@
+"""Fluorescence of water and the cells in it."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from ._archive import read_members
+from ._fetch import Arrays, Source, load, optional
+
+COMMIT = "f5deded1a23f199df0a489e33523461bb5d421fb"
+SHAPE = (30, 25)
+EMISSION, EXCITATION = (290.0, 500.0), (250.0, 400.0)
+_SAMPLE = r"B1S1(2022-\d\d-\d\d-\d\d-\d\d)-M3PEM\.dat"
+
+
+def _read_landscape(content: bytes) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Emissions, excitations and intensities: three header lines, then one line an emission."""
+    first, _, _, *lines = content.decode("utf-8").splitlines()
+    excitation = np.array(first.split("\t")[1:], dtype=float)
+    table = np.array([line.split("\t") for line in lines if line.strip()], dtype=float)
+    return table[:, 0], excitation, table[:, 1:]
+
+
+def _block_means(content: bytes) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """A landscape within the ranges, averaged over blocks of neighbouring wavelengths."""
+    emission, excitation, table = _read_landscape(content)
+    rows = np.array_split(np.flatnonzero(_inside(emission, EMISSION)), SHAPE[0])
+    columns = np.array_split(np.flatnonzero(_inside(excitation, EXCITATION)), SHAPE[1])
+    means = [[table[np.ix_(row, column)].mean() for column in columns] for row in rows]
+    return (
+        np.array([emission[row].mean() for row in rows]),
+        np.array([excitation[column].mean() for column in columns]),
+        np.array(means, dtype=np.float32),
+    )
+
+
+def _inside(wavelengths: NDArray[Any], bounds: tuple[float, float]) -> NDArray[np.bool_]:
+    return (wavelengths >= bounds[0]) & (wavelengths <= bounds[1])
+
+
+def _read_counts(workbook: bytes) -> dict[str, float]:
+    """Cells by the time of the sample, from the column of the total cell count."""
+    book = optional("openpyxl").load_workbook(io.BytesIO(workbook), read_only=True, data_only=True)
+    header, *rows = book.worksheets[0].iter_rows(values_only=True)
+    (column, *_) = [k for k, name in enumerate(header) if re.search("TCC|cell", str(name), re.I)]
+    times = [re.search(r"2022-\d\d-\d\d-\d\d-\d\d", str(row[0])) for row in rows]
+    return {
+        time.group(): float(row[column])
+        for time, row in zip(times, rows, strict=True)
+        if time and row[column] is not None
+    }
+
+
+def _to_minute(name: str) -> str:
+    """ISO form of the time in the name of a sample."""
+    year, month, day, hour, minute = _time_of(name).split("-")
+    return f"{year}-{month}-{day}T{hour}:{minute}"
+
+
+def _time_of(name: str) -> str:
+    return name.removeprefix("B1S1").removesuffix("-M3PEM.dat")
+
+
+def _parse(path: Path) -> Arrays:
+    archive = path.read_bytes()
+    return _to_arrays(
+        read_members(archive, _SAMPLE), *read_members(archive, r"references\.xlsx").values()
+    )
+
+
+def _to_arrays(landscapes: Mapping[str, bytes], workbook: bytes) -> Arrays:
+    counts = _read_counts(workbook)
+    names = sorted(name for name in landscapes if _time_of(name) in counts)
+    blocks = [_block_means(landscapes[name]) for name in names]
+    return {
+        "X": np.array([means for _, _, means in blocks]),
+        "cells": np.array([counts[_time_of(name)] for name in names]),
+        "emission": blocks[0][0],
+        "excitation": blocks[0][1],
+        "name": np.array(names),
+    }
+
+
+SOURCE = Source(
+    title="EEM cell count",
+    url=f"https://github.com/YongminHu/eempy/archive/{COMMIT}.zip",
+    files=(f"{COMMIT}.zip", "eem_cells.npz"),
+    parse=_parse,
+    fingerprints={
+        "X": 10074.916,
+        "cells": 1.7759153,
+        "emission": -355.38027,
+        "excitation": 47.34047,
+    },
+    kept="eem_cells.npz",
+)
+
+
+def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
+    """Load fluorescence landscapes of water with the number of cells in it as the label.
+
+    Excitation-emission matrices of 38 samples of water from three days, with the blank subtracted
+    and averaged over blocks of wavelengths; the bands of scattered light are in them. Neighbours in
+    time are alike: samples that follow each other belong into one block of a cross-validation.
+
+    Parameters
+    ----------
+    data_home : path-like, default=None
+        Folder with ``eem_cells.npz`` or an archive of the home. By default the folder that the
+        environment variable ``MATREG_DATA`` names, then the user's cache folder. If it is nowhere,
+        the sample data of the Python package eempy (MIT licence) are downloaded from GitHub, and
+        what is needed of them is kept in the cache; this takes openpyxl (``matreg[data]``).
+
+    Returns
+    -------
+    :class:`~sklearn.utils.Bunch`
+        `X` (38, 30, 25), `y` (38,) the total cell count in millions per millilitre, the wavelengths
+        `emission` (30,) and `excitation` (25,) in nanometres, and `time` (38,), in order.
+
+    References
+    ----------
+    Y. Hu, eempy, https://github.com/YongminHu/eempy.
+
+    Examples
+    --------
+    >>> from matreg.datasets import load_eem_cells
+    >>> water = load_eem_cells()  # doctest: +SKIP
+    >>> water.X.shape  # doctest: +SKIP
+    (38, 30, 25)
+    """
+    arrays = load(SOURCE, data_home)
+    return Bunch(
+        X=arrays["X"].astype(float),
+        y=arrays["cells"],
+        emission=arrays["emission"],
+        excitation=arrays["excitation"],
+        time=np.array([_to_minute(name) for name in arrays["name"]], dtype="datetime64[m]"),
+    )

@@ -1,0 +1,77 @@
+"""Handwritten digits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ._fetch import Arrays, Source, load
+
+N_TRAIN = 60_000
+
+
+def _parse(path: Path) -> Arrays:
+    """Read the ARFF form: after ``@DATA`` one line an image, 784 gray levels and the digit."""
+    with path.open(encoding="ascii") as file:
+        while file.readline().strip().upper() != "@DATA":
+            pass
+        table = np.loadtxt(file, delimiter=",", dtype=np.uint8)
+    X, y = table[:, :-1].reshape(-1, 28, 28), table[:, -1]
+    return {
+        "x_train": X[:N_TRAIN],
+        "y_train": y[:N_TRAIN],
+        "x_test": X[N_TRAIN:],
+        "y_test": y[N_TRAIN:],
+    }
+
+
+SOURCE = Source(
+    title="MNIST",
+    url="https://www.openml.org/data/download/52667/mnist_784.arff",
+    files=("mnist_784.arff", "mnist.npz"),
+    parse=_parse,
+    # Not of the training images, which would take longer than to read them.
+    fingerprints={"y_train": 8.5293054, "x_test": -18091.703, "y_test": 6.2470628},
+    kept="mnist.npz",
+)
+
+
+def load_mnist(data_home: str | os.PathLike[str] | None = None) -> Bunch:
+    """Load the MNIST handwritten digits.
+
+    Parameters
+    ----------
+    data_home : path-like, default=None
+        Folder with ``mnist.npz`` (arrays `x_train`, `y_train`, `x_test`, `y_test`) or
+        ``mnist_784.arff``. By default the folder that the environment variable ``MATREG_DATA``
+        names, then the user's cache folder, into which the data are downloaded from OpenML (122 MB,
+        kept as 11 MB) if they are nowhere.
+
+    Returns
+    -------
+    :class:`~sklearn.utils.Bunch`
+        `X_train` (60000, 28, 28) and `X_test` (10000, 28, 28) with gray levels from 0 to 255 in one
+        byte each, and the digits `y_train` and `y_test`.
+
+    References
+    ----------
+    Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, "Gradient-based learning applied to document
+    recognition", Proceedings of the IEEE 86 (1998) 2278-2324.
+
+    Examples
+    --------
+    >>> from matreg.datasets import load_mnist
+    >>> digits = load_mnist()  # doctest: +SKIP
+    >>> digits.X_train.shape  # doctest: +SKIP
+    (60000, 28, 28)
+    """
+    arrays = load(SOURCE, data_home)
+    return Bunch(
+        X_train=arrays["x_train"],
+        y_train=arrays["y_train"],
+        X_test=arrays["x_test"],
+        y_test=arrays["y_test"],
+    )
