@@ -35,7 +35,7 @@ import numpy as np
 
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
-from matreg.solvers.grmr.row_prox import exact
+from matreg.losses import epsilon_insensitive
 from matreg.solvers.grmr.split import SplitProblem
 from matreg.solvers.grmr.split_admm import decompose
 
@@ -99,7 +99,9 @@ class Accuracy:
     def __init__(self, D):
         n, m = D.shape
         one, self.D, self.lam = np.ones(n), D, 1.0 / np.sqrt(max(n, m))
-        problem = SplitProblem(D, one, 0 * one, np.zeros(m), exact(one, 0.1), 1.0, self.lam)
+        problem = SplitProblem(
+            D, one, 0 * one, np.zeros(m), epsilon_insensitive(one, 0.1), 1.0, self.lam
+        )
         reference = decompose(problem, tol=1e-8, max_iter=300, warn=False)
         self.bound, self.gap = reference.dual, reference.gap
 

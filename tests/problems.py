@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from matreg.design import Design
-from matreg.losses import EpsilonInsensitive
+from matreg.design import ArrayDesign
+from matreg.losses import epsilon_insensitive
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 
@@ -28,9 +28,9 @@ def make_problem(X, y, *, tau=1.0, C=1.0, epsilon=0.1, fit_intercept=True, weigh
     """RMR as the solvers take it."""
     weights = np.ones(len(y)) if weights is None else weights
     return Problem(
-        Design(np.ascontiguousarray(X, dtype=float)),
+        ArrayDesign(np.ascontiguousarray(X, dtype=float)),
         np.asarray(y, dtype=float),
-        EpsilonInsensitive(C * weights, epsilon),
+        epsilon_insensitive(C * weights, epsilon),
         SpectralElasticNet(tau),
         fit_intercept,
     )
@@ -76,8 +76,8 @@ def gap_of_result(problem, result):
         result.beta,
         tau=problem.penalty.tau,
         C=1.0,
-        epsilon=problem.loss.epsilon,
-        weights=problem.loss.c,
+        epsilon=float(problem.loss.epsilon[0]),
+        weights=problem.loss.upper,
         fit_intercept=problem.fit_intercept,
     )
 
@@ -105,8 +105,8 @@ def cvxpy_rmr(problem):
     design = problem.design
     W = cp.Variable((design.p, design.q))
     b = cp.Variable() if problem.fit_intercept else 0.0
-    residual = design.flat @ cp.vec(W, order="C") + b - problem.y
-    loss = problem.loss.c @ cp.pos(cp.abs(residual) - problem.loss.epsilon)
+    residual = design.X.reshape(design.n, -1) @ cp.vec(W, order="C") + b - problem.y
+    loss = problem.loss.upper @ cp.pos(cp.abs(residual) - problem.loss.epsilon)
     penalty = 0.5 * problem.penalty.ridge * cp.sum_squares(W)
     if problem.penalty.tau > 0.0:
         penalty = penalty + problem.penalty.tau * cp.normNuc(W)

@@ -46,4 +46,4 @@ def test_the_door_names_what_is_there_and_in_order():
 
 def test_imported_names_are_resolved():
     found = set(imported(PACKAGE / "estimators" / "rmr.py"))
-    assert {"matreg.solvers", "matreg.solvers.solve_rmr", "matreg.design.Design"} <= found
+    assert {"matreg.solvers", "matreg.solvers.solve_rmr", "matreg.design.ArrayDesign"} <= found

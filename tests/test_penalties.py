@@ -1,10 +1,12 @@
 """Spectral penalties against CVXPY and against perturbation of their definitions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from matreg.linalg.factors import Factors, singular_values, svd
-from matreg.penalties import SpectralElasticNet
+from matreg.penalties import SpectralElasticNet, SpectralPenalty
 from problems import SHAPE_IDS, SHAPES
 
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
@@ -140,3 +142,23 @@ def test_what_has_overflown_is_not_a_number(shape, capfd):
     assert np.isnan(svd(Z).d).all() and np.isnan(singular_values(Z)).all()
     assert svd(Z).matrix.shape == shape
     assert capfd.readouterr().out == ""  # LAPACK would print
+
+
+@pytest.mark.parametrize("longest", [0.1, 2.0, np.inf])
+@pytest.mark.parametrize("tau", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("ridge", [1.0, 3.0])
+@pytest.mark.parametrize("curvature", [0.0, 0.7])
+@pytest.mark.parametrize("exact", [True, False])
+def test_best_multiple_against_a_fine_search(longest, tau, ridge, curvature, exact):
+    d = np.array([0.3, 2.0, 1.0, 0.0])
+    penalty = SpectralElasticNet(tau, ridge)
+    find = penalty.best_multiple if exact else partial(SpectralPenalty.best_multiple, penalty)
+    for lin in (-1.0, 0.0, 0.5, 4.0):
+        t = find(lin, curvature, d, longest)
+
+        def value(t, lin=lin):
+            return t * lin - 0.5 * curvature * t * t - penalty.conjugate(t * d)
+
+        grid = np.linspace(0.0, min(longest, 50.0), 1001)
+        assert 0.0 <= t <= longest
+        assert value(t) >= max(value(g) for g in grid) - 1e-12

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
-from .design import Design
+from .design import ArrayDesign, Design
 from .estimators._duplicates import merge_duplicates
 from .estimators._input import validate_labels, validate_samples
 from .estimators.regularization_path import RegularizationPath
@@ -91,7 +91,7 @@ def information_criteria(
         raise ValueError(
             f"X must hold the {len(path.points[0].beta)} samples of the path; got {n}."
         )
-    design = Design(distinct.X)
+    design = ArrayDesign(distinct.X)
     rows = [
         _criteria(path, design, distinct.y, float(tau), point)
         for tau, point in zip(path.taus, path.points, strict=True)
@@ -137,7 +137,7 @@ def rmr_degrees_of_freedom(point: SolverResult, C: float) -> float:
     return float(np.count_nonzero((size > 1e-3 * C) & (size < (1.0 - 1e-3) * C)))
 
 
-@single_threaded(lambda design: design.flat.size)
+@single_threaded(lambda design: design.size)
 def rglm_degrees_of_freedom(
     design: Design, point: SolverResult, tau: float, fit_intercept: bool
 ) -> float:
@@ -157,7 +157,7 @@ def rglm_degrees_of_freedom(
 def _tangent(design: Design, point: SolverResult, tau: float) -> tuple[Array, Array]:
     """Samples in an orthonormal basis of the tangent space, and the penalties of its vectors."""
     wide = design.p <= design.q
-    X = design.X if wide else design.X.transpose(0, 2, 1)
+    X = design.stack() if wide else design.stack().transpose(0, 2, 1)
     B, G = point.W.matrix, design.adjoint(point.beta)
     # B and its gradient have common singular vectors; those of a sum are those of both.
     weight = point.W.d[0] / tau if tau > 0.0 else 0.0

@@ -1,26 +1,89 @@
-"""The samples as one linear operator."""
+"""The samples as one linear operator.
+
+Solvers see samples through the protocol :class:`Design` alone: a class with its methods is a new
+kind of data, wherever the numbers lie.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._typing import Array
 
+# Numbers in a piece of the samples that is treated at a time: it stays in the cache.
+PIECE = 2**16
 
-class Design:
-    """Linear map ``A : W -> (<X_i, W>)_i`` of samples held in memory.
+
+class Design(Protocol):
+    """Linear map ``A : W -> (<X_i, W>)_i`` of n samples of shape (p, q)."""
+
+    n: int
+    p: int
+    q: int
+
+    @property
+    def size(self) -> int:
+        """Number of all entries, ``n p q``."""
+        ...
+
+    def forward(self, W: Array) -> Array:
+        """``(<X_i, W>)_i``, of shape (n,)."""
+        ...
+
+    def forward_each(self, *Ws: Array) -> Array:
+        """Images of k matrices in one pass over the samples, of shape (k, n)."""
+        ...
+
+    def adjoint(self, beta: Array) -> Array:
+        """``sum_i beta_i X_i``, of shape (p, q)."""
+        ...
+
+    def take(self, index: NDArray[Any] | slice) -> Design:
+        """Some of the samples, in memory."""
+        ...
+
+    def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
+        """Slices of about so many entries with their samples (k, p, q) in float64."""
+        ...
+
+    def stack(self) -> Array:
+        """All samples (n, p, q) in float64, for what needs them at once."""
+        ...
+
+    @property
+    def gram(self) -> Array:
+        """Inner products ``<X_i, X_j>``, of shape (n, n)."""
+        ...
+
+    @property
+    def norms(self) -> Array:
+        """Frobenius norms of the samples, of shape (n,)."""
+        ...
+
+    @property
+    def norm(self) -> float:
+        """Largest singular value of the map."""
+        ...
+
+
+class ArrayDesign:
+    """Samples in an array.
 
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        The samples, C-contiguous and of dtype float64. They are not copied.
+        The samples, C-contiguous. They are not copied, and stay of their dtype: products are in
+        float64, piece by piece where the samples are not.
 
     Examples
     --------
     >>> import numpy as np
-    >>> design = Design(np.arange(12.0).reshape(2, 2, 3))
+    >>> design = ArrayDesign(np.arange(12.0).reshape(2, 2, 3))
     >>> design.forward(np.ones((2, 3)))
     array([15., 51.])
     >>> design.adjoint(np.array([1.0, -1.0]))
@@ -28,30 +91,74 @@ class Design:
            [-6., -6., -6.]])
     """
 
-    def __init__(self, X: Array) -> None:
+    def __init__(self, X: NDArray[Any]) -> None:
         self.X = X
         self.n, self.p, self.q = X.shape
-        self.flat = X.reshape(self.n, -1)
+        self.size = X.size
+        self._flat = X.reshape(self.n, self.p * self.q)
+        self._double = X.dtype == np.float64
 
     def forward(self, W: Array) -> Array:
         """``(<X_i, W>)_i``."""
-        return self.flat @ W.reshape(-1)
+        return self.forward_each(W)[0]
 
     def forward_each(self, *Ws: Array) -> Array:
-        """Images of several matrices in one pass over the samples, one a row."""
-        return (self.flat @ np.stack([W.reshape(-1) for W in Ws], axis=1)).T
+        """Images of several matrices in one pass over the samples, one row per matrix."""
+        if len(Ws) == 1 and self._double:
+            return (self._flat @ Ws[0].reshape(-1))[None]
+        columns = np.stack([W.reshape(-1) for W in Ws], axis=1)
+        if self._double:
+            return (self._flat @ columns).T
+        out = np.empty((self.n, len(Ws)))
+        for part, X in self.blocks():
+            np.matmul(X.reshape(len(X), -1), columns, out=out[part])
+        return out.T
 
     def adjoint(self, beta: Array) -> Array:
         """``sum_i beta_i X_i``."""
-        return (beta @ self.flat).reshape(self.p, self.q)
+        if self._double:
+            return (beta @ self._flat).reshape(self.p, self.q)
+        out = np.zeros(self.p * self.q)
+        for part, X in self.blocks():
+            out += beta[part] @ X.reshape(len(X), -1)
+        return out.reshape(self.p, self.q)
+
+    def take(self, index: NDArray[Any] | slice) -> Self:
+        """Some of the samples."""
+        return type(self)(self.X[index])
+
+    def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
+        """Slices of about so many entries with their samples in float64."""
+        rows = max(1, entries // (self.p * self.q))
+        for start in range(0, self.n, rows):
+            part = slice(start, min(start + rows, self.n))
+            yield part, self.X[part].astype(np.float64, copy=False)
+
+    def stack(self) -> Array:
+        """All samples in float64."""
+        return self.X.astype(np.float64, copy=False)
 
     @cached_property
     def gram(self) -> Array:
-        """Matrix of the inner products ``<X_i, X_j>``."""
-        return self.flat @ self.flat.T
+        """Inner products ``<X_i, X_j>``."""
+        flat = self.stack().reshape(self.n, self.p * self.q)
+        return flat @ flat.T
+
+    @cached_property
+    def norms(self) -> Array:
+        """Frobenius norms of the samples."""
+        out = np.empty(self.n)
+        for part, X in self.blocks():
+            flat = X.reshape(len(X), -1)
+            out[part] = np.sqrt(np.einsum("ij,ij->i", flat, flat))
+        return out
 
     @cached_property
     def norm(self) -> float:
         """Largest singular value of the map."""
-        small = self.gram if self.n <= self.p * self.q else self.flat.T @ self.flat
+        if self.n <= self.p * self.q:
+            small = self.gram
+        else:
+            flat = self.stack().reshape(self.n, self.p * self.q)
+            small = flat.T @ flat
         return float(np.sqrt(max(np.linalg.eigvalsh(small)[-1], 0.0)))

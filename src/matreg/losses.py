@@ -3,19 +3,34 @@
 A loss ``L(r) = sum_i l_i(r_i)`` enters the dual through its conjugate: the dual variable ``beta``
 is a subgradient of the loss at the residuals, and ``y'beta - L*(beta)`` is its part of the dual
 objective. Weights are part of a loss, and positive: samples of weight zero are not in the problem.
+
+One class serves all losses whose conjugate is, for each sample,
+
+    l*(beta) = epsilon |beta| + curvature beta^2 / 2    on    lower <= beta <= upper,
+
+and all solvers of RMR read nothing but these four numbers. What they are for a loss is said by a
+function of a few lines: :func:`epsilon_insensitive`, :func:`absolute`, :func:`pinball`,
+:func:`hinge`, :func:`squared_hinge`, :func:`huber`, :func:`squared`. A loss of another kind needs
+the methods of :class:`Loss` and goes to the universal solver.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._typing import Array
+from ._typing import Array, Mask
+
+# Two sums of weights that differ by less than this, relative to them, are equal but for rounding.
+EQUAL_SUMS = 1e-14
 
 
 class Loss(Protocol):
-    """What a problem asks of its loss."""
+    """What a certificate asks of a loss."""
 
     def value(self, r: Array) -> float:
         """Sum of the losses of the residuals."""
@@ -25,127 +40,263 @@ class Loss(Protocol):
         """``sup_r beta'r - L(r)`` for a `beta` where it is finite."""
         ...
 
-    def best_intercept(self, r: Array) -> float:
-        """Number ``b`` that minimises ``L(r - b)``."""
+    def best_intercept(self, r: Array, total: float = 0.0) -> float:
+        """Number ``b`` that minimises ``L(r - b) + total b``."""
         ...
 
-    def feasible(self, beta: Array, centred: bool) -> Array:
-        """Nearby point of finite conjugate, summing to zero if `centred`."""
+    def feasible(self, beta: Array, total: float | None) -> Array:
+        """Nearby point of finite conjugate, of sum `total` unless that is None."""
         ...
 
 
-class EpsilonInsensitive:
-    """``L(r) = sum_i c_i max(|r_i| - epsilon, 0)``.
+@dataclass(frozen=True)
+class PiecewiseLoss:
+    """Loss whose conjugate is ``epsilon |beta| + curvature beta^2 / 2`` on an interval.
+
+    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond, it grows like ``(|r| - epsilon)^2 / (2
+    curvature)`` until its slope reaches ``upper`` (r > 0) or ``lower`` (r < 0), and linearly from
+    there on; without curvature it is linear at once.
 
     Parameters
     ----------
-    c : ndarray of shape (n,)
-        Positive slopes, ``C`` times the sample weights.
-    epsilon : float
-        Half the width of the tube in which residuals cost nothing.
+    lower, upper : ndarray of shape (n,)
+        Smallest and largest slope, ``lower <= 0 <= upper`` and not both zero. An infinite one
+        needs a positive curvature.
+    epsilon : ndarray of shape (n,)
+        Residuals up to this size cost nothing.
+    curvature : ndarray of shape (n,)
+        Inverse of the second derivative where the loss is curved, 0 where it has a kink.
 
     Examples
     --------
     >>> import numpy as np
-    >>> loss = EpsilonInsensitive(np.array([1.0, 2.0]), epsilon=0.5)
+    >>> loss = epsilon_insensitive(np.array([1.0, 2.0]), epsilon=0.5)
     >>> loss.value(np.array([0.4, -1.5]))
     2.0
+    >>> loss.conjugate(np.array([1.0, -2.0]))
+    1.5
     """
 
-    def __init__(self, c: Array, epsilon: float) -> None:
-        self.c = c
-        self.epsilon = epsilon
+    lower: Array
+    upper: Array
+    epsilon: Array
+    curvature: Array
+
+    def take(self, index: NDArray[Any] | slice) -> PiecewiseLoss:
+        """The loss of some of the samples."""
+        return PiecewiseLoss(
+            self.lower[index], self.upper[index], self.epsilon[index], self.curvature[index]
+        )
+
+    @cached_property
+    def size(self) -> Array:
+        """Largest size of a slope, by sample."""
+        return np.maximum(self.upper, -self.lower)
+
+    @cached_property
+    def curved(self) -> bool:
+        """Whether any sample has a curvature."""
+        return bool(np.any(self.curvature > 0.0))
+
+    @cached_property
+    def quadratic(self) -> bool:
+        """Whether this is the squared loss, with weights ``1 / curvature``."""
+        return bool(np.isinf(self.lower).all() and np.isinf(self.upper).all()) and not bool(
+            self.epsilon.any()
+        )
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether all slopes are finite."""
+        return bool(np.isfinite(self.size).all())
+
+    @cached_property
+    def kinked(self) -> Mask:
+        """Samples whose dual variable may be of either sign, with a kink of the conjugate at 0."""
+        return (self.epsilon > 0.0) & (self.lower < 0.0) & (self.upper > 0.0)
 
     def value(self, r: Array) -> float:
         """Sum of the losses of the residuals."""
-        return float(self.c @ np.maximum(np.abs(r) - self.epsilon, 0.0))
+        over = np.maximum(np.abs(r) - self.epsilon, 0.0)
+        bound = np.where(r > 0.0, self.upper, -self.lower)
+        if not self.curved:
+            return float(bound @ over)
+        size = _slope(over, bound, self.curvature)
+        return float(size @ (over - 0.5 * self.curvature * size))
+
+    def gradient(self, r: Array) -> Array:
+        """Slopes at the residuals; at a kink the smallest one in size."""
+        return self.multiplier(r, 0.0)
+
+    def multiplier(self, v: Array, step: float) -> Array:
+        """Slopes at ``prox(v, step)``, which is ``v - step * multiplier(v, step)``."""
+        over = np.maximum(np.abs(v) - self.epsilon, 0.0)
+        bound = np.where(v > 0.0, self.upper, -self.lower)
+        return np.copysign(_slope(over, bound, step + self.curvature), v)
+
+    def prox(self, v: Array, step: float) -> Array:
+        """Minimiser of ``step L(r) + |r - v|^2 / 2``."""
+        return v - step * self.multiplier(v, step)
+
+    def prox_derivative(self, v: Array, step: float) -> Array:
+        """Diagonal of a generalised derivative of :meth:`prox`."""
+        over = np.abs(v) - self.epsilon
+        bound = np.where(v > 0.0, self.upper, -self.lower)
+        total = step + self.curvature
+        sloping = (over > 0.0) & (over < total * bound)
+        return np.where(sloping, self.curvature / total, 1.0)
 
     def conjugate(self, beta: Array) -> float:
-        """``epsilon sum |beta_i|``, finite where ``|beta_i| <= c_i``."""
-        return self.epsilon * float(np.abs(beta).sum())
+        """Conjugate at a `beta` within the bounds."""
+        value = float(self.epsilon @ np.abs(beta))
+        return value + 0.5 * float(self.curvature @ (beta * beta)) if self.curved else value
 
-    def best_intercept(self, r: Array) -> float:
-        """Middle of the interval of minimisers of the piecewise linear ``L(r - b)``.
+    def subgradients(self, r: Array, rounding: float = 0.0) -> tuple[Array, Array]:
+        """Smallest and largest slope at the residuals, two numbers where there is a kink.
 
-        Its slope rises from ``-sum(c)`` by ``c_i`` at each of the kinks ``r_i -+ epsilon``; the
-        minimisers are where it crosses zero.
+        Residuals within `rounding` of a kink are on it.
+        """
+        kink = (np.abs(np.abs(r) - self.epsilon) <= rounding) & (self.curvature == 0.0)
+        beta = np.where(kink, 0.0, self.gradient(r))
+        largest = np.where(kink & (r >= -rounding), self.upper, beta)
+        smallest = np.where(kink & (r <= rounding), self.lower, beta)
+        return smallest, largest
+
+    def best_intercept(self, r: Array, total: float = 0.0) -> float:
+        """Middle of the interval of minimisers of ``L(r - b) + total b``.
+
+        There the sum of the slopes, which falls with b, is `total`.
+        """
+        return self._intercept_on_curves(r, total) if self.curved else self._median(r, total)
+
+    def _median(self, r: Array, total: float) -> float:
+        """Best intercept of a loss of kinks alone, a weighted median of them.
+
+        The sum of the slopes falls from ``sum(upper)`` by ``upper`` at the kinks ``r - epsilon``
+        and by ``-lower`` at the kinks ``r + epsilon``.
         """
         kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
+        falls = np.concatenate([self.upper, -self.lower])
+        kinks, falls = kinks[falls > 0.0], falls[falls > 0.0]
         order = np.argsort(kinks, kind="stable")
-        rise = np.cumsum(np.concatenate([self.c, self.c])[order])
-        half = 0.5 * rise[-1]
-        slack = 1e-14 * half  # equality of two sums of weights, up to rounding
-        found = np.searchsorted(rise, [half - slack, half + slack])
+        fallen = np.cumsum(falls[order])
+        goal = float(self.upper.sum()) - total
+        slack = EQUAL_SUMS * 0.5 * fallen[-1]
+        found = np.searchsorted(fallen, [goal - slack, goal + slack])
         first, last = np.minimum(found, len(order) - 1)  # sums of huge weights may overflow
         return float(0.5 * (kinks[order[first]] + kinks[order[last]]))
 
-    def feasible(self, beta: Array, centred: bool) -> Array:
-        """Clip to the box; what the sum is off is shared out by the room that is left."""
-        beta = np.clip(beta, -self.c, self.c)
-        if not centred:
-            return beta
-        excess = beta.sum()
-        room = self.c + beta if excess > 0 else self.c - beta
-        total = room.sum()
-        if total > 0:
-            beta = beta - excess * (room / total)
-        return np.clip(beta, -self.c, self.c)
+    def _intercept_on_curves(self, r: Array, total: float) -> float:
+        """Best intercept where some losses are curved: the sum of slopes is piecewise linear."""
+        with np.errstate(invalid="ignore"):
+            far = [self.curvature * self.upper, self.curvature * self.lower]
+        ends = [r - self.epsilon - far[0], r + self.epsilon - far[1]]
+        kinks = np.concatenate([*ends, r - self.epsilon, r + self.epsilon])
+        kinks = np.unique(kinks[np.isfinite(kinks)])
+        slack = EQUAL_SUMS * float(np.abs(self.gradient(r - np.median(r))).sum())
 
-    def prox(self, v: Array, step: float) -> Array:
-        """Minimiser of ``step L(r) + |r - v|^2 / 2``."""
-        over = np.maximum(np.abs(v) - self.epsilon, 0.0)
-        return v - np.sign(v) * np.minimum(over, step * self.c)
+        def above(k: int) -> bool:  # whether the sum is above the total right of kink k
+            return float(self.subgradients(r - kinks[k])[0].sum()) > total + slack
 
-    def prox_derivative(self, v: Array, step: float) -> Array:
-        """Diagonal of a generalised derivative of :meth:`prox`: 0 on the slopes to the tube."""
-        over = np.abs(v) - self.epsilon
-        return np.where((over > 0.0) & (over < step * self.c), 0.0, 1.0)
+        low, high = -1, len(kinks)  # kinks left of the solution, and not left of it
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if above(middle) else (low, middle)
+        if low >= 0 and high < len(kinks):
+            at_high = float(self.subgradients(r - kinks[high])[1].sum())
+            if at_high > total + slack:  # it jumps over the total there
+                return float(kinks[high])
+            inside = 0.5 * (kinks[low] + kinks[high])
+        elif high < len(kinks):
+            inside = kinks[0] - 1.0
+        else:
+            inside = kinks[-1] + 1.0
+        return self._on_one_piece(r, float(inside), total)
+
+    def _on_one_piece(self, r: Array, inside: float, total: float) -> float:
+        """Where the linear function that the sum of slopes is around `inside` has the total."""
+        s = r - inside
+        over = np.abs(s) - self.epsilon
+        bound = np.where(s > 0.0, self.upper, -self.lower)
+        sloping = (over > 0.0) & (over < self.curvature * bound)
+        if not sloping.any():  # flat
+            return inside
+        fixed = float(self.gradient(s)[~sloping].sum())
+        weight = 1.0 / self.curvature[sloping]
+        centre = r[sloping] - np.copysign(self.epsilon[sloping], s[sloping])
+        return float((weight @ centre + fixed - total) / weight.sum())
+
+    def feasible(self, beta: Array, total: float | None) -> Array:
+        """Clip to the bounds; what the sum is off is shared out by the room that is left."""
+        with np.errstate(divide="ignore"):
+            return shared_out(beta, self.lower, self.upper, total, 1.0 / self.curvature)
+
+    def scaled(self, factor: float) -> PiecewiseLoss:
+        """The loss with its finite slopes multiplied by a factor."""
+        return replace(self, lower=self.lower * factor, upper=self.upper * factor)
 
 
-class Squared:
-    """``L(r) = 1/2 sum_i s_i r_i^2``.
+def shared_out(
+    beta: Array, lower: Array, upper: Array, total: float | None, weight: Array
+) -> Array:
+    """Point within bounds near `beta`, of sum `total` unless that is None.
 
-    Parameters
-    ----------
-    s : ndarray of shape (n,)
-        Positive sample weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Squared(np.array([1.0, 2.0])).value(np.array([2.0, -1.0]))
-    3.0
+    What the sum is off is shared out by the room that is left; where that is endless, by `weight`.
     """
+    beta = np.clip(beta, lower, upper)
+    if total is None:
+        return beta
+    excess = float(beta.sum()) - total
+    room = beta - lower if excess > 0.0 else upper - beta
+    endless = np.isinf(room)
+    if endless.any():
+        room = np.where(endless, weight, 0.0)
+    whole = float(room.sum())
+    if whole > 0.0:
+        beta = beta - excess * (room / whole)
+    return np.clip(beta, lower, upper)
 
-    def __init__(self, s: Array) -> None:
-        self.s = s
 
-    def value(self, r: Array) -> float:
-        """Sum of the losses of the residuals."""
-        return 0.5 * float(self.s @ (r * r))
+def _slope(over: Array, bound: Array, curvature: Array | float) -> Array:
+    """``min(over / curvature, bound)`` for non-negative `over`, a curvature of 0 included."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.minimum(over / curvature, bound)
+    return np.where(over > 0.0, slope, 0.0)
 
-    def gradient(self, r: Array) -> Array:
-        """Derivative of the loss with respect to the residuals."""
-        return self.s * r
 
-    def conjugate(self, beta: Array) -> float:
-        """``1/2 sum beta_i^2 / s_i``, finite everywhere."""
-        return 0.5 * float(beta @ (beta / self.s))
+def epsilon_insensitive(c: Array, epsilon: float) -> PiecewiseLoss:
+    """``sum_i c_i max(|r_i| - epsilon, 0)``, with `c` C times the sample weights."""
+    return PiecewiseLoss(-c, c, np.full_like(c, epsilon), np.zeros_like(c))
 
-    def best_intercept(self, r: Array) -> float:
-        """Weighted mean."""
-        return float(self.s @ r / self.s.sum())
 
-    def feasible(self, beta: Array, centred: bool) -> Array:
-        """Every point is feasible but for its sum."""
-        if not centred:
-            return beta
-        return beta - self.s * (beta.sum() / self.s.sum())
+def absolute(c: Array) -> PiecewiseLoss:
+    """``sum_i c_i |r_i|``."""
+    return epsilon_insensitive(c, 0.0)
 
-    def prox(self, v: Array, step: float) -> Array:
-        """Minimiser of ``step L(r) + |r - v|^2 / 2``."""
-        return v / (1.0 + step * self.s)
 
-    def prox_derivative(self, v: Array, step: float) -> Array:
-        """Diagonal of the derivative of :meth:`prox`."""
-        return 1.0 / (1.0 + step * self.s)
+def pinball(c: Array, quantile: float) -> PiecewiseLoss:
+    """``sum_i c_i max(quantile r_i, (quantile - 1) r_i)``, of which quantiles are minimisers."""
+    return PiecewiseLoss(-(1.0 - quantile) * c, quantile * c, np.zeros_like(c), np.zeros_like(c))
+
+
+def hinge(y: Array, c: Array) -> PiecewiseLoss:
+    """``sum_i c_i max(0, 1 - y_i f_i)`` for labels y of -1 and 1, where ``1 - y f = y r``."""
+    zero = np.zeros_like(c)
+    return PiecewiseLoss(np.minimum(y * c, 0.0), np.maximum(y * c, 0.0), zero, zero)
+
+
+def squared_hinge(y: Array, s: Array) -> PiecewiseLoss:
+    """``1/2 sum_i s_i max(0, 1 - y_i f_i)^2`` for labels y of -1 and 1."""
+    zero, inf = np.zeros_like(s), np.full_like(s, np.inf)
+    return PiecewiseLoss(np.where(y < 0.0, -inf, zero), np.where(y > 0.0, inf, zero), zero, 1.0 / s)
+
+
+def huber(c: Array, delta: float) -> PiecewiseLoss:
+    """``sum_i c_i h(r_i)``, h quadratic up to `delta` and of slope 1 beyond."""
+    return PiecewiseLoss(-c, c, np.zeros_like(c), delta / c)
+
+
+def squared(s: Array) -> PiecewiseLoss:
+    """``1/2 sum_i s_i r_i^2``."""
+    inf = np.full_like(s, np.inf)
+    return PiecewiseLoss(-inf, inf, np.zeros_like(s), 1.0 / s)

@@ -1,14 +1,142 @@
-"""Spectral penalties of the coefficient matrix, functions of its singular values alone."""
+"""Penalties of the coefficient matrix.
+
+A penalty that depends on the singular values alone is a :class:`SpectralPenalty`, and goes with
+every solver. Any other one needs the methods of :class:`Penalty` and goes to the universal solver.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
 import numpy as np
+import scipy.optimize
 
 from ._typing import Array
-from .linalg.factors import Factors, svd
+from .linalg.factors import Factors, singular_values, svd
+from .linalg.thresholding import soft_threshold
 
 
-class SpectralElasticNet:
+class Penalty(Protocol):
+    """What a certificate and the universal solver ask of a penalty."""
+
+    def value_of(self, W: Factors) -> float:
+        """Penalty of a matrix."""
+        ...
+
+    def conjugate_of(self, Z: Array) -> float:
+        """``sup_W <Z, W> - penalty(W)`` for a Z where it is finite."""
+        ...
+
+    def shrink_factor_of(self, Z: Array) -> float:
+        """Largest factor of at most 1 that brings Z into the domain of the conjugate."""
+        ...
+
+    def prox(self, Z: Array, step: float) -> Factors:
+        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``."""
+        ...
+
+
+@dataclass(frozen=True)
+class SpectralPenalty:
+    """``ridge/2 ||W||_F^2 + h(W)`` with h a convex function of the singular values.
+
+    A subclass defines :meth:`part`, :meth:`derivative` and :meth:`threshold`, and with
+    ``ridge = 0`` the domain of the conjugate too; everything else follows.
+
+    Parameters
+    ----------
+    tau : float
+        Weight of h, along which paths go.
+    ridge : float, default=1.0
+        Weight of half the squared Frobenius norm.
+    """
+
+    tau: float
+    ridge: float = 1.0
+
+    def part(self, d: Array) -> float:
+        """``h`` of a matrix with singular values `d`."""
+        raise NotImplementedError
+
+    def derivative(self, d: Array) -> Array:
+        """Derivative of h at positive singular values."""
+        raise NotImplementedError
+
+    def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
+        """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
+
+        With a positive `smoothing`, of the units of d squared, a smooth function whose derivative
+        is positive where that of the thresholding is zero, and which tends to it with the
+        smoothing: the interior point method sees by it what lies below the threshold.
+        """
+        raise NotImplementedError
+
+    def at(self, tau: float) -> Self:
+        """The same with another weight of h."""
+        return replace(self, tau=tau)
+
+    def value(self, d: Array) -> float:
+        """Penalty of a matrix with singular values `d`."""
+        return 0.5 * self.ridge * float(d @ d) + self.part(d)
+
+    def conjugate(self, d: Array) -> float:
+        """Conjugate at a matrix with singular values `d`, where it is finite."""
+        w = self.gradient_at(d)
+        return float(d @ w) - self.value(w)
+
+    def gradient_at(self, d: Array) -> Array:
+        """Singular values of the W that belongs to a dual point of singular values `d`."""
+        return self.threshold(d, self.ridge, 0.0)[0] / self.ridge
+
+    def shrink_factor(self, d: Array) -> float:
+        """Largest factor of at most 1 that brings a matrix into the domain of the conjugate."""
+        return 1.0
+
+    def best_multiple(self, lin: float, curvature: float, d: Array, longest: float) -> float:
+        """Maximiser over ``0 <= t <= longest`` of ``t lin - t^2 curvature/2 - conjugate(t d)``."""
+
+        def slope(t: float) -> float:
+            return lin - curvature * t - float(d @ self.gradient_at(t * d))
+
+        if slope(0.0) <= 0.0:
+            return 0.0
+        far = longest
+        if not np.isfinite(far):
+            far = 1.0
+            while slope(far) > 0.0:
+                far *= 2.0
+        if slope(far) >= 0.0:
+            return far
+        return float(scipy.optimize.brentq(slope, 0.0, far, xtol=1e-14 * far))
+
+    def value_of(self, W: Factors) -> float:
+        """Penalty of a matrix."""
+        return self.value(W.d)
+
+    def conjugate_of(self, Z: Array) -> float:
+        """Conjugate at a matrix."""
+        return self.conjugate(singular_values(Z))
+
+    def shrink_factor_of(self, Z: Array) -> float:
+        """Largest factor of at most 1 that brings Z into the domain of the conjugate."""
+        return self.shrink_factor(singular_values(Z)) if self.ridge == 0.0 else 1.0
+
+    def prox(self, Z: Array, step: float = 1.0) -> Factors:
+        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, in factors."""
+        f = svd(Z)
+        # With the ridge completed to a square it is the prox of h alone, at a scale of its own.
+        g, _ = self.threshold(f.d / step, 1.0 / step + self.ridge, 0.0)
+        return Factors(f.U, g / (1.0 / step + self.ridge), f.Vt)
+
+    def gradient_conjugate(self, Z: Array) -> Factors:
+        """The W that belongs to a dual point with ``A'beta = Z``."""
+        f = svd(Z)
+        return Factors(f.U, self.gradient_at(f.d), f.Vt)
+
+
+@dataclass(frozen=True)
+class SpectralElasticNet(SpectralPenalty):
     """``ridge/2 ||W||_F^2 + tau ||W||_*``, with ``ridge`` 1 (RMR) or 0 (R-GLM).
 
     Parameters
@@ -30,35 +158,24 @@ class SpectralElasticNet:
            [0.        , 0.        ]])
     """
 
-    def __init__(self, tau: float, ridge: float = 1.0) -> None:
-        self.tau = tau
-        self.ridge = ridge
+    def part(self, d: Array) -> float:
+        """``tau`` times the sum of the singular values."""
+        return self.tau * float(d.sum())
 
-    def value(self, d: Array) -> float:
-        """Penalty of a matrix with singular values `d`."""
-        return float(0.5 * self.ridge * (d @ d) + self.tau * d.sum())
+    def derivative(self, d: Array) -> Array:
+        """Tau."""
+        return np.full_like(d, self.tau)
 
-    def prox(self, Z: Array, step: float = 1.0) -> Factors:
-        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, in factors."""
-        f = svd(Z)
-        d = np.maximum(f.d - step * self.tau, 0.0) / (1.0 + step * self.ridge)
-        return Factors(f.U, d, f.Vt)
+    def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
+        """Soft-thresholding at tau, whatever the scale."""
+        return soft_threshold(d, self.tau, smoothing)
 
     def conjugate(self, d: Array) -> float:
-        """Conjugate at a matrix with singular values `d`, where it is finite.
-
-        With a ridge it is ``||SVT_tau(Z)||_F^2 / (2 ridge)``; without, the indicator of the
-        spectral ball of radius tau, in which :meth:`shrink_factor` brings a point.
-        """
+        """``||SVT_tau(Z)||_F^2 / (2 ridge)``, or 0 in the spectral ball where there is no ridge."""
         if self.ridge == 0.0:
             return 0.0
         over = np.maximum(d - self.tau, 0.0)
         return float(over @ over) / (2.0 * self.ridge)
-
-    def gradient_conjugate(self, Z: Array) -> Factors:
-        """``SVT_tau(Z) / ridge``: the W that belongs to a dual point with ``A'beta = Z``."""
-        f = svd(Z)
-        return Factors(f.U, np.maximum(f.d - self.tau, 0.0) / self.ridge, f.Vt)
 
     def shrink_factor(self, d: Array) -> float:
         """Largest factor of at most 1 that brings a matrix into the domain of the conjugate."""
@@ -66,3 +183,17 @@ class SpectralElasticNet:
         if self.ridge > 0.0 or largest <= self.tau:
             return 1.0
         return self.tau / largest
+
+    def best_multiple(self, lin: float, curvature: float, d: Array, longest: float) -> float:
+        """Exact maximiser: the objective is quadratic between the t where a value crosses tau."""
+        if lin <= 0.0:
+            return 0.0
+        d = np.sort(d[d > 0.0])[::-1]
+        # With the k largest values above tau the slope is
+        # lin + tau sum(d) / ridge - t (curvature + sum(d^2) / ridge).
+        rise = lin + self.tau / self.ridge * np.cumsum(np.append(0.0, d))
+        fall = curvature + np.cumsum(np.append(0.0, d * d)) / self.ridge
+        with np.errstate(divide="ignore"):
+            t = rise / fall
+        enough = np.append(t[:-1] * d <= self.tau, True)
+        return min(float(t[np.argmax(enough)]), longest)

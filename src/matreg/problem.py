@@ -3,59 +3,110 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from ._typing import Array
 from .design import Design
-from .linalg.factors import Factors, singular_values
-from .losses import Loss
-from .penalties import SpectralElasticNet
+from .linalg.factors import Factors
+from .losses import Loss, PiecewiseLoss
+from .penalties import Penalty, SpectralPenalty
+
+L = TypeVar("L", bound=Loss)
+P = TypeVar("P", bound=Penalty)
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Minimise ``L(y - A W - b) + penalty(W)`` over W and, if asked, over b.
+class Problem(Generic[L, P]):
+    """Minimise ``L(y - A W - b) + penalty(W) + <T, W> + t b`` over W and, if asked, over b.
 
-    Its dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta)``, subject to ``sum(beta) = 0``
-    when there is an intercept. Any W bounds the optimum from above and any feasible beta from
-    below: the two together are a certificate, whatever the solver did to find them.
+    Its dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T)``, subject to
+    ``sum(beta) = t`` when there is an intercept. Any W bounds the optimum from above and any
+    feasible beta from below: the two together are a certificate, whatever the solver did to find
+    them.
+
+    Parameters
+    ----------
+    design : Design
+        The samples.
+    y : ndarray of shape (n,)
+        Labels.
+    loss : Loss
+        Loss of the residuals, weights included.
+    penalty : Penalty
+        Penalty of W.
+    fit_intercept : bool
+        Whether there is an intercept b; otherwise it is 0.
+    T : ndarray of shape (p, q) or None
+        Linear term, what samples that are not in the design add to the slope; None is zero.
+    t : float
+        The same for the intercept.
     """
 
     design: Design
     y: Array
-    loss: Loss
-    penalty: SpectralElasticNet
+    loss: L
+    penalty: P
     fit_intercept: bool = True
+    T: Array | None = None
+    t: float = 0.0
+
+    @property
+    def total(self) -> float | None:
+        """What the dual variables sum up to; None if they need not."""
+        return self.t if self.fit_intercept else None
+
+    def image(self, beta: Array) -> Array:
+        """``A'beta - T``."""
+        Z = self.design.adjoint(beta)
+        return Z if self.T is None else Z - self.T
+
+    def price(self, W: Factors) -> float:
+        """Penalty and linear term of W."""
+        linear = 0.0 if self.T is None else float(np.vdot(self.T, W.matrix))
+        return self.penalty.value_of(W) + linear
 
     def primal(self, W: Factors) -> tuple[float, float]:
         """Objective at W and the best intercept for it."""
-        return self.primal_at(W.d, self.y - self.design.forward(W.matrix))
+        return self.primal_at(self.price(W), self.y - self.design.forward(W.matrix))
 
-    def primal_at(self, d: Array, residual: Array) -> tuple[float, float]:
-        """Objective and best intercept from the singular values of W and ``y - A W``."""
-        b = self.loss.best_intercept(residual) if self.fit_intercept else 0.0
-        return self.loss.value(residual - b) + self.penalty.value(d), b
+    def primal_at(self, price: float, residual: Array) -> tuple[float, float]:
+        """Objective and best intercept from the price of W and ``y - A W``."""
+        if not self.fit_intercept:
+            return self.loss.value(residual) + price, 0.0
+        b = self.loss.best_intercept(residual, self.t)
+        return self.loss.value(residual - b) + self.t * b + price, b
 
     def feasible(self, beta: Array) -> Array:
         """Dual feasible point near `beta`."""
-        beta = self.loss.feasible(beta, self.fit_intercept)
-        if self.penalty.ridge == 0.0:
-            beta = beta * self.penalty.shrink_factor(singular_values(self.design.adjoint(beta)))
-        return beta
+        beta = self.loss.feasible(beta, self.total)
+        shrink = self.penalty.shrink_factor_of(self.image(beta)) if self.homogeneous else 1.0
+        return beta if shrink == 1.0 else beta * shrink
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether multiples of a dual feasible point, down to zero, are feasible."""
+        return self.T is None and self.t == 0.0
 
     def dual(self, beta: Array) -> float:
         """Dual objective at a feasible `beta`."""
-        return self.dual_at(beta, singular_values(self.design.adjoint(beta)))
+        return self.dual_at(beta, self.penalty.conjugate_of(self.image(beta)))
 
-    def dual_at(self, beta: Array, d: Array) -> float:
-        """Dual objective from a feasible `beta` and the singular values of ``A'beta``."""
-        return float(self.y @ beta) - self.loss.conjugate(beta) - self.penalty.conjugate(d)
+    def dual_at(self, beta: Array, price: float) -> float:
+        """Dual objective from a feasible `beta` and the penalty's conjugate at its image."""
+        return float(self.y @ beta) - self.loss.conjugate(beta) - price
+
+
+RMRProblem = Problem[PiecewiseLoss, SpectralPenalty]
+"""What the solvers of RMR take: a loss of four numbers a sample and a spectral penalty."""
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """``(primal - dual) / primal``, between 0 and 1; an objective of 0 is solved."""
-    if primal <= 0.0:
+    """``(primal - dual) / |primal|``, at least 0; an objective of 0 is solved.
+
+    Without a linear term both are at least 0 and the gap is at most 1.
+    """
+    if primal <= dual:
         return 0.0
-    # beta = 0 is feasible with dual value 0, so that a negative bound is never the best one.
-    return float(np.clip((primal - max(dual, 0.0)) / primal, 0.0, 1.0))
+    return float((primal - dual) / max(abs(primal), np.finfo(float).tiny))

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from ._typing import Array
-from .losses import Loss
+from .losses import Loss, shared_out
 
 
 class SmoothLoss(Loss, Protocol):
@@ -28,7 +28,7 @@ class SmoothLoss(Loss, Protocol):
         """Derivative of the loss with respect to the residuals."""
         ...
 
-    def curvature(self, r: Array) -> Array:
+    def second_derivative(self, r: Array) -> Array:
         """Second derivative, of shape (n,): the losses are of one residual each."""
         ...
 
@@ -68,7 +68,7 @@ class Logistic:
         """``s (t - mu)``, without cancellation where mu is near t."""
         return self.s * self.sign * expit(self.sign * r)
 
-    def curvature(self, r: Array) -> Array:
+    def second_derivative(self, r: Array) -> Array:
         """``s mu (1 - mu)``."""
         return self.s * expit(r) * expit(-r)
 
@@ -77,8 +77,8 @@ class Logistic:
         wrong = np.clip(self.sign * beta / self.s, 0.0, 1.0)
         return float(self.s @ (xlogy(wrong, wrong) + xlogy(1.0 - wrong, 1.0 - wrong)))
 
-    def best_intercept(self, r: Array) -> float:
-        """Root of the monotone ``sum_i beta_i(r - b)``.
+    def best_intercept(self, r: Array, total: float = 0.0) -> float:
+        """Root of the monotone ``sum_i beta_i(r - b)``; `total` is 0 in all problems of R-GLM.
 
         Where all f are the same it is a known one; it lies between those of the largest and of the
         smallest f. Infinite if there is one label only.
@@ -98,18 +98,9 @@ class Logistic:
 
         return float(brentq(slope, low - slack, high + slack, xtol=tiny))
 
-    def feasible(self, beta: Array, centred: bool) -> Array:
+    def feasible(self, beta: Array, total: float | None) -> Array:
         """Clip to the box; what the sum is off is shared out by the room that is left."""
-        low, high = self.s * (self.t - 1.0), self.s * self.t
-        beta = np.clip(beta, low, high)
-        if not centred:
-            return beta
-        excess = beta.sum()
-        room = beta - low if excess > 0.0 else high - beta
-        total = room.sum()
-        if total > 0.0:
-            beta = beta - excess * (room / total)
-        return np.clip(beta, low, high)
+        return shared_out(beta, self.s * (self.t - 1.0), self.s * self.t, total, self.s)
 
 
 class Poisson:
@@ -150,7 +141,7 @@ class Poisson:
         """``s (t - mu)``."""
         return self.s * (self.t - self.mean(-r))
 
-    def curvature(self, r: Array) -> Array:
+    def second_derivative(self, r: Array) -> Array:
         """``s mu``."""
         return self.s * self.mean(-r)
 
@@ -159,15 +150,15 @@ class Poisson:
         mu = np.maximum(self.t - beta / self.s, 0.0)
         return float(self.s @ (xlogy(mu, mu) - mu - self.t * (self.log_t - 1.0)))
 
-    def best_intercept(self, r: Array) -> float:
+    def best_intercept(self, r: Array, total: float = 0.0) -> float:
         """Logarithm of the mean label relative to the mean of ``exp(f)``; -inf if all are zero."""
         shift = float(r.min())
         with np.errstate(divide="ignore"):
             return float(np.log(self.s @ self.t) - np.log(self.s @ np.exp(shift - r)) + shift)
 
-    def feasible(self, beta: Array, centred: bool) -> Array:
-        """Means of at least 0, multiplied so that their sum is that of the labels."""
+    def feasible(self, beta: Array, total: float | None) -> Array:
+        """Means of at least 0, multiplied so that beta has its sum."""
         mu = np.maximum(self.t - beta / self.s, 0.0)
-        if centred and self.s @ mu > 0.0:
-            mu *= (self.s @ self.t) / (self.s @ mu)
+        if total is not None and self.s @ mu > 0.0:
+            mu *= (self.s @ self.t - total) / (self.s @ mu)
         return self.s * (self.t - mu)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg.linalg.thresholding import SmoothedThresholding, soft_plus, soft_threshold
+from matreg.linalg.thresholding import SmoothedThresholding, soft, soft_plus, soft_threshold
 
 TAU = 1.0
 
@@ -42,7 +42,7 @@ def thresholded(Z, m):
 
 
 def at(Z, m, cut=0.0):
-    return SmoothedThresholding(Z, TAU, m, cut)
+    return SmoothedThresholding(Z, soft(TAU), m, cut)
 
 
 def direction(Z, seed=5):

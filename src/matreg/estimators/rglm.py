@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..design import Design
-from ..losses import Squared
+from ..design import ArrayDesign
+from ..losses import squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from ..solvers import SolverResult, solve_rglm
@@ -178,5 +178,5 @@ def rglm_problem(distinct: Distinct, fit_intercept: bool, tau: float = 0.0) -> P
     """R-GLM on distinct samples."""
     penalty = SpectralElasticNet(float(tau), ridge=0.0)
     return Problem(
-        Design(distinct.X), distinct.y, Squared(distinct.weights), penalty, fit_intercept
+        ArrayDesign(distinct.X), distinct.y, squared(distinct.weights), penalty, fit_intercept
     )

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..design import Design
-from ..losses import EpsilonInsensitive
+from ..design import ArrayDesign
+from ..losses import epsilon_insensitive
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from ..solvers import SolverResult, rounding_floor, solve_admm, solve_rmr
@@ -206,6 +206,6 @@ def rmr_problem(
     distinct: Distinct, C: float, epsilon: float, fit_intercept: bool, tau: float = 0.0
 ) -> Problem:
     """RMR on distinct samples."""
-    loss = EpsilonInsensitive(float(C) * distinct.weights, float(epsilon))
+    loss = epsilon_insensitive(float(C) * distinct.weights, float(epsilon))
     penalty = SpectralElasticNet(float(tau))
-    return Problem(Design(distinct.X), distinct.y, loss, penalty, fit_intercept)
+    return Problem(ArrayDesign(distinct.X), distinct.y, loss, penalty, fit_intercept)

@@ -73,8 +73,7 @@ def refined(
     Parameters
     ----------
     once : callable
-        Solution, and what comes with it, for the parts of a residual; of which but the first one
-        may be left out if they are zero.
+        Solves for a residual; all parts of it but the first are optional.
     residual : callable
         Those parts for a right-hand side and a solution.
     D : ndarray of shape (n,)
@@ -267,15 +266,15 @@ def factor(
     """
     n, d = design.n, coordinates.size
     if n + d <= (LARGE_SYSTEM if sure else SMALL_SYSTEM):
-        Phi = coordinates.of(design.X)
+        Phi = coordinates.of_samples(design)
         typical = float(np.vdot(Phi, Phi)) / n
         return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
     if n <= d:
-        return factor_dual(coordinates.of(design.X, precision), D, bordered, least=1e-7)
-    sample = coordinates.of(design.X[:: max(1, n // 200)])
+        return factor_dual(coordinates.of_samples(design, precision), D, bordered, least=1e-7)
+    sample = coordinates.of_samples(design.take(slice(None, None, max(1, n // 200))))
     typical = float(np.vdot(sample, sample)) / len(sample)
     return factor_primal(
-        lambda index: coordinates.of(design.X[index]),
+        lambda index: coordinates.of_samples(design.take(index)),
         lambda f: design.forward(coordinates.adjoint(f)),
         lambda x: coordinates.of(design.adjoint(x)[None])[0],
         d,

@@ -29,10 +29,15 @@ class Factors:
         return int(np.count_nonzero(self.d))
 
 
+def zero_factors(p: int, q: int) -> Factors:
+    """The zero matrix."""
+    return Factors(np.zeros((p, 0)), np.zeros(0), np.zeros((0, q)))
+
+
 def svd(Z: Array) -> Factors:
     """Thin singular value decomposition that does not give up on a finite matrix.
 
-    That of one with overflows is not a number, and so no solution that anything is better than.
+    If Z has infinities all factors are NaN, so that a tracker never prefers them.
     """
     if not np.isfinite(Z).all():
         (p, q), r = Z.shape, min(Z.shape)
@@ -45,6 +50,12 @@ def svd(Z: Array) -> Factors:
         return Factors(*scipy.linalg.svd(Z, full_matrices=False, lapack_driver="gesvd"))
 
 
+def truncated(Z: Array, r: int) -> Factors:
+    """The matrix of rank r that is nearest to Z."""
+    f = svd(Z)
+    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
+
+
 def singular_values(Z: Array) -> Array:
     """Singular values in descending order."""
     if not np.isfinite(Z).all():
@@ -53,3 +64,8 @@ def singular_values(Z: Array) -> Array:
         return np.linalg.svdvals(Z).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return svd(Z).d
+
+
+def spectral_norm(Z: Array) -> float:
+    """Largest singular value."""
+    return float(np.linalg.norm(Z, 2)) if Z.size else 0.0

@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array
+from ..design import Design
 from .factors import Factors, svd
 
 Scalar = Callable[[Array], Array]
-
-# Numbers in a piece of the samples that is transformed at a time.
-PIECE = 2**16
+# Thresholded singular values and their derivative, for a smoothing.
+Shrink = Callable[[Array, float], tuple[Array, Array]]
 
 
 def soft_plus(x: Array, m: float) -> tuple[Array, Array]:
@@ -51,6 +51,11 @@ def soft_threshold(d: Array, tau: float, m: float) -> tuple[Array, Array]:
     return np.where(d <= 1e-6 * (tau + np.sqrt(m)), slope * d, near - far), slope
 
 
+def soft(tau: float) -> Shrink:
+    """Soft-thresholding at tau."""
+    return lambda d, m: soft_threshold(d, tau, m)
+
+
 class SmoothedThresholding:
     """Smoothed singular value thresholding around a point.
 
@@ -58,8 +63,8 @@ class SmoothedThresholding:
     ----------
     Z : ndarray of shape (p, q)
         Where to linearise.
-    tau : float
-        Threshold.
+    shrink : callable
+        Singular values and smoothing to thresholded values and their slopes.
     m : float
         Smoothing; 0 is plain thresholding.
     cut : float
@@ -74,13 +79,14 @@ class SmoothedThresholding:
         Number of singular values that are not cut.
     """
 
-    def __init__(self, Z: Array, tau: float, m: float, cut: float) -> None:
+    def __init__(self, Z: Array, shrink: Shrink, m: float, cut: float) -> None:
         self.wide = Z.shape[0] <= Z.shape[1]
         factors = svd(Z if self.wide else Z.T)
         self.U, self.d, self.V = factors.U, factors.d, factors.Vt.T
-        self.tau = tau
-        g, slope = soft_threshold(self.d, tau, m)
-        self.r = int(np.count_nonzero((self.d > tau) | (slope > cut)))
+        self.shrink = shrink
+        g, slope = shrink(self.d, m)
+        kept = (g > 0.0) if m == 0.0 else (shrink(self.d, 0.0)[0] > 0.0)
+        self.r = int(np.count_nonzero(kept | (slope > cut)))
         g[self.r :] = 0.0
         slope[self.r :] = 0.0
         self.g, self.slope = g, slope
@@ -115,7 +121,7 @@ class SmoothedThresholding:
 
     def value(self, m: float) -> Array:
         """Thresholded singular values for smoothing `m`, zero where they are cut."""
-        g, _ = soft_threshold(self.d, self.tau, m)
+        g, _ = self.shrink(self.d, m)
         g[self.r :] = 0.0
         return g
 
@@ -182,18 +188,28 @@ class Coordinates:
         parts = (self.own.reshape(-1), self.alone.reshape(-1), np.repeat(self.rest, large))
         return np.concatenate(parts) ** 2
 
-    def of(self, X: Array, precision: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
-        """Coordinates of a stack of matrices, one a row."""
-        X = X if self.at.wide else X.transpose(0, 2, 1)
-        out = np.empty((len(X), self.size), dtype=precision)
-        parts = (self.at.U, self.at.V, self.own, self.other, self.alone, self.rest)
-        cast = [part.astype(precision, copy=False) for part in parts]
-        # In pieces that fit the cache: whole intermediates would be copies of the data.
-        piece = max(1, PIECE // (X.shape[1] * X.shape[2]))
-        for start in range(0, len(X), piece):
-            some = X[start : start + piece].astype(precision, copy=False)
-            self._fill(out[start : start + piece], some, *cast)
+    def of_samples(
+        self, design: Design, precision: type[np.floating[Any]] = np.float64
+    ) -> NDArray[Any]:
+        """Coordinates of all samples, one row per sample."""
+        out = np.empty((design.n, self.size), dtype=precision)
+        cast = self._cast(precision)
+        for part, X in design.blocks():
+            self._fill(out[part], self._turned(X).astype(precision, copy=False), *cast)
         return out
+
+    def of(self, X: Array) -> Array:
+        """Coordinates of a stack of matrices, one row per matrix."""
+        out = np.empty((len(X), self.size))
+        self._fill(out, self._turned(X), *self._cast(np.float64))
+        return out
+
+    def _turned(self, X: Array) -> Array:
+        return X if self.at.wide else X.transpose(0, 2, 1)
+
+    def _cast(self, precision: type[np.floating[Any]]) -> list[NDArray[Any]]:
+        parts = (self.at.U, self.at.V, self.own, self.other, self.alone, self.rest)
+        return [part.astype(precision, copy=False) for part in parts]
 
     def _fill(
         self,

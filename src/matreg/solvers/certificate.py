@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array
-from ..linalg.factors import Factors
-from ..losses import EpsilonInsensitive
-from ..problem import Problem, relative_gap
+from ..linalg.factors import Factors, zero_factors
+from ..problem import Problem, RMRProblem, relative_gap
 
 COLUMNS = np.dtype(
     [
@@ -75,18 +74,18 @@ class Tracker:
         Whether to print a line an iteration.
     """
 
-    def __init__(self, problem: Problem, tol: float, verbose: int = 0) -> None:
+    def __init__(self, problem: Problem[Any, Any], tol: float, verbose: int = 0) -> None:
         self.problem = problem
         self.tol = tol
         self.verbose = verbose
         self.start = time.perf_counter()
-        n = problem.design.n
-        zero = Factors(
-            np.zeros((problem.design.p, 0)), np.zeros(0), np.zeros((0, problem.design.q))
-        )
-        self.W, self.beta = zero, np.zeros(n)
-        self.primal, self.b = problem.primal_at(zero.d, problem.y)
-        self.dual = 0.0
+        self.W = zero_factors(problem.design.p, problem.design.q)
+        self.primal, self.b = problem.primal_at(problem.price(self.W), problem.y)
+        self.beta = np.zeros(problem.design.n)
+        self.dual = 0.0  # that of beta = 0
+        if not problem.homogeneous:
+            self.beta = problem.feasible(self.beta)
+            self.dual = problem.dual(self.beta)
         self.rows: list[tuple[int, float, float, float, float, int]] = []
 
     @property
@@ -103,14 +102,17 @@ class Tracker:
         """Take W if it is the best so far; return its objective."""
         if residual is None:
             residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, b = self.problem.primal_at(W.d, residual)
+        value, b = self.problem.primal_at(self.problem.price(W), residual)
         if value < self.primal:
             self.primal, self.b, self.W = value, b, W
         return value
 
-    def offer_dual(self, beta: Array, d: Array | None = None) -> float:
-        """Take a feasible `beta` if it is the best so far; return its bound."""
-        value = self.problem.dual(beta) if d is None else self.problem.dual_at(beta, d)
+    def offer_dual(self, beta: Array, price: float | None = None) -> float:
+        """Take a feasible `beta` if it is the best so far; return its bound.
+
+        `price` is the penalty's conjugate at the image of `beta`, if that is known.
+        """
+        value = self.problem.dual(beta) if price is None else self.problem.dual_at(beta, price)
         if value > self.dual:
             self.dual, self.beta = value, beta
         return value
@@ -146,10 +148,10 @@ class Tracker:
         )
 
 
-def rounding_floor(problem: Problem, d: Array) -> float:
+def rounding_floor(problem: RMRProblem, d: Array) -> float:
     """Loss that the rounding of the residuals in float64 may cost, for singular values d of W."""
-    assert isinstance(problem.loss, EpsilonInsensitive)
-    flat = problem.design.flat
-    norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))
-    size = np.abs(problem.y) + norms * float(np.linalg.norm(d))
-    return 0.5 * float(np.finfo(float).eps) * float(problem.loss.c @ size)
+    error = np.abs(problem.y) + problem.design.norms * float(np.linalg.norm(d))
+    error *= 0.5 * float(np.finfo(float).eps)
+    # The loss of an error by itself: with infinite slopes it is of the second order.
+    slopes = np.where(np.isfinite(problem.loss.size), problem.loss.size, 0.0)
+    return float(slopes @ error)

@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg.solvers.grmr.row_prox import RowProblem, exact, squared
+from matreg.losses import epsilon_insensitive, squared
+from matreg.solvers.grmr.row_prox import RowProblem
 from matreg.solvers.grmr.split import SplitProblem, singular_values
 from matreg.solvers.grmr.split_admm import decompose
 
@@ -28,7 +29,7 @@ def make_problem(seed=0, C=1.0, coupling="exact", weights=None, shape=(25, 16), 
     w = rng.standard_normal(m)
     target = X @ w + 0.3 * rng.standard_normal(n)
     s = np.ones(n) if weights is None else weights
-    loss = exact(C * s, EPSILON) if coupling == "exact" else squared(C * s)
+    loss = epsilon_insensitive(C * s, EPSILON) if coupling == "exact" else squared(2 * C * s)
     root = np.sqrt(s)
     return SplitProblem(D * root[:, None], root, target, w, loss, gamma, lam)
 
@@ -106,7 +107,7 @@ def test_no_coefficients_is_robust_pca_and_recovers():
     rng = np.random.default_rng(4)
     D, X = planted(rng, 120, 90, rank=3, spikes=0.05, noise=0.0)
     one, m = np.ones(120), 90
-    p = SplitProblem(D, one, 0 * one, np.zeros(m), exact(one, 0.1), 1.0, 120**-0.5)
+    p = SplitProblem(D, one, 0 * one, np.zeros(m), epsilon_insensitive(one, 0.1), 1.0, 120**-0.5)
     result = decompose(p, tol=1e-7)
     np.testing.assert_allclose(D - result.E, X, atol=1e-3)
     assert result.state.rank == 3
@@ -146,7 +147,9 @@ def test_scale_of_the_data_changes_nothing(coupling):
     a, c = 1e3, 1e-2  # D -> a D, labels -> c labels, and all terms by the same factor 10
     C = 10 / c if coupling == "exact" else 10 / c**2
     one = np.ones(25)
-    loss = exact(C * one, c * EPSILON) if coupling == "exact" else squared(C * one)
+    loss = (
+        epsilon_insensitive(C * one, c * EPSILON) if coupling == "exact" else squared(2 * C * one)
+    )
     q = SplitProblem(
         a * p.D, p.root, c * p.target, c / a * p.w, loss, 10 * p.gamma / a, 10 * p.lam / a
     )
@@ -187,7 +190,9 @@ def test_large_outlier_price_leaves_the_samples_alone():
 
 def test_samples_of_zeros():
     one = np.ones(5)
-    p = SplitProblem(np.zeros((5, 3)), one, one, np.ones(3), exact(0.01 * one, 0.1), 1.0, 0.5)
+    p = SplitProblem(
+        np.zeros((5, 3)), one, one, np.ones(3), epsilon_insensitive(0.01 * one, 0.1), 1.0, 0.5
+    )
     result = decompose(p, tol=1e-6)
     assert not result.E.any()
     assert result.converged
@@ -198,10 +203,10 @@ def test_row_step_against_brute_force(coupling):
     rng = np.random.default_rng(11)
     n, m, mu = 30, 7, 0.7
     c = rng.uniform(0.1, 3.0, n)
-    loss = exact(c, EPSILON) if coupling == "exact" else squared(c)
+    loss = epsilon_insensitive(c, EPSILON) if coupling == "exact" else squared(2 * c)
     w, base, thr = rng.standard_normal(m), 2 * rng.standard_normal(n), rng.uniform(0.1, 1.0, n)
     scale, g = rng.uniform(0.5, 2.0, n), rng.standard_normal((n, m))
-    rows = RowProblem(w, w**2, scale, base, thr, loss.epsilon, loss.bound, loss.curvature, mu)
+    rows = RowProblem(w, w**2, scale, base, thr, loss, mu)
     u = rows.move(g, rows.solve(g, rng.standard_normal(n)))
 
     def value(i, row):

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matreg.datasets import make_matrix_regression, make_shape
-from matreg.design import Design
-from matreg.losses import EpsilonInsensitive, Squared
+from matreg.design import ArrayDesign
+from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.rglm import least_squares
 from matreg.solvers.rglm.least_squares import best_multiple
 from matreg.solvers.rglm.proximal_newton import ProximalPoint
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
-from matreg.solvers.rglm.standard_form import StandardForm
+from matreg.solvers.rglm.standard_form import StandardForm, flat
 
 
 def make(n, p, q, seed=0, *, weights=False, noise=0.3, rank=2, offset=0.0):
@@ -28,7 +28,7 @@ def make(n, p, q, seed=0, *, weights=False, noise=0.3, rank=2, offset=0.0):
 
 
 def pose(X, y, s, tau, intercept=True):
-    return Problem(Design(X), y, Squared(s), SpectralElasticNet(tau, ridge=0.0), intercept)
+    return Problem(ArrayDesign(X), y, squared(s), SpectralElasticNet(tau, ridge=0.0), intercept)
 
 
 def objective(X, y, s, tau, W, b):
@@ -249,14 +249,14 @@ def test_many_samples_are_compressed():
     form = StandardForm(pose(X, y, s, 1.0))
     rows, z = form.rows
     assert rows.n == 20 and len(z) == 20
-    np.testing.assert_allclose(rows.flat.T @ rows.flat, form.design.flat.T @ form.design.flat)
+    np.testing.assert_allclose(flat(rows).T @ flat(rows), flat(form.design).T @ flat(form.design))
     np.testing.assert_allclose(rows.adjoint(z), form.design.adjoint(form.z))
 
 
 def test_lipschitz_bounds_the_norm():
     for shape in [(150, 12, 12), (40, 8, 8), (900, 12, 12)]:
         form = StandardForm(pose(*make(*shape), 1.0))
-        exact = np.linalg.norm(form.design.flat, 2) ** 2
+        exact = np.linalg.norm(flat(form.design), 2) ** 2
         assert exact * (1 - 1e-9) <= form.lipschitz <= 1.2 * exact
 
 
@@ -294,9 +294,9 @@ def test_stops_where_rounding_forbids_progress():
 
 def test_rejects_other_problems():
     X, y, s = make(10, 2, 2)
-    for loss, ridge in ((EpsilonInsensitive(s, 0.1), 0.0), (Squared(s), 1.0)):
+    for loss, ridge in ((epsilon_insensitive(s, 0.1), 0.0), (squared(s), 1.0)):
         with pytest.raises(ValueError, match="smooth loss"):
-            solve_rglm(Problem(Design(X), y, loss, SpectralElasticNet(1.0, ridge)))
+            solve_rglm(Problem(ArrayDesign(X), y, loss, SpectralElasticNet(1.0, ridge)))
 
 
 def test_verbose_prints_the_history(capsys):

@@ -58,9 +58,9 @@ def test_regression_step_minimises_its_definition(fit_intercept):
     for size in (1e-4, 1e-2, 1.0):
         for _ in range(50):
             assert value(W + size * rng.standard_normal(W.shape)) >= at - 1e-9
-    assert np.all(np.abs(beta) <= problem.loss.c * (1.0 + 1e-9))
+    assert np.all(np.abs(beta) <= problem.loss.upper * (1.0 + 1e-9))
     if fit_intercept:
-        assert abs(beta.sum()) <= 1e-9 * problem.loss.c.sum()
+        assert abs(beta.sum()) <= 1e-9 * problem.loss.upper.sum()
 
 
 def reference(problem, rho, eta, iterations):

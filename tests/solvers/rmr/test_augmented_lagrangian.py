@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from matreg.datasets import make_matrix_regression, make_shape
-from matreg.design import Design
-from matreg.losses import EpsilonInsensitive
+from matreg.design import ArrayDesign
+from matreg.losses import epsilon_insensitive
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.rmr.augmented_lagrangian import solve_augmented_lagrangian
@@ -27,8 +27,8 @@ def make_problem(
     elif labels == "duplicated":
         y[: n // 2] = y[n // 2 : n // 2 * 2]
     c = C * (rng.uniform(0.3, 2.0, n) if weighted else np.ones(n))
-    loss = EpsilonInsensitive(c, epsilon)
-    return Problem(Design(X), y, loss, SpectralElasticNet(1.0), fit_intercept)
+    loss = epsilon_insensitive(c, epsilon)
+    return Problem(ArrayDesign(X), y, loss, SpectralElasticNet(1.0), fit_intercept)
 
 
 def at(problem, tau):
@@ -87,8 +87,8 @@ def test_agrees_with_a_cold_fit_at_each_point():
 
 def test_exactly_recovered_shape_takes_few_steps_once_tau_rules():
     data = make_matrix_regression(150, coef=make_shape("cross", 16), random_state=0)
-    loss = EpsilonInsensitive(np.full(150, 1e3), 1e-2)
-    problem = Problem(Design(data.X), data.y, loss, SpectralElasticNet(1.0))
+    loss = epsilon_insensitive(np.full(150, 1e3), 1e-2)
+    problem = Problem(ArrayDesign(data.X), data.y, loss, SpectralElasticNet(1.0))
     taus = tau_max(problem) * np.geomspace(0.02, 0.005, 10)
     results = [result for _, result in follow(problem, taus)]
     assert all(result.converged for result in results)
@@ -158,7 +158,7 @@ TAU_CASES = {
 def test_tau_max_is_where_W_leaves_zero(case):
     problem = make_problem(**TAU_CASES[case])
     top = tau_max(problem)
-    nothing, _ = problem.primal_at(np.zeros(0), problem.y)
+    nothing, _ = problem.primal_at(0.0, problem.y)
     if top == 0.0:
         assert nothing == 0.0
         return
@@ -176,7 +176,7 @@ def test_tau_max_is_certified_by_the_unique_multiplier():
     beta[free] = -beta.sum()
     assert lower[free] <= beta[free] <= upper[free]
     posed = at(problem, tau_max(problem))
-    nothing, _ = posed.primal_at(np.zeros(0), posed.y)
+    nothing, _ = posed.primal_at(0.0, posed.y)
     assert posed.dual(beta) == pytest.approx(nothing, rel=1e-12)
 
 
@@ -187,9 +187,9 @@ def test_tau_max_of_ties_is_the_least_norm():
     X[:, 1, 1] = [1.0, 0.0, 1.0, 2.0]
     y = np.array([0.0, 1.0, 1.0, 2.0])
     problem = Problem(
-        Design(X),
+        ArrayDesign(X),
         y,
-        EpsilonInsensitive(np.array([1.0, 1.0, 1.0, 1.0]), 0.0),
+        epsilon_insensitive(np.array([1.0, 1.0, 1.0, 1.0]), 0.0),
         SpectralElasticNet(1.0),
     )
     t = np.linspace(-1.0, 1.0, 200001)

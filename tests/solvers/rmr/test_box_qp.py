@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from matreg.losses import epsilon_insensitive
 from matreg.solvers.rmr.box_qp import BoxQuadratic, FreeSystem, sides
 
 
@@ -25,6 +26,11 @@ def off_conditions(beta, r, c, epsilon):
     return max(part.max(initial=0.0) for part in off)
 
 
+def box_problem(K, c, epsilon, fit_intercept, Phi=None):
+    total = 0.0 if fit_intercept else None
+    return BoxQuadratic(K, epsilon_insensitive(c, epsilon), total, Phi)
+
+
 CASES = {
     "plain": {},
     "weights": {"weighted": True},
@@ -38,7 +44,7 @@ CASES = {
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_solution_is_that_of_a_convex_solver(case, epsilon, fit_intercept):
     K, c, t = make_box(**CASES[case])
-    box = BoxQuadratic(K, c, epsilon, fit_intercept)
+    box = box_problem(K, c, epsilon, fit_intercept)
     solution = box.pivot(t, np.ones(len(t)))
     if solution is None:
         assert len(t) == 1 and fit_intercept, "without a free sample b is not determined"
@@ -53,7 +59,7 @@ def test_solution_is_that_of_a_convex_solver(case, epsilon, fit_intercept):
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_solution_meets_its_conditions_for_one_target_after_another(epsilon):
     K, c, t = make_box(60, weighted=True)
-    box = BoxQuadratic(K, c, epsilon, fit_intercept=True)
+    box = box_problem(K, c, epsilon, True)
     side = np.ones(60)
     for shift in np.linspace(0.0, 1.0, 8):
         target = t + shift * np.arange(60.0)
@@ -89,7 +95,7 @@ def test_systems_of_sets_that_come_and_go_are_solved_by_borders(fit_intercept):
 def test_products_with_the_bounds_are_updated():
     rng = np.random.default_rng(4)
     A = rng.standard_normal((40, 50))
-    quadratic = BoxQuadratic(A @ A.T, np.ones(40), 0.1, True)
+    quadratic = box_problem(A @ A.T, np.ones(40), 0.1, True)
     fixed = np.zeros(40)
     for changes in (3, 40, 1, 0, 12, 2):
         fixed = fixed.copy()
@@ -99,13 +105,13 @@ def test_products_with_the_bounds_are_updated():
 
 def test_a_singular_matrix_has_no_result():
     K, c, t = make_box(20)
-    assert BoxQuadratic(0.0 * K, c, 0.1, True).pivot(t, np.ones(20)) is None
+    assert box_problem(0.0 * K, c, 0.1, True).pivot(t, np.ones(20)) is None
 
 
 @pytest.mark.parametrize("guess", [0.0, 2.0])
 def test_no_free_sample_is_a_guess_like_any_other(guess):
     K, c, t = make_box(24)
-    quadratic = BoxQuadratic(K, c, 0.1, True)
+    quadratic = box_problem(K, c, 0.1, True)
     expected = quadratic.pivot(t, np.ones(24))
     assert expected is not None
     solution = quadratic.pivot(t, np.where(np.arange(24) % 2, guess, -guess))
@@ -117,7 +123,7 @@ def test_pivoting_ends_whatever_the_guess():
     for seed in range(40):
         K, c, t = make_box(40, seed, rank=6)
         rng = np.random.default_rng(seed)
-        solution = BoxQuadratic(K, c, 0.1, True).pivot(t, rng.integers(-2, 3, 40).astype(float))
+        solution = box_problem(K, c, 0.1, True).pivot(t, rng.integers(-2, 3, 40).astype(float))
         assert solution is None or np.isfinite(solution.beta).all()
 
 
@@ -129,7 +135,7 @@ def test_ill_conditioned_problems_are_solved_from_afar():
         Phi = rng.standard_normal((80, 170)) * np.sqrt(weights)
         t = Phi @ rng.standard_normal(170) + 0.01 * rng.standard_normal(80)
         K, c = Phi @ Phi.T, np.ones(80)
-        box = BoxQuadratic(K, c, 0.01, True)
+        box = box_problem(K, c, 0.01, True)
         if box.pivot(t, np.ones(80)) is None:
             unsettled += 1
             beta, b, _ = box.solve_from_afar(t, np.zeros(80), 0.0)
@@ -146,7 +152,7 @@ def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_inte
     Phi = rng.standard_normal((50, 4))
     K, c = Phi @ Phi.T, rng.uniform(0.5, 2.0, 50)
     t = Phi @ rng.standard_normal(4)
-    box = BoxQuadratic(K, c, epsilon, fit_intercept, Phi if factored else None)
+    box = box_problem(K, c, epsilon, fit_intercept, Phi if factored else None)
     solution = box.solve_from_afar(t, np.zeros(50), 0.0)
     assert solution is not None
     x = cp.Variable(50)
@@ -163,7 +169,7 @@ def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_inte
 
 def test_a_matrix_of_zeros_has_bounds_for_a_solution():
     _, c, t = make_box(20)
-    solution = BoxQuadratic(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, np.zeros(20), 0.0)
+    solution = box_problem(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, np.zeros(20), 0.0)
     assert solution is not None
     expected = np.where(np.abs(t) > 0.1, np.sign(t) * c, 0.0)
     np.testing.assert_allclose(solution.beta, expected, atol=1e-6)
@@ -173,16 +179,18 @@ def test_a_matrix_of_zeros_has_bounds_for_a_solution():
 def test_the_approach_ends_without_a_residual_to_go_by(factor):
     K, c, t = make_box(20)
     with np.errstate(invalid="ignore"):
-        assert BoxQuadratic(K, c, 0.0, True).solve_from_afar(factor * t, np.zeros(20), 0.0) is None
+        assert box_problem(K, c, 0.0, True).solve_from_afar(factor * t, np.zeros(20), 0.0) is None
 
 
 def test_a_guess_with_too_many_samples_on_wrong_sides_is_given_up():
     K, c, t = make_box(60)
-    assert BoxQuadratic(K, c, 0.5, True).pivot(t, np.ones(60)) is not None
-    assert BoxQuadratic(K, c, 0.5, True).pivot(t, np.ones(60), max_wrong=1 / 60) is None
+    assert box_problem(K, c, 0.5, True).pivot(t, np.ones(60)) is not None
+    assert box_problem(K, c, 0.5, True).pivot(t, np.ones(60), max_wrong=1 / 60) is None
 
 
 def test_sides_tell_zero_free_and_bound():
     c = np.array([1.0, 1.0, 1.0, 2.0, 0.0])
     beta = np.array([0.0, 0.5, -1.0, 2.0, 0.0])
-    np.testing.assert_array_equal(sides(beta, c), [0.0, 1.0, -2.0, 2.0, 0.0])
+    np.testing.assert_array_equal(
+        sides(beta, epsilon_insensitive(c, 0.1)), [0.0, 1.0, -2.0, 2.0, 0.0]
+    )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from matreg.datasets import make_matrix_regression
-from matreg.design import Design
+from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.rmr import active_set as follow_module
@@ -84,7 +84,7 @@ def test_a_linearisation_serves_the_next_problem_of_the_same_samples_and_rank():
     posed = at(problem, 0.99 * taus[-1])
     point, _, inherited = ActiveSetNewton(posed, Tracker(posed, 1e-6), result.state).start()
     assert inherited is linear and point.sigma == linear.sigma
-    other = replace(posed, design=Design(posed.design.X.copy()))
+    other = replace(posed, design=ArrayDesign(posed.design.X.copy()))
     lower = replace(posed, penalty=SpectralElasticNet(0.1 * taus[-1]))
     for foreign in (other, lower):
         assert ActiveSetNewton(foreign, Tracker(foreign, 1e-6), result.state).start()[2] is None

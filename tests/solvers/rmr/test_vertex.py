@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from matreg.linalg.factors import singular_values, svd
+from matreg.losses import epsilon_insensitive
 from matreg.problem import relative_gap
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.rmr.cold import solve_cold
@@ -20,6 +21,10 @@ from matreg.solvers.rmr.vertex import (
 from problems import make_problem, random_data
 
 p, q, r = 5, 4, 2
+
+
+def unit_box(n):
+    return epsilon_insensitive(np.ones(n), 0.1)
 
 
 def low_rank(seed=0):
@@ -48,7 +53,7 @@ def test_free_samples_come_to_lie_on_the_edges(fit_intercept, epsilon):
     problem = make_problem(X, y, C=1.0, epsilon=epsilon, fit_intercept=fit_intercept)
     rng = np.random.default_rng(3)
     off = truncated(W.matrix + 1e-4 * rng.normal(size=(p, q)), r)
-    moved = onto_edges(problem, off, b, beta, np.ones(12))
+    moved = onto_edges(problem, off, b, beta, unit_box(12))
     free = np.abs(beta) % 1.0 > 0.0
     residual = y - np.tensordot(X, moved.matrix, 2)
     residual -= (residual - np.sign(beta) * epsilon)[free].mean() if fit_intercept else 0.0
@@ -62,21 +67,21 @@ def test_what_is_on_the_edges_stays():
     X, _ = random_data(9, p, q, seed=4)
     W, beta = low_rank(), np.linspace(-0.5, 0.6, 9)
     y = np.tensordot(X, W.matrix, 2) + 0.1 * np.sign(beta)
-    moved = onto_edges(make_problem(X, y, C=1.0, epsilon=0.1), W, 0.0, beta, np.ones(9))
+    moved = onto_edges(make_problem(X, y, C=1.0, epsilon=0.1), W, 0.0, beta, unit_box(9))
     np.testing.assert_allclose(moved.matrix, W.matrix, atol=1e-11)
 
 
 def test_too_many_free_samples_are_chosen_by_their_distance_from_zero_and_the_bounds():
     c = np.array([1.0, 1.0, 2.0, 1.0, 1.0])
     beta = np.array([0.5, -0.99, 1.2, 0.0, 0.1])
-    assert set(furthest_inside(beta, c, 2)) == {0, 2}
-    assert set(furthest_inside(beta, c, 9)) == {0, 1, 2, 4}
+    assert set(furthest_inside(beta, epsilon_insensitive(c, 0.1), 2)) == {0, 2}
+    assert set(furthest_inside(beta, epsilon_insensitive(c, 0.1), 9)) == {0, 1, 2, 4}
 
 
 def test_nothing_free_leaves_W_alone():
     X, y = random_data(6, p, q, seed=0)
     W = low_rank()
-    assert onto_edges(make_problem(X, y, C=1.0), W, 0.0, np.zeros(6), np.ones(6)) is W
+    assert onto_edges(make_problem(X, y, C=1.0), W, 0.0, np.zeros(6), unit_box(6)) is W
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -89,7 +94,7 @@ def test_multipliers_of_a_larger_box_give_the_same_matrix(fit_intercept):
     if fit_intercept:
         beta[inside & (beta != 0.0)] -= beta.sum() / np.count_nonzero(inside & (beta != 0.0))
     problem = make_problem(X, y, C=1.3, fit_intercept=fit_intercept)
-    new = lifted(problem, beta, np.ones(30))
+    new = lifted(problem, beta, unit_box(30))
     np.testing.assert_allclose(problem.design.adjoint(new), problem.design.adjoint(beta), atol=1e-9)
     np.testing.assert_allclose(new[~inside], 1.3 * beta[~inside], atol=1e-9)
     np.testing.assert_allclose(new[:3], 0.0, atol=1e-9)
@@ -102,14 +107,14 @@ def test_multipliers_of_an_optimal_W_prove_it(n, fit_intercept):
     X, y = random_data(n, 4, 3, seed=8)
     problem = make_problem(X, y, tau=1.0, C=2.0, epsilon=0.05, fit_intercept=fit_intercept)
     best = solve_cold(problem, tol=1e-12, max_iter=500)
-    W = onto_edges(problem, best.W, best.b, best.beta, problem.loss.c)
+    W = onto_edges(problem, best.W, best.b, best.beta, problem.loss)
     assert relative_gap(problem.primal(W)[0], problem.dual(multipliers_at(problem, W))) < 1e-9
 
 
 def test_least_squares_in_a_box_against_a_fine_search():
     rng = np.random.default_rng(9)
     M, goal, c = rng.normal(size=(5, 2)), 3.0 * rng.normal(size=5), np.array([0.5, 1e6])
-    x = in_box(M, goal, c)
+    x = in_box(M, goal, -c, c)
     assert np.all(np.abs(x) <= c)
     first = np.linspace(-0.5, 0.5, 2001)
     second = M[:, 1] @ (goal[:, None] - M[:, :1] * first) / (M[:, 1] @ M[:, 1])

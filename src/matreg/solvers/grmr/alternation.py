@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
-from ...design import Design
+from ...design import ArrayDesign
 from ...linalg.threads import single_threaded
-from ...losses import EpsilonInsensitive
+from ...losses import PiecewiseLoss, epsilon_insensitive, squared
 from ...penalties import SpectralElasticNet
 from ...problem import Problem, relative_gap
 from ..certificate import SolverResult
 from .new_samples import RowSpace
-from .row_prox import exact, squared
 from .split import Decomposition, SplitProblem, singular_values
 from .split_admm import decompose
 
@@ -66,20 +65,24 @@ class GRMRProblem:
 
     def regression(self, X: Array) -> Problem:
         """The first half: RMR on clean signals."""
-        loss = EpsilonInsensitive(self.C * self.s, self.epsilon)
+        loss = epsilon_insensitive(self.C * self.s, self.epsilon)
         penalty = SpectralElasticNet(self.tau)
-        return Problem(Design(X), self.y, loss, penalty, self.fit_intercept)
+        return Problem(ArrayDesign(X), self.y, loss, penalty, self.fit_intercept)
+
+    def coupling_loss(self) -> PiecewiseLoss:
+        """Loss by which the regression pulls at the samples: its own, or the paper's squares."""
+        c = self.C * self.s
+        return epsilon_insensitive(c, self.epsilon) if self.coupling == "exact" else squared(2 * c)
 
     def split(self, rows: Array, fit: SolverResult | None) -> SplitProblem:
         """The second half: scaled `rows` split for a regression; without one, robust PCA."""
-        c = self.C * self.s
         m = rows.shape[1]
         return SplitProblem(
             D=rows,
             root=np.sqrt(self.s),
             target=self.y if fit is None else self.y - fit.b,
             w=np.zeros(m) if fit is None else fit.W.matrix.reshape(-1),
-            coupling=exact(c, self.epsilon) if self.coupling == "exact" else squared(c),
+            coupling=self.coupling_loss(),
             gamma=self.gamma,
             lam=self.lam,
         )
@@ -291,7 +294,7 @@ def _objective(
     problem: GRMRProblem, fit: SolverResult | None, split: Decomposition, rows: Array
 ) -> float:
     """G-RMR objective after a split."""
-    loss = EpsilonInsensitive(problem.C * problem.s, problem.epsilon)
+    loss = epsilon_insensitive(problem.C * problem.s, problem.epsilon)
     cost = _signal_cost(problem, split)
     if fit is None:
         b = loss.best_intercept(problem.y) if problem.fit_intercept else 0.0

@@ -9,34 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
-from ...losses import EpsilonInsensitive, Loss, Squared
+from ...losses import PiecewiseLoss
 
 BLOCK = 2**15  # entries treated at a time: they stay in the cache through all of Newton's steps
 MAX_STEPS = 200  # a bisection every fourth step alone would be down to rounding by then
-
-
-@dataclass(frozen=True)
-class Coupling:
-    """Loss by which the regression pulls at the samples.
-
-    Its conjugate is ``epsilon |beta| + curvature_i beta^2 / 2`` on ``|beta| <= bound_i``, and these
-    three are what the row step needs.
-    """
-
-    loss: Loss
-    epsilon: float
-    bound: Array
-    curvature: Array
-
-
-def exact(c: Array, epsilon: float) -> Coupling:
-    """``sum_i c_i max(|r_i| - epsilon, 0)``, the loss of the regression itself."""
-    return Coupling(EpsilonInsensitive(c, epsilon), epsilon, c, np.zeros_like(c))
-
-
-def squared(c: Array) -> Coupling:
-    """``sum_i c_i r_i^2``, the paper's replacement."""
-    return Coupling(Squared(2.0 * c), 0.0, np.full_like(c, np.inf), 0.5 / c)
 
 
 def soft(A: Array, t: Array | float) -> Array:
@@ -65,9 +41,7 @@ class RowProblem:
     scale: Array
     base: Array
     thr: Array
-    epsilon: float
-    bound: Array
-    curvature: Array
+    loss: PiecewiseLoss
     mu: float
 
     def take(self, index: NDArray[np.intp] | slice) -> RowProblem:
@@ -78,9 +52,7 @@ class RowProblem:
             self.scale[index],
             self.base[index],
             self.thr[index],
-            self.epsilon,
-            self.bound[index],
-            self.curvature[index],
+            self.loss.take(index),
             self.mu,
         )
 
@@ -100,14 +72,11 @@ class RowProblem:
         beta = np.zeros_like(self.base)
         coupled = self.w.any()
         r0 = self.residual(g, beta)[0] if coupled else self.base
-        excess = np.abs(r0) - self.epsilon
-        out = np.flatnonzero(excess > 0.0)
+        ends = self.loss.gradient(r0)  # the slope at most, as moving brings the residual inwards
+        out = np.flatnonzero(ends)
         if out.size:
-            sign = np.sign(r0[out])
+            sign, end = np.sign(ends[out]), np.abs(ends[out])
             sub = self.take(out)
-            # The loss' slope is at most its bound, and falls short of it by the curvature.
-            with np.errstate(divide="ignore"):
-                end = np.minimum(sub.bound, excess[out] / sub.curvature)
             guess = np.clip(sign * start[out], 0.0, end)
             beta[out] = sign * (sub._root(g[out], sign, end, guess) if coupled else end)
         return beta
@@ -119,18 +88,19 @@ class RowProblem:
         positive at the right end, that end.
         """
         root, low, high = b.copy(), np.zeros_like(b), np.full_like(b, np.inf)
-        tiny = 1e-13 * (np.abs(self.base) + self.epsilon)
+        epsilon, curvature = self.loss.epsilon, self.loss.curvature
+        tiny = 1e-13 * (np.abs(self.base) + epsilon)
         todo = np.arange(len(b))
         row, rows = self, g
         for step in range(MAX_STEPS):
             s, x, last = sign[todo], root[todo], end[todo]
             r, slope = row.residual(rows, s * x)
-            value = s * r - self.epsilon - row.curvature * x
+            value = s * r - epsilon[todo] - curvature[todo] * x
             low[todo] = np.where(value > 0.0, x, low[todo])
             high[todo] = np.where(value > 0.0, high[todo], x)
             lo, hi = low[todo], high[todo]
             with np.errstate(divide="ignore", invalid="ignore"):
-                newton = np.minimum(x + value / (slope + row.curvature), last)
+                newton = np.minimum(x + value / (slope + curvature[todo]), last)
             done = (np.abs(value) <= tiny[todo]) | ((value > 0.0) & (x >= last))
             done |= (np.abs(newton - x) <= 1e-14 * x) | (hi - lo <= 1e-15 * last)
             # The function is not convex, so that Newton alone may turn in circles.

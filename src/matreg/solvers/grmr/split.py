@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
+from ...losses import PiecewiseLoss
 from ...problem import relative_gap
 from ..certificate import COLUMNS
-from .row_prox import Coupling, blocks
+from .row_prox import blocks
 
 PATIENCE = 2.0  # seconds without a line of progress
 # Singular values below this, relative to the largest one, are not seen in the Gram matrix; they do
@@ -47,7 +48,7 @@ class SplitProblem:
         ``y - b``.
     w : ndarray of shape (m,)
         Coefficients; zero for a plain robust principal component analysis.
-    coupling : Coupling
+    coupling : PiecewiseLoss
         Loss of ``target - Xw``.
     gamma, lam : float
         Positive weights of the nuclear norm and of the outliers.
@@ -57,7 +58,7 @@ class SplitProblem:
     root: Array
     target: Array
     w: Array
-    coupling: Coupling
+    coupling: PiecewiseLoss
     gamma: float
     lam: float
 
@@ -78,14 +79,14 @@ class SplitProblem:
     def objective(self, E: Array, d: Array) -> float:
         """Objective at outliers E, if `d` are the singular values of ``D - E``."""
         price = sum(float(self.threshold[i] @ np.abs(E[i]).sum(axis=1)) for i in blocks(*E.shape))
-        return self.coupling.loss.value(self.residual(E)) + self.gamma * float(d.sum()) + price
+        return self.coupling.value(self.residual(E)) + self.gamma * float(d.sum()) + price
 
     def bound(self, Y: Array, beta: Array) -> float:
         """Dual objective at ``Z = Y - beta w'``, which must be in its box, scaled into the ball."""
         norm = spectral_norm(Y)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base) + float(np.vdot(Y, self.D))
-        return theta * linear - self.coupling.loss.conjugate(theta * beta)
+        return theta * linear - self.coupling.conjugate(theta * beta)
 
 
 def smaller_gram(A: Array) -> Array:

@@ -134,9 +134,7 @@ class ExactSplit:
             scale=1.0 / p.root,
             base=p.base,
             thr=p.threshold / mu,
-            epsilon=p.coupling.epsilon,
-            bound=p.coupling.bound,
-            curvature=p.coupling.curvature,
+            loss=p.coupling,
             mu=mu,
         )
 
@@ -297,13 +295,14 @@ def decompose(
     Examples
     --------
     >>> import numpy as np
-    >>> from matreg.solvers.grmr.row_prox import exact
+    >>> from matreg.losses import epsilon_insensitive
     >>> from matreg.solvers.grmr.split import SplitProblem
     >>> rng = np.random.default_rng(0)
     >>> D = np.outer(rng.standard_normal(30), rng.standard_normal(20))
     >>> D[3, 4] += 5.0
     >>> one = np.ones(30)
-    >>> problem = SplitProblem(D, one, 0 * one, np.zeros(20), exact(one, 0.1), 1.0, 30**-0.5)
+    >>> loss = epsilon_insensitive(one, 0.1)
+    >>> problem = SplitProblem(D, one, 0 * one, np.zeros(20), loss, 1.0, 30**-0.5)
     >>> result = decompose(problem)
     >>> np.argwhere(result.E).tolist(), result.converged
     ([[3, 4]], True)

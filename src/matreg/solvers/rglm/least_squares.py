@@ -21,7 +21,7 @@ from ...problem import Problem
 from ..certificate import SolverResult, Tracker
 from .fista import ProximalGradient
 from .proximal_newton import ProximalPoint
-from .standard_form import ROUNDING, StandardForm
+from .standard_form import ROUNDING, StandardForm, flat
 
 # FISTA iterations between two certificates, each of which costs about as much as an iteration.
 CHECK = 10
@@ -105,7 +105,7 @@ class Certifier:
         for candidate in (residual,) if beta is None else (residual, beta):
             d = singular_values(problem.design.adjoint(candidate))
             t = best_multiple(problem, candidate, float(d[0]))
-            self.tracker.offer_dual(t * candidate, t * d)
+            self.tracker.offer_dual(t * candidate, problem.penalty.conjugate(t * d))
 
 
 def best_multiple(problem: Problem, beta: Array, norm: float) -> float:
@@ -125,8 +125,9 @@ def unpenalised(tracker: Tracker) -> bool:
     """
     problem = tracker.problem
     design, z = problem.design, problem.y
-    f = svd(design.flat)
-    kept = f.d > np.finfo(float).eps * max(design.flat.shape) * f.d.max(initial=0.0)
+    rows = flat(design)
+    f = svd(rows)
+    kept = f.d > np.finfo(float).eps * max(rows.shape) * f.d.max(initial=0.0)
     U, d, Vt = f.U[:, kept], f.d[kept], f.Vt[kept]
     inside = U.T @ z
     W = svd((inside / d @ Vt).reshape(design.p, design.q))
@@ -134,9 +135,9 @@ def unpenalised(tracker: Tracker) -> bool:
     W = Factors(W.U, np.where(W.d > noise, W.d, 0.0), W.Vt)
     tracker.offer_primal(W)
     beta = z - U @ inside
-    tracker.offer_dual(beta - U @ (U.T @ beta), np.zeros(1))
+    tracker.offer_dual(beta - U @ (U.T @ beta), 0.0)
     size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
-    return np.sqrt(2.0 * tracker.primal) <= ROUNDING * max(design.flat.shape) * size
+    return np.sqrt(2.0 * tracker.primal) <= ROUNDING * max(rows.shape) * size
 
 
 def solve_least_squares(

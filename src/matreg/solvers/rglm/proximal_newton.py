@@ -18,7 +18,7 @@ import numpy as np
 from ..._typing import Array
 from ...linalg.bordered import cholesky, factor_dual
 from ...linalg.factors import Factors
-from ...linalg.thresholding import SmoothedThresholding
+from ...linalg.thresholding import SmoothedThresholding, soft
 from .standard_form import ROUNDING, StandardForm
 
 # Growth of sigma from one proximal point step to the next. 6 is about as good.
@@ -81,7 +81,7 @@ class ProximalPoint:
         """Evaluate a dual point."""
         sigma, z = self.sigma, self.z
         threshold = SmoothedThresholding(
-            self.centre + sigma * self.design.adjoint(beta), sigma * self.tau, 0.0, 0.0
+            self.centre + sigma * self.design.adjoint(beta), soft(sigma * self.tau), 0.0, 0.0
         )
         w = threshold.value(0.0)
         W = threshold.compose(w)
@@ -124,7 +124,7 @@ class ProximalPoint:
         g, at = point.gradient, point.threshold
         if at.r == 0:
             return -g
-        Phi = np.sqrt(self.sigma) * at.coordinates(lambda slope: slope).of(self.design.X)
+        Phi = np.sqrt(self.sigma) * at.coordinates(lambda slope: slope).of_samples(self.design)
         m, d = Phi.shape
         if m <= d:
             return factor_dual(Phi, np.ones(m), False)(-g, 0.0)[0]

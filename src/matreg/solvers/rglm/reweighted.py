@@ -2,8 +2,8 @@
 
 Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
 diagonal second derivative H, and the problem with it in the place of the loss is least squares with
-weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves, as exactly as the present
-gap makes worth while. A line search makes every step descend (Lee, Sun and Saunders 2014).
+weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves, as exactly as the
+present gap makes worth while. A line search makes every step descend (Lee, Sun and Saunders 2014).
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import Factors, singular_values, svd
-from ...losses import Squared
-from ...problem import Problem
+from ...losses import squared
+from ...penalties import SpectralPenalty
+from ...problem import Problem, RMRProblem
 from ...smooth_losses import SmoothLoss
 from ..certificate import SolverResult, Tracker
 from .least_squares import RGLMState, solve_least_squares
+from .standard_form import flat
 
 # Weights of least squares relative to the largest one: smaller ones make labels of mere rounding.
 SMALLEST_WEIGHT = 1e-10
@@ -26,6 +28,8 @@ SMALLEST_WEIGHT = 1e-10
 INNER_ACCURACY = 1e-2
 # Halvings of a step after which rounding must be the reason, and steps without a smaller gap.
 HALVINGS, PATIENCE = 30, 5
+
+GLMProblem = Problem[SmoothLoss, SpectralPenalty]
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,11 @@ class Point:
     value: float
 
 
-def dual_point(problem: Problem, residual: Array) -> Array:
+def dual_point(problem: GLMProblem, residual: Array) -> Array:
     """Derivative of the loss at ``y - A W`` minus the best intercept, summing to zero with one."""
-    loss: SmoothLoss = problem.loss  # type: ignore[assignment]
+    loss = problem.loss
     b = loss.best_intercept(residual) if problem.fit_intercept else 0.0
-    return loss.feasible(loss.gradient(residual - b), problem.fit_intercept)
+    return loss.feasible(loss.gradient(residual - b), problem.total)
 
 
 class Reweighted:
@@ -56,28 +60,28 @@ class Reweighted:
         Where to start.
     """
 
-    def __init__(self, problem: Problem, W: Array) -> None:
+    def __init__(self, problem: GLMProblem, W: Array) -> None:
         self.problem = problem
-        self.loss: SmoothLoss = problem.loss  # type: ignore[assignment]
+        self.loss = problem.loss
         self.point = self.at(svd(W))
 
     def at(self, W: Factors) -> Point:
         """Evaluate coefficients."""
         residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, b = self.problem.primal_at(W.d, residual)
+        value, b = self.problem.primal_at(self.problem.price(W), residual)
         return Point(W, b, residual - b, value)
 
-    def parabola(self) -> Problem:
+    def parabola(self) -> RMRProblem:
         """Least squares in the place of the loss."""
         r = self.point.residual
-        weights = self.loss.curvature(r)
+        weights = self.loss.second_derivative(r)
         weights = np.maximum(weights, SMALLEST_WEIGHT * weights.max())
         labels = self.problem.y - r + self.loss.gradient(r) / weights
         ours = self.problem
-        return Problem(ours.design, labels, Squared(weights), ours.penalty, ours.fit_intercept)
+        return Problem(ours.design, labels, squared(weights), ours.penalty, ours.fit_intercept)
 
     def step(self, gap: float, max_iter: int) -> tuple[bool, int]:
-        """One step, for a gap of the objective; tell if it made that smaller, and its iterations."""
+        """One step, for a gap of the objective; tell if that is smaller now, and its iterations."""
         point, model = self.point, self.parabola()
         W = point.W.matrix
         size = model.loss.value(model.y - self.problem.y + point.residual)
@@ -116,21 +120,21 @@ class Reweighted:
             beta = unseen(ours, beta)
         d = singular_values(ours.design.adjoint(beta))
         shrink = ours.penalty.shrink_factor(d) if ours.penalty.tau > 0.0 else 1.0
-        tracker.offer_dual(shrink * beta, shrink * d)
+        tracker.offer_dual(shrink * beta, ours.penalty.conjugate(shrink * d))
 
 
-def unseen(problem: Problem, beta: Array) -> Array:
+def unseen(problem: GLMProblem, beta: Array) -> Array:
     """The part of beta that the samples map to zero, which tau = 0 asks for; 0 if not feasible."""
-    columns = problem.design.flat
+    columns = flat(problem.design)
     if problem.fit_intercept:
         columns = np.column_stack([columns, np.ones(len(beta))])
     part = beta - columns @ np.linalg.lstsq(columns, beta)[0]
-    allowed = problem.loss.feasible(part, False)
+    allowed = problem.loss.feasible(part, None)
     return part if np.array_equal(allowed, part) else np.zeros_like(beta)
 
 
 def solve_reweighted(
-    problem: Problem,
+    problem: GLMProblem,
     *,
     tol: float = 1e-6,
     max_iter: int = 10_000,

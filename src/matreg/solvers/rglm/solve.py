@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...linalg.threads import single_threaded
-from ...losses import Squared
+from ...losses import PiecewiseLoss
 from ...problem import Problem
 from ..certificate import SolverResult
 from .least_squares import RGLMState, solve_least_squares
@@ -13,7 +13,7 @@ from .reweighted import dual_point, solve_reweighted
 from .standard_form import StandardForm
 
 
-@single_threaded(lambda problem: problem.design.flat.size)
+@single_threaded(lambda problem: problem.design.size)
 def solve_rglm(
     problem: Problem,
     *,
@@ -42,9 +42,11 @@ def solve_rglm(
     SolverResult
         The best certified point, converged or not.
     """
-    if not hasattr(problem.loss, "curvature") or problem.penalty.ridge != 0.0:
+    loss = problem.loss
+    smooth = loss.quadratic if isinstance(loss, PiecewiseLoss) else hasattr(loss, "gradient")
+    if not smooth or problem.penalty.ridge != 0.0:
         raise ValueError("problem must have a smooth loss and a penalty with ridge 0.")
-    solve = solve_least_squares if isinstance(problem.loss, Squared) else solve_reweighted
+    solve = solve_least_squares if isinstance(loss, PiecewiseLoss) else solve_reweighted
     return solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
 
 
@@ -68,16 +70,16 @@ def rglm_tau_max(problem: Problem) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from matreg.design import Design
-    >>> from matreg.losses import Squared
+    >>> from matreg.design import ArrayDesign
+    >>> from matreg.losses import squared
     >>> from matreg.penalties import SpectralElasticNet
     >>> from matreg.problem import Problem
     >>> X = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
-    >>> loss, penalty = Squared(np.ones(2)), SpectralElasticNet(1.0, ridge=0.0)
-    >>> rglm_tau_max(Problem(Design(X), np.array([3.0, -3.0]), loss, penalty))
+    >>> loss, penalty = squared(np.ones(2)), SpectralElasticNet(1.0, ridge=0.0)
+    >>> rglm_tau_max(Problem(ArrayDesign(X), np.array([3.0, -3.0]), loss, penalty))
     4.242640687119285
     """
-    if isinstance(problem.loss, Squared):
+    if isinstance(problem.loss, PiecewiseLoss):
         form = StandardForm(problem)
         return float(np.linalg.norm(form.design.adjoint(form.z), 2))
     beta = dual_point(problem, problem.y)

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse.linalg
 
 from ..._typing import Array
-from ...design import Design
-from ...losses import Squared
-from ...problem import Problem
+from ...design import ArrayDesign, Design
+from ...losses import squared
+from ...problem import RMRProblem
 from ..certificate import SolverResult
 
 # Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
@@ -39,6 +39,11 @@ def centred(values: Array, s: Array) -> tuple[Array, Array]:
     return out, mean
 
 
+def flat(design: Design) -> Array:
+    """Samples as rows, of shape (n, p q)."""
+    return design.stack().reshape(design.n, -1)
+
+
 class StandardForm:
     """The problem without weights and intercept: ``1/2 |z - A W|^2 + tau ||W||_*``.
 
@@ -46,26 +51,27 @@ class StandardForm:
 
     Parameters
     ----------
-    source : Problem
+    source : RMRProblem
         Squared loss and nuclear norm. Its tau is not used: the form serves a whole path.
     """
 
-    def __init__(self, source: Problem) -> None:
-        if not isinstance(source.loss, Squared) or source.penalty.ridge != 0.0:
+    def __init__(self, source: RMRProblem) -> None:
+        if not source.loss.quadratic or source.penalty.ridge != 0.0:
             raise ValueError("problem must have a squared loss and a penalty with ridge 0.")
         self.source = source
-        s, design = source.loss.s, source.design
+        s, design = 1.0 / source.loss.curvature, source.design
+        samples = flat(design)
         if source.fit_intercept:
-            flat, self.x_mean = centred(design.flat, s)
+            rows, self.x_mean = centred(samples, s)
             z, y_mean = centred(source.y[:, None], s)
             self.z, self.y_mean = z[:, 0], float(y_mean[0])
         else:
             root = np.sqrt(s)
-            flat, self.x_mean = root[:, None] * design.flat, np.zeros(design.p * design.q)
+            rows, self.x_mean = root[:, None] * samples, np.zeros(design.p * design.q)
             self.z, self.y_mean = root * source.y, 0.0
-        self.design = Design(flat.reshape(design.X.shape))
+        self.design = ArrayDesign(rows.reshape(design.n, design.p, design.q))
 
-    def serves(self, problem: Problem) -> bool:
+    def serves(self, problem: RMRProblem) -> bool:
         """Whether the problem is the same but for tau."""
         ours = self.source
         return (
@@ -75,9 +81,10 @@ class StandardForm:
             and ours.fit_intercept == problem.fit_intercept
         )
 
-    def posed(self, problem: Problem) -> Problem:
+    def posed(self, problem: RMRProblem) -> RMRProblem:
         """The problem in this form."""
-        return Problem(self.design, self.z, Squared(np.ones(self.design.n)), problem.penalty, False)
+        loss = squared(np.ones(self.design.n))
+        return RMRProblem(self.design, self.z, loss, problem.penalty, False)
 
     @cached_property
     def rows(self) -> tuple[Design, Array]:
@@ -85,27 +92,26 @@ class StandardForm:
         design, size = self.design, self.design.p * self.design.q
         if size > MAX_COMPRESSED or design.n <= 4 * size:
             return design, self.z
-        R = np.asarray(np.linalg.qr(np.column_stack([design.flat, self.z]), mode="r"))
+        R = np.asarray(np.linalg.qr(np.column_stack([flat(design), self.z]), mode="r"))
         X = np.ascontiguousarray(R[:size, :size]).reshape(size, design.p, design.q)
-        return Design(X), R[:size, size].copy()
+        return ArrayDesign(X), R[:size, size].copy()
 
     @cached_property
     def lipschitz(self) -> float:
         """Squared norm of the map, or a little more."""
         design, _ = self.rows
-        size = min(design.flat.shape)
+        size = min(design.n, design.p * design.q)
         if size <= SMALL:
             return design.norm**2
         # The start must not be a vector of ones, which is orthogonal to all centred columns.
         d = scipy.sparse.linalg.svds(
-            design.flat, k=1, tol=0.01, v0=np.cos(np.arange(size)), return_singular_vectors=False
+            flat(design), k=1, tol=0.01, v0=np.cos(np.arange(size)), return_singular_vectors=False
         )
         return float(1.05 * d[0]) ** 2
 
     def restore(self, result: SolverResult) -> SolverResult:
         """The result in terms of the source."""
         loss = self.source.loss
-        assert isinstance(loss, Squared)
-        beta = loss.feasible(np.sqrt(loss.s) * result.beta, self.source.fit_intercept)
+        beta = loss.feasible(result.beta / np.sqrt(loss.curvature), self.source.total)
         b = self.y_mean - float(self.x_mean @ result.W.matrix.reshape(-1))
         return replace(result, b=b, beta=beta)

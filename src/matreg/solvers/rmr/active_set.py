@@ -1,9 +1,9 @@
 """Newton steps with the box problem solved exactly: RMR from a neighbour's solution.
 
 The equations are those of the interior point method without its barriers
-(:mod:`.interior_point`): with ``Z = A'beta`` and a scaling ``sigma >= 1``
+(:mod:`.interior_point`): with ``Z = A'beta - T``, ridge rho and a scaling ``sigma >= rho``
 
-    SVT_tau(Z + (sigma - 1) W) = sigma W,    beta_i on the side of the tube that y - A W - b says.
+    SVT_tau(Z + (sigma - rho) W) = sigma W,    beta_i on the side of the tube that y - A W - b says.
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
 box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
@@ -34,11 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
-from ...linalg.factors import Factors, singular_values, svd
+from ...design import Design
+from ...linalg.factors import Factors, singular_values, truncated
 from ...linalg.threads import single_threaded
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from .box_qp import MAX_WRONG, BoxQuadratic, sides
 from .dual_ray import best_on_ray
@@ -94,12 +94,6 @@ class Point:
         return truncated(self.W, self.threshold.r)
 
 
-def truncated(W: Array, r: int) -> Factors:
-    """The best approximation of rank r."""
-    f = svd(W)
-    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
-
-
 def gram(*parts: NDArray[Any]) -> Array:
     """Sum of ``Phi Phi'`` over the parts of Phi, each in its own precision, with their ridges."""
     products = [Phi @ Phi.T for Phi in parts]
@@ -124,30 +118,28 @@ class Linearisation:
     ``phi(O) = O psi(O)``.
     """
 
-    def __init__(self, problem: Problem, at: Point) -> None:
-        assert isinstance(problem.loss, EpsilonInsensitive)
-        self.design, self.loss = problem.design, problem.loss
+    def __init__(self, problem: RMRProblem, at: Point) -> None:
+        self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
         coordinates = at.threshold.coordinates(self.phi)
-        K, Phi = self.gram(coordinates, problem.design.X)
-        loss = problem.loss
+        K, Phi = self.gram(coordinates, problem.design)
         few = Phi if 2 * coordinates.size < len(K) else None  # from there on K takes less time
-        self.quadratic = BoxQuadratic(K, loss.c, loss.epsilon, problem.fit_intercept, few)
+        self.quadratic = BoxQuadratic(K, problem.loss, problem.total, few)
 
-    def serves(self, problem: Problem, at: Point) -> bool:
+    def serves(self, problem: RMRProblem, at: Point) -> bool:
         """Whether it is of the same samples and of the rank of a point with its scaling."""
         same = self.design is problem.design and self.loss is problem.loss
         return same and self.threshold.r == at.threshold.r
 
-    def gram(self, coordinates: Coordinates, X: Array) -> tuple[Array, NDArray[Any]]:
+    def gram(self, coordinates: Coordinates, design: Design) -> tuple[Array, NDArray[Any]]:
         """K, in single precision as far as that is enough, and Phi."""
-        n, typical = len(X), self.typical_weight()
+        n, typical = design.n, self.typical_weight()
         if coordinates.size >= n and typical >= TOO_LIGHT:
-            single = coordinates.of(X, np.float32)
+            single = coordinates.of_samples(design, np.float32)
             K = gram(*split(single, coordinates.weights > typical / LIGHT))
             if float(np.trace(K)) ** 2 >= CONCENTRATED * n * float(np.vdot(K, K)):
                 return K, single
-        Phi = coordinates.of(X)
+        Phi = coordinates.of_samples(design)
         return gram(Phi), Phi
 
     def typical_weight(self) -> float:
@@ -158,7 +150,7 @@ class Linearisation:
 
     def psi(self, O: Array) -> Array:
         """Slopes by which W makes up for its own error."""
-        return 1.0 / (O + self.sigma * (1.0 - O))
+        return 1.0 / (self.ridge * O + self.sigma * (1.0 - O))
 
     def phi(self, O: Array) -> Array:
         """Slopes by which W follows Z."""
@@ -179,37 +171,34 @@ class ActiveSetNewton:
     Parameters
     ----------
     problem : Problem
-        RMR, with an epsilon-insensitive loss.
+        RMR, with a ridge.
     tracker : Tracker
         Where points are offered.
     neighbour : Neighbour
         Solution of a neighbouring problem.
     """
 
-    def __init__(self, problem: Problem, tracker: Tracker, neighbour: Neighbour) -> None:
-        assert isinstance(problem.loss, EpsilonInsensitive)
+    def __init__(self, problem: RMRProblem, tracker: Tracker, neighbour: Neighbour) -> None:
         self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
-        self.design, self.y = problem.design, problem.y
-        self.c = problem.loss.c
-        self.tau = problem.penalty.tau
+        self.design, self.y, self.loss = problem.design, problem.y, problem.loss
+        self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
 
     def start(self) -> tuple[Point, float, Linearisation | None]:
         """The last solution or where the line leads, whichever has the better bound; that too.
 
         And the last linearisation, if it may be used again.
         """
-        known = sides(self.neighbour.beta, self.c)
+        known = sides(self.neighbour.beta, self.loss)
         ahead = self.neighbour.ahead(self.tau)
         starts = []
         for neighbour in (self.neighbour,) if ahead is None else (self.neighbour, ahead):
-            beta = np.clip(
-                np.where(neighbour.beta * known > 0.0, neighbour.beta, 0.0), -self.c, self.c
-            )
-            Z = self.design.adjoint(beta)
+            beta = np.where(neighbour.beta * known > 0.0, neighbour.beta, 0.0)
+            beta = np.clip(beta, self.loss.lower, self.loss.upper)
+            Z = self.problem.image(beta)
             bound, t = self.offer_dual(beta, Z)
             starts.append((bound, neighbour, beta, Z, t))
         bound, neighbour, beta, Z, t = max(starts, key=lambda start: start[0])
-        side, beta, Z = sides(beta, self.c), t * beta, t * Z
+        side, beta, Z = sides(beta, self.loss), t * beta, t * Z
         linear = self.neighbour.linear
         if isinstance(linear, Linearisation):
             at = self.point(neighbour.W, neighbour.b, beta, Z, side, linear.sigma)
@@ -221,24 +210,33 @@ class ActiveSetNewton:
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
         last, before = self.neighbour, self.neighbour.before
-        sigma = None if before is None else balance(last.W, last.Lambda, before)
+        sigma = None if before is None else self.balance(last.W, last.Lambda, before)
         if sigma is not None:
             return sigma
         d = singular_values(W)
         d = d[d > FAINT * d[0]]
-        return max(1.0, WEIGHT * self.tau / float(np.median(d))) if len(d) else 1.0
+        return max(self.ridge, WEIGHT * self.tau / float(np.median(d))) if len(d) else self.ridge
+
+    def balance(self, W: Array, Lambda: Array, since: Neighbour) -> float | None:
+        """Weight of W beside Z that balances how the two changed; None if W did not."""
+        far = float(np.linalg.norm(W - since.W))
+        if far == 0.0:
+            return None
+        return max(self.ridge, WEIGHT * float(np.linalg.norm(Lambda - since.Lambda)) / far)
 
     def rescaled(self, at: Point) -> Point:
         """The same point with the balance of what has changed since the last solution."""
-        sigma = balance(at.W, at.Z - at.W, self.neighbour)
+        sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.neighbour)
         if sigma is None:
             return at
         return self.point(at.W, at.b, at.beta, at.Z, at.side, sigma)
 
     def point(self, W: Array, b: float, beta: Array, Z: Array, side: Array, sigma: float) -> Point:
         """A point with its thresholding."""
-        M = Z + (sigma - 1.0) * W
-        return Point(W, b, beta, Z, side, sigma, SmoothedThresholding(M, self.tau, m=0.0, cut=0.0))
+        penalty = self.problem.penalty
+        M = Z + (sigma - self.ridge) * W
+        threshold = SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), 0.0, 0.0)
+        return Point(W, b, beta, Z, side, sigma, threshold)
 
     def offer_dual(self, beta: Array, Z: Array) -> tuple[float, float]:
         """Offer the multiple of beta that has the best bound; return this and the multiple."""
@@ -246,9 +244,9 @@ class ActiveSetNewton:
         bound, t = best_on_ray(self.problem, beta, d)
         if bound > self.tracker.dual:
             beta = t * beta
-            excess = float(beta.sum()) if self.problem.fit_intercept else 0.0
+            excess = float(beta.sum()) - self.problem.t if self.problem.fit_intercept else 0.0
             if abs(excess) <= BALANCED * float(np.abs(beta).sum()):
-                self.tracker.offer_dual(beta, t * d)
+                self.tracker.offer_dual(beta, self.problem.penalty.conjugate(t * d))
             else:  # then the value on the ray was no bound
                 self.tracker.offer_dual(self.problem.feasible(beta))
         return bound, t
@@ -326,16 +324,9 @@ class ActiveSetNewton:
 
     def remember(self, at: Point) -> Neighbour:
         """The current point for the next problem."""
-        solution = Neighbour(self.tau, at.W, at.Z - at.W, at.beta, at.b, self.neighbour.ratios)
+        Lambda, ratios = at.Z - self.ridge * at.W, self.neighbour.ratios
+        solution = Neighbour(self.tau, at.W, Lambda, at.beta, at.b, ratios)
         return solution.after(self.neighbour)
-
-
-def balance(W: Array, Lambda: Array, since: Neighbour) -> float | None:
-    """Weight of W beside Z that balances how the two changed; None if W did not."""
-    far = float(np.linalg.norm(W - since.W))
-    if far == 0.0:
-        return None
-    return max(1.0, WEIGHT * float(np.linalg.norm(Lambda - since.Lambda)) / far)
 
 
 def distance(new: Array, old: Array) -> float:
@@ -343,9 +334,9 @@ def distance(new: Array, old: Array) -> float:
     return float(np.linalg.norm(new - old) / (np.linalg.norm(new) or 1.0))
 
 
-@single_threaded(lambda problem: problem.design.flat.size)
+@single_threaded(lambda problem: problem.design.size)
 def solve_active_set(
-    problem: Problem,
+    problem: RMRProblem,
     *,
     start: SolverResult,
     tol: float = 1e-6,
@@ -357,7 +348,7 @@ def solve_active_set(
     Parameters
     ----------
     problem : Problem
-        Epsilon-insensitive loss and spectral elastic net.
+        A loss of four numbers a sample, a spectral penalty with a ridge.
     start : SolverResult
         Solution of a problem with the same samples, for another tau close by.
     tol : float, default=1e-6

@@ -17,7 +17,7 @@ in all iterations.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,9 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._typing import Array
 from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
-from ...losses import EpsilonInsensitive
-from ...penalties import SpectralElasticNet
-from ...problem import Problem
+from ...losses import PiecewiseLoss
+from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 
 
@@ -39,33 +38,47 @@ class ADMMState:
     Lambda: Array
 
 
+def check_tube(loss: PiecewiseLoss) -> None:
+    """Refuse a loss that is not the one of support vector regression, which libsvm solves."""
+    symmetric = np.array_equal(loss.upper, -loss.lower) and np.ptp(loss.epsilon) == 0.0
+    if not symmetric or loss.curved or not loss.bounded:
+        raise ValueError(
+            "solver='admm' is for the epsilon-insensitive and the absolute loss, whose W-step is a "
+            "support vector regression; take solver='newton' for this one."
+        )
+
+
 class RegressionStep:
     """The W-step, a support vector regression with a fixed kernel."""
 
-    def __init__(self, problem: Problem, rho: float, tol: float) -> None:
+    def __init__(self, problem: RMRProblem, rho: float, tol: float) -> None:
         from sklearn.svm import SVR  # late: it doubles the time to import matreg
 
-        assert isinstance(problem.loss, EpsilonInsensitive)
+        loss, self.ridge = problem.loss, problem.penalty.ridge
+        check_tube(loss)
         self.problem, self.rho = problem, rho
-        self.kernel = problem.design.gram / (1.0 + rho)
-        C = float(problem.loss.c.max())
-        self.weights = problem.loss.c / C
+        self.kernel = problem.design.gram / (self.ridge + rho)
+        C = float(loss.upper.max())
+        self.weights = loss.upper / C
         # libsvm's tolerance is absolute, on the violation of the tube.
         spread = float(np.abs(problem.y - np.median(problem.y)).mean())
         self.svr = SVR(
-            kernel="precomputed", C=C, epsilon=problem.loss.epsilon, tol=max(tol * spread, 1e-300)
+            kernel="precomputed",
+            C=C,
+            epsilon=float(loss.epsilon[0]),
+            tol=max(tol * spread, np.finfo(float).tiny),
         )
 
     def __call__(self, S: Array, Lambda: Array) -> tuple[Array, Array]:
         """New W and beta."""
         design, rho = self.problem.design, self.rho
-        shift = (Lambda + rho * S) / (1.0 + rho)
+        shift = (Lambda + rho * S) / (self.ridge + rho)
         target = self.problem.y - design.forward(shift)
         if self.problem.fit_intercept:
             beta = self._smo(self.kernel, target, self.weights)
         else:
             beta = self._without_intercept(target)
-        return design.adjoint(beta) / (1.0 + rho) + shift, beta
+        return design.adjoint(beta) / (self.ridge + rho) + shift, beta
 
     def _smo(self, kernel: Array, target: Array, weights: Array) -> Array:
         with warnings.catch_warnings():
@@ -84,9 +97,9 @@ class RegressionStep:
         return beta[:n] - beta[n:]
 
 
-@single_threaded(lambda problem: problem.design.flat.size)
+@single_threaded(lambda problem: problem.design.size)
 def solve_admm(
-    problem: Problem,
+    problem: RMRProblem,
     *,
     rho: float = 1.0,
     eta: float = 0.999,
@@ -123,7 +136,7 @@ def solve_admm(
     tracker = Tracker(problem, tol, verbose)
     tracker.record(0)
     regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
-    threshold = SpectralElasticNet(problem.penalty.tau, ridge=0.0)
+    threshold = replace(problem.penalty, ridge=0.0)
     zero = np.zeros((design.p, design.q))
     state = start if start is not None and start.S.shape == zero.shape else ADMMState(zero, zero)
     S_old, Lambda_old = S_hat, Lambda_hat = state.S, state.Lambda

@@ -4,10 +4,10 @@ The loss and the nuclear norm are split off, ``r = y - A W - b`` and ``U = W``, 
 beta and Lambda and penalties s1 and s2. Minimising out r and U leaves a function of (W, b) that is
 strongly convex in W and once differentiable:
 
-    beta+   = clip(s1 soft(y - A W - b + beta/s1, epsilon), -c, c),
-    Lambda+ = projection of s2 W + Lambda on the spectral ball of radius tau,
-    gradient W + Lambda+ - A'beta+ and -sum(beta+),
-    generalised Hessian I + s2 (I - J) + s1 A_F'A_F,
+    beta+   = the slopes of the loss at its prox of y - A W - b + beta/s1, of step 1/s1,
+    Lambda+ = s2 (M - prox(M)) with M = W + Lambda/s2, of the penalty without its ridge rho,
+    gradient rho W + Lambda+ - A'beta+ + T and t - sum(beta+),
+    generalised Hessian rho I + s2 (I - J) + A_F'(1/s1 + curvature)^-1 A_F,
 
 where J is the derivative of the thresholding and F are the samples whose beta+ is inside of its
 bounds. The inverse of the first part is known in closed form, so that a Newton step costs a system
@@ -27,12 +27,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import Array, Index, Mask
+from ...design import Design
 from ...linalg.bordered import BorderedSolve, cholesky, with_border
 from ...linalg.factors import Factors, singular_values
 from ...linalg.threads import single_threaded
 from ...linalg.thresholding import SmoothedThresholding
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from .dual_ray import best_on_ray
 from .neighbour import Neighbour, solve_from
@@ -70,8 +70,8 @@ class Inner:
         Multipliers after an update.
     threshold : SmoothedThresholding
         Of ``W + Lambda/s2`` at ``tau/s2``.
-    value : float
-        Inner function.
+    value, slope_W, t : float, ndarray, float
+        Inner function, its derivative in W without that of the loss, and in b likewise.
     """
 
     W: Array
@@ -82,10 +82,12 @@ class Inner:
     Lambda: Array
     threshold: SmoothedThresholding
     value: float
+    slope_W: Array
+    t: float
 
     def slope(self, dW: Array, db: float, AdW: Array) -> float:
         """Derivative in a direction, without a pass over the data."""
-        return float(np.vdot(self.W + self.Lambda, dW) - self.beta @ (AdW + db))
+        return float(np.vdot(self.slope_W, dW) - self.beta @ (AdW + db)) + self.t * db
 
     def low_rank(self) -> Factors:
         """The thresholded matrix."""
@@ -106,19 +108,17 @@ class AugmentedLagrangian:
     Parameters
     ----------
     problem : Problem
-        RMR, with an epsilon-insensitive loss.
+        RMR, with a ridge.
     tracker : Tracker
         Where points are offered.
     memory : Neighbour
         Solution of a neighbouring problem.
     """
 
-    def __init__(self, problem: Problem, tracker: Tracker, memory: Neighbour) -> None:
-        assert isinstance(problem.loss, EpsilonInsensitive)
+    def __init__(self, problem: RMRProblem, tracker: Tracker, memory: Neighbour) -> None:
         self.problem, self.tracker = problem, tracker
-        self.design, self.y = problem.design, problem.y
-        self.c, self.epsilon = problem.loss.c, problem.loss.epsilon
-        self.tau = problem.penalty.tau
+        self.design, self.y, self.loss = problem.design, problem.y, problem.loss
+        self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.memory = memory
         self.start = self.best_start()
         self.beta, self.Lambda = self.start.beta, self.start.Lambda
@@ -133,7 +133,8 @@ class AugmentedLagrangian:
             # No sample crosses the tube in a straight line, and none leaves its box.
             same = ahead.beta * last.beta >= 0.0
             starts.append(replace(ahead, beta=np.where(same, ahead.beta, 0.0)))
-        starts = [replace(start, beta=np.clip(start.beta, -self.c, self.c)) for start in starts]
+        box = self.loss.lower, self.loss.upper
+        starts = [replace(start, beta=np.clip(start.beta, *box)) for start in starts]
         values = [self.tracker.offer_dual(self.problem.feasible(x.beta)) for x in starts]
         return starts[int(np.argmax(values))]
 
@@ -145,7 +146,8 @@ class AugmentedLagrangian:
     def penalties(self) -> tuple[float, float]:
         """Penalties to start with: by how far the last problem moved, or cautious ones."""
         spread = float(np.std(self.y)) or 1.0
-        unit1 = max(float(np.abs(self.beta).max()), 1e-3 * float(self.c.max())) / spread
+        largest = float(self.loss.size[np.isfinite(self.loss.size)].max(initial=0.0))
+        unit1 = max(float(np.abs(self.beta).max()), 1e-3 * largest) / spread or 1.0 / spread
         unit2 = self.tau / (float(np.linalg.norm(self.start.W, 2)) or spread) or 1.0
         if self.memory.ratios is None:
             return TIMID[0] * unit1, TIMID[1] * unit2
@@ -157,41 +159,58 @@ class AugmentedLagrangian:
 
     def evaluate(self, W: Array, b: float, AW: Array) -> Inner:
         """Inner function and updated multipliers at a point."""
-        s1, s2, tau = self.s1, self.s2, self.tau
+        s1, s2, loss, penalty = self.s1, self.s2, self.loss, self.problem.penalty
         v = self.y - AW - b + self.beta / s1
-        over = np.maximum(np.abs(v) - self.epsilon, 0.0)
-        beta = np.sign(v) * np.minimum(s1 * over, self.c)
-        threshold = SmoothedThresholding(W + self.Lambda / s2, tau / s2, 0.0, 0.0)
-        near = np.minimum(s2 * threshold.d, tau)
-        # Either part is a Huber function: x m - m^2 / (2 s) with m the clipped slope.
+        beta = loss.multiplier(v, 1.0 / s1)
+        threshold = self.thresholding(W + self.Lambda / s2)
+        w = threshold.g
+        # Moreau envelopes of the loss and of the penalty without its ridge.
         slopes = np.abs(beta)
+        over = np.maximum(np.abs(v) - loss.epsilon, 0.0)
         value = (
-            0.5 * float(np.vdot(W, W))
-            + float(slopes @ (over - slopes / (2.0 * s1)))
-            + float(near @ (threshold.d - near / (2.0 * s2)))
+            0.5 * self.ridge * float(np.vdot(W, W))
+            + float(slopes @ (over - 0.5 * (1.0 / s1 + loss.curvature) * slopes))
+            + penalty.part(w)
+            + 0.5 * s2 * float(np.sum((threshold.d - w) ** 2))
         )
-        band = (over > 0.0) & (s1 * over < self.c)
-        return Inner(W, b, AW, band, beta, threshold.compose(near), threshold, value)
+        if self.problem.T is not None:
+            value += float(np.vdot(self.problem.T, W))
+        value += self.problem.t * b
+        band = loss.prox_derivative(v, 1.0 / s1) < 1.0
+        Lambda = threshold.compose(s2 * (threshold.d - w))
+        slope_W = self.ridge * W + Lambda
+        if self.problem.T is not None:
+            slope_W = slope_W + self.problem.T
+        return Inner(W, b, AW, band, beta, Lambda, threshold, value, slope_W, self.problem.t)
+
+    def thresholding(self, M: Array) -> SmoothedThresholding:
+        """Prox of the penalty without its ridge, of step 1/s2."""
+        s2, penalty = self.s2, self.problem.penalty
+
+        def shrink(d: Array, m: float) -> tuple[Array, Array]:
+            g, slope = penalty.threshold(s2 * d, s2, m)
+            return g / s2, slope
+
+        return SmoothedThresholding(M, shrink, 0.0, 0.0)
 
     def direction(self, at: Inner, piece: Piece, gradient: Array) -> tuple[Array, float]:
         """Newton direction of W and b, with the Hessian of a piece."""
         s2 = self.s2
 
         def inverse(O: Array) -> Array:
-            return 1.0 / (1.0 + s2 * (1.0 - O))
+            return 1.0 / (self.ridge + s2 * (1.0 - O))
 
-        smallest = 1.0 / (1.0 + s2)
+        smallest = 1.0 / (self.ridge + s2)
         index = np.flatnonzero(piece.band)
-        X = self.design.X[index]
-        Phi = piece.threshold.coordinates(lambda O: inverse(O) - smallest).of(X)
-        rows = X.reshape(len(index), self.design.flat.shape[1])
-        S = self.gram(index, rows)
+        samples = self.design.take(index)
+        Phi = piece.threshold.coordinates(lambda O: inverse(O) - smallest).of_samples(samples)
+        S = self.gram(index, samples)
         S *= smallest
         S += Phi @ Phi.T
-        np.einsum("ii->i", S)[:] += 1.0 / self.s1
-        rhs = rows @ piece.threshold.apply(gradient, inverse).reshape(-1)
-        dbeta, db = self.refined(S)(rhs, -float(at.beta.sum()))
-        dW = piece.threshold.apply((dbeta @ rows).reshape(gradient.shape) - gradient, inverse)
+        np.einsum("ii->i", S)[:] += 1.0 / self.s1 + self.loss.curvature[index]
+        rhs = samples.forward(piece.threshold.apply(gradient, inverse))
+        dbeta, db = self.refined(S)(rhs, self.problem.t - float(at.beta.sum()))
+        dW = piece.threshold.apply(samples.adjoint(dbeta) - gradient, inverse)
         return dW, db
 
     def refined(self, S: Array) -> BorderedSolve:
@@ -206,11 +225,11 @@ class AugmentedLagrangian:
 
         return with_border(solve, len(S), self.problem.fit_intercept)
 
-    def gram(self, index: Index, rows: Array) -> Array:
+    def gram(self, index: Index, samples: Design) -> Array:
         """Inner products of some samples."""
         if self.design.n <= SMALL_GRAM:
             return self.design.gram.take(index, axis=0).take(index, axis=1)
-        return rows @ rows.T
+        return samples.gram.copy()
 
     def search(self, at: Inner, dW: Array, db: float) -> Inner | None:
         """Point that lies lower in a direction; None if there is none."""
@@ -231,22 +250,22 @@ class AugmentedLagrangian:
     def offer(self, at: Inner) -> None:
         """Offer the feasible multiplier and the low-rank matrix at hand."""
         beta = self.problem.feasible(at.beta)
-        d = singular_values(self.design.adjoint(beta))
+        d = singular_values(self.problem.image(beta))
         value, t = best_on_ray(self.problem, beta, d)
         if value > self.tracker.dual:
-            self.tracker.offer_dual(t * beta, t * d)
+            self.tracker.offer_dual(t * beta, self.problem.penalty.conjugate(t * d))
         self.tracker.offer_primal(at.low_rank())
 
     def iterate(self) -> Iterator[Neighbour]:
         """Newton steps until the tracker is satisfied or no progress is made."""
         start = self.start
         first = at = self.evaluate(start.W, start.b, self.design.forward(start.W))
-        Z_start = self.design.adjoint(self.beta)
+        Z_start = self.problem.image(self.beta)
         piece = Piece(at.band, at.threshold)
         best, since, steps = np.inf, 0, 0
         while since < PATIENCE:
-            Z = self.design.adjoint(at.beta)
-            gradient = at.W + at.Lambda - Z
+            Z = self.problem.image(at.beta)
+            gradient = self.ridge * at.W + at.Lambda - Z
             off = float(np.hypot(np.linalg.norm(gradient), self.sum_of(at.beta)))
             size = float(np.linalg.norm(Z))
             if off <= WORTH_OFFERING * size:
@@ -262,7 +281,7 @@ class AugmentedLagrangian:
             if off <= min(INNER * size, PROGRESS * moved):
                 piece, Z_start, steps = self.update(at, EASY if easy else GROWTH), Z, 0
                 at = self.evaluate(at.W, at.b, at.AW)
-                gradient = at.W + at.Lambda - self.design.adjoint(at.beta)
+                gradient = self.ridge * at.W + at.Lambda - self.problem.image(at.beta)
             new = self.search(at, *self.direction(at, piece, gradient))
             if new is None:
                 return
@@ -270,7 +289,7 @@ class AugmentedLagrangian:
 
     def sum_of(self, beta: Array) -> float:
         """Derivative with respect to the intercept, if there is one."""
-        return float(beta.sum()) if self.problem.fit_intercept else 0.0
+        return float(beta.sum()) - self.problem.t if self.problem.fit_intercept else 0.0
 
     def update(self, at: Inner, growth: float) -> Piece:
         """New multipliers and larger penalties; the piece that the multipliers are on.
@@ -281,8 +300,7 @@ class AugmentedLagrangian:
         self.beta, self.Lambda = at.beta, at.Lambda
         self.s1 *= growth
         self.s2 *= growth
-        M = at.low_rank().matrix + at.Lambda / self.s2
-        return Piece(at.band, SmoothedThresholding(M, self.tau / self.s2, 0.0, 0.0))
+        return Piece(at.band, self.thresholding(at.low_rank().matrix + at.Lambda / self.s2))
 
     def remember(self, first: Inner, at: Inner) -> Neighbour:
         """The current point for the next problem."""
@@ -295,9 +313,9 @@ class AugmentedLagrangian:
         return Neighbour(self.tau, at.W, at.Lambda, at.beta, at.b, ratios).after(self.memory)
 
 
-@single_threaded(lambda problem: problem.design.flat.size)
+@single_threaded(lambda problem: problem.design.size)
 def solve_augmented_lagrangian(
-    problem: Problem,
+    problem: RMRProblem,
     *,
     start: SolverResult,
     tol: float = 1e-6,
@@ -309,7 +327,7 @@ def solve_augmented_lagrangian(
     Parameters
     ----------
     problem : Problem
-        Epsilon-insensitive loss and spectral elastic net.
+        A loss of four numbers a sample, a spectral penalty with a ridge.
     start : SolverResult
         Solution of a problem with the same samples, for another tau close by.
     tol : float, default=1e-6

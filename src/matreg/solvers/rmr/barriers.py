@@ -1,19 +1,87 @@
 """Barriers of a box, and how they drop out of a Newton step.
 
-A multiplier ``beta = u - v`` with ``0 <= u, v <= c`` has four slacks ``s = (u, v, c - u, c - v)``
-and as many multipliers m of their signs. With the residuals
+A dual variable beta has a kink at zero if it may be of either sign and ``epsilon > 0``. Then it is
+``u - v`` with ``0 <= u <= upper`` and ``0 <= v <= -lower``; without a kink it is u alone, with
+``lower <= u <= upper``. So there are up to four slacks a sample,
 
-    residual_u = g + epsilon - m_0 + m_2,      residual_v = -g + epsilon - m_1 + m_3
+    s = (u - its lower end, v, upper - u, -lower - v),
 
-of the conditions of a point, g the gradient in beta, a Newton step that changes ``s m`` by `wish`
-is left with one equation for beta, in which the barriers are a diagonal D.
+and as many multipliers m of their signs; where an end is infinite, or there is no v, slack and
+multiplier are 1 and 0 and stay so. With g the gradient in beta and the residuals
+
+    residual_u = g + cost - m_0 + m_2,      residual_v = -g + epsilon - m_1 + m_3
+
+of the conditions of a point, a Newton step that changes ``s m`` by `wish` is left with one equation
+for beta, in which the barriers are a diagonal D.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Mask
+from ...losses import PiecewiseLoss
+
+
+class Box:
+    """The bounds of a loss as barriers see them.
+
+    Attributes
+    ----------
+    kinked : ndarray of bool of shape (n,)
+        Samples that have a v.
+    present : ndarray of bool of shape (4, n)
+        Slacks that there are.
+    count : int
+        Their number.
+    cost : ndarray of shape (n,)
+        Slope of ``epsilon |beta|`` in u.
+    """
+
+    def __init__(self, loss: PiecewiseLoss) -> None:
+        self.loss = loss
+        self.kinked: Mask = loss.kinked
+        self.all_kinked = bool(self.kinked.all())
+        self.low = np.where(self.kinked, 0.0, loss.lower)
+        self.present: Mask = np.stack(
+            [
+                np.isfinite(self.low),
+                self.kinked,
+                np.isfinite(loss.upper),
+                self.kinked & np.isfinite(loss.lower),
+            ]
+        )
+        self.complete = bool(self.present.all())
+        self.count = int(np.count_nonzero(self.present))
+        self.cost = np.where(loss.upper > 0.0, loss.epsilon, -loss.epsilon)
+
+    def slacks(self, beta: Array, margin: Array) -> tuple[Array, Array]:
+        """Dual variables and slacks near `beta`, which are at least about `margin`."""
+        loss = self.loss
+        with np.errstate(invalid="ignore"):
+            narrow = np.minimum(loss.upper - loss.lower, 1e300)
+        margin = np.minimum(margin, 0.25 * narrow)
+        inside = np.clip(beta, loss.lower + margin, loss.upper - margin)
+        beta = np.where(self.kinked, beta, inside)
+        # u and v are a half further inside than they need be: what is left of the smaller room.
+        up, down = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
+        with np.errstate(invalid="ignore"):
+            half = 0.5 * np.minimum(loss.upper - up, -loss.lower - down)
+        half = np.where(np.isfinite(half), np.maximum(half, margin), 10.0 * margin)
+        u, v = np.where(self.kinked, up + half, beta), down + half
+        with np.errstate(invalid="ignore"):
+            s = np.stack([u - self.low, v, loss.upper - u, -loss.lower - v])
+        s[2:] = np.maximum(s[2:], 0.4 * margin)
+        return beta, np.where(self.present, s, 1.0)
+
+    def residuals(self, g: Array, m: Array) -> tuple[Array, Array]:
+        """First residual and, of samples with a kink, the sum of both."""
+        both = 2.0 * self.loss.epsilon - m[0] - m[1] + m[2] + m[3]
+        return g + self.cost - m[0] + m[2], both
+
+    def mean(self, s: Array, m: Array) -> float:
+        """Mean complementarity."""
+        return float(np.vdot(s, m)) / max(self.count, 1)
 
 
 class Barriers:
@@ -21,10 +89,12 @@ class Barriers:
 
     Parameters
     ----------
+    box : Box
+        The bounds.
     s, m : ndarray of shape (4, n)
-        Slacks and their multipliers, all positive.
-    residual_u, residual_sum : ndarray of shape (n,)
-        First residual, and the sum of both.
+        Slacks and their multipliers.
+    g : ndarray of shape (n,)
+        Gradient in beta of all but the barriers and ``epsilon |beta|``.
 
     Attributes
     ----------
@@ -32,29 +102,39 @@ class Barriers:
         Diagonal that the barriers add to the equation of beta.
     """
 
-    def __init__(self, s: Array, m: Array, residual_u: Array, residual_sum: Array) -> None:
-        self.s, self.m = s, m
-        self.residual_u, self.residual_sum = residual_u, residual_sum
+    def __init__(self, box: Box, s: Array, m: Array, g: Array) -> None:
+        self.box, self.s, self.m = box, s, m
+        # The sum not from both: there g, which drops out, would leave its rounding.
+        self.residual_u, self.residual_sum = box.residuals(g, m)
         ratio = m / s
         self.Du, self.Dv = ratio[0] + ratio[2], ratio[1] + ratio[3]
-        self.D = self.Du * self.Dv / (self.Du + self.Dv)
+        self.both = self.Du + self.Dv
+        self.D = self._kinked(self.Du * self.Dv / self.both, self.Du)
 
     def rhs(self, wish: Array) -> Array:
         """Right-hand side of ``d(gradient) + D dbeta = rhs``."""
-        u, both = self._pulls(wish)
-        return (self.Dv * u - self.Du * (both - u)) / (self.Du + self.Dv)
+        u, total = self._pulls(wish)
+        return self._kinked((self.Dv * u - self.Du * (total - u)) / self.both, u)
 
     def slack_directions(self, dbeta: Array, wish: Array) -> tuple[Array, Array]:
-        """How slacks and multipliers slack_directions beta."""
-        _, both = self._pulls(wish)
-        total = self.Du + self.Dv
-        du = (both + self.Dv * dbeta) / total
-        dv = (both - self.Du * dbeta) / total
+        """How slacks and multipliers follow beta."""
+        _, total = self._pulls(wish)
+        du = self._kinked((total + self.Dv * dbeta) / self.both, dbeta)
+        dv = (total - self.Du * dbeta) / self.both
         ds = np.stack([du, dv, -du, -dv])
-        return ds, (wish - self.m * ds) / self.s
+        dm = (wish - self.m * ds) / self.s
+        if self.box.complete:
+            return ds, dm
+        present = self.box.present
+        return np.where(present, ds, 0.0), np.where(present, dm, 0.0)
+
+    def _kinked(self, with_v: Array, without: Array) -> Array:
+        return with_v if self.box.all_kinked else np.where(self.box.kinked, with_v, without)
 
     def _pulls(self, wish: Array) -> tuple[Array, Array]:
         q = wish / self.s
+        if not self.box.complete:
+            q = np.where(self.box.present, q, 0.0)
         return -self.residual_u + q[0] - q[2], -self.residual_sum + q[0] + q[1] - q[2] - q[3]
 
 

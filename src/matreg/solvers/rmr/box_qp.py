@@ -1,12 +1,14 @@
 """A box-constrained quadratic problem, by block pivoting from a guess of the active set.
 
-    minimise over beta:  1/2 beta'K beta - t'beta + epsilon sum |beta_i|
-    subject to           |beta_i| <= c_i,   and sum(beta) = 0 when there is an intercept
+    minimise over beta:  1/2 beta'K beta - t'beta + L*(beta)
+    subject to           sum(beta) = total when there is an intercept
 
-With the residual ``r = t - K beta - b`` each sample is on one of five sides: inside of the tube
-(side 0, beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2,
-``beta = +-c``). Given the sides the solution is a linear system of the free samples. Those that
-turn out to be on another side are moved there all at once, and so on until none is left.
+with L* the conjugate of a loss of four numbers a sample, whose curvature is part of K here. With
+the residual ``r = t - K beta - b`` each sample is on one of five sides: inside of the tube (side 0,
+beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2, beta is at
+its upper or lower bound). Given the sides the solution is a linear system of the free samples.
+Those that turn out to be on another side are moved there all at once, and so on until none is left
+(block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
 
 From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
 nearly singular: then an interior point method (:mod:`.box_qp_interior`) finds sides that are good
@@ -22,6 +24,7 @@ import scipy.linalg.lapack
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
+from ...losses import PiecewiseLoss
 from .box_qp_interior import BoxInteriorPoint
 
 # Rounds without fewer samples on a wrong side after which to give up.
@@ -50,9 +53,10 @@ class BoxSolution(NamedTuple):
     side: Array
 
 
-def sides(beta: Array, c: Array) -> Array:
+def sides(beta: Array, loss: PiecewiseLoss) -> Array:
     """The side of each sample, by its multiplier."""
-    return np.sign(beta) * np.where(np.abs(beta) >= c, 2.0, 1.0)
+    at_bound = (beta >= loss.upper) | (beta <= loss.lower)
+    return np.sign(beta) * np.where(at_bound, 2.0, 1.0)
 
 
 class FreeSystem:
@@ -134,28 +138,25 @@ class BoxQuadratic:
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        Positive definite matrix.
-    c : ndarray of shape (n,)
-        Bounds.
-    epsilon : float
-        Half width of the tube.
-    fit_intercept : bool
-        Whether the solutions sum to zero.
+        Positive definite matrix, to whose diagonal the curvature of the loss is added.
+    loss : PiecewiseLoss
+        Bounds, tube and curvature.
+    total : float or None
+        What the solutions sum up to; None without an intercept.
     Phi : ndarray of shape (n, d), default=None
-        ``K = Phi Phi'``, of use with fewer columns than rows.
+        ``K = Phi Phi'`` without the curvature, of use with fewer columns than rows.
     """
 
     def __init__(
-        self,
-        K: Array,
-        c: Array,
-        epsilon: float,
-        fit_intercept: bool,
-        Phi: Array | None = None,
+        self, K: Array, loss: PiecewiseLoss, total: float | None, Phi: Array | None = None
     ) -> None:
-        self.K, self.c, self.epsilon = K, c, epsilon
-        self.fit_intercept = fit_intercept
-        self.Phi = Phi
+        if loss.curved:
+            K = K.copy()
+            np.einsum("ii->i", K)[:] += loss.curvature
+        self.K, self.loss, self.total, self.Phi = K, loss, total, Phi
+        # A sample without a tube that may be of either sign has no inside.
+        self.no_inside = (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
+        self.size = float(loss.size[np.isfinite(loss.size)].max(initial=0.0)) or np.inf
         self.system: FreeSystem | None = None
         # Multipliers at their bounds, and their product with K.
         self.fixed, self.image = np.zeros(len(K)), np.zeros(len(K))
@@ -166,8 +167,7 @@ class BoxQuadratic:
         A guess is given up once more than a fraction `max_wrong` of the samples are on a wrong
         side.
         """
-        if self.epsilon == 0.0:  # the tube has no inside
-            side = np.where(side == 0.0, 1.0, side)
+        side = np.where(self.no_inside & (side == 0.0), 1.0, side)
         fewest, patience = len(t) + 1, PATIENCE
         while True:
             solved = self.solve(t, side)
@@ -177,7 +177,7 @@ class BoxQuadratic:
             next_sides = self.next_sides(side, beta, self.residual(t, side, beta, b))
             wrong = int(np.count_nonzero(next_sides != side))
             if wrong == 0:
-                return BoxSolution(np.clip(beta, -self.c, self.c), b, side)
+                return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), b, side)
             if wrong < fewest:
                 fewest, patience = wrong, PATIENCE
             else:
@@ -190,7 +190,7 @@ class BoxQuadratic:
     def solve_from_afar(self, t: Array, beta: Array, b: float) -> BoxSolution | None:
         """Solution for `t` from afar, where pivoting does not end; None if there is none."""
         tries = list(PIVOT_AT)
-        interior = BoxInteriorPoint(self.K, self.Phi, self.c, self.epsilon, self.fit_intercept)
+        interior = BoxInteriorPoint(self.K, self.Phi, self.loss, self.total)
         for inner in interior.iterate(t, beta, b):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
@@ -204,18 +204,23 @@ class BoxQuadratic:
     def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
         """Multipliers and intercept for given sides; None where K is singular."""
         free = np.abs(side) == 1.0
-        beta = np.where(np.abs(side) == 2.0, 0.5 * side * self.c, 0.0)
+        beta = np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
         left = t - self.product(beta)
         if not free.any():  # then b is not determined, and a middle value is as good a guess as any
-            return beta, float(np.median(left)) if self.fit_intercept else 0.0
+            return beta, float(np.median(left)) if self.total is not None else 0.0
         try:
             if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free, self.fit_intercept)
-            x, b = self.system.solve(free, left - self.epsilon * side, -float(beta.sum()))
+                self.system = FreeSystem(self.K, free, self.total is not None)
+            missing = (self.total or 0.0) - float(beta.sum())
+            x, b = self.system.solve(free, left - self.loss.epsilon * side, missing)
         except np.linalg.LinAlgError:
             return None
         beta += x
-        singular = not float(np.abs(beta).max()) <= HUGE * float(self.c.max())
+        # A singular system may be solved in name: its solution is huge, or has another sum.
+        singular = not float(np.abs(beta).max()) <= HUGE * self.size
+        if self.total is not None:
+            off = abs(float(beta.sum()) - self.total)
+            singular |= not off <= ROUNDING * float(np.abs(beta).sum())
         return None if singular else (beta, b)
 
     def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
@@ -223,7 +228,7 @@ class BoxQuadratic:
         fixed = np.flatnonzero(np.abs(side) != 1.0)
         if UPDATE_FRACTION * len(fixed) > len(t):
             return t - self.K @ beta - b
-        r = self.epsilon * side
+        r = self.loss.epsilon * side
         r[fixed] = t[fixed] - self.K[fixed] @ beta - b
         return r
 
@@ -240,20 +245,21 @@ class BoxQuadratic:
 
     def next_sides(self, side: Array, beta: Array, r: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""
-        c, epsilon = self.c, self.epsilon
+        loss, epsilon = self.loss, self.loss.epsilon
         slack = ROUNDING * (float(np.abs(r).max()) + epsilon)
         sign = np.where(side < 0.0, -1.0, 1.0)
         size = np.abs(side)
+        free = size == 1.0
+        rounding = ROUNDING * np.where(np.isfinite(loss.size), loss.size, 0.0)
         new = side.copy()
-        up = (size == 1.0) & (sign * beta > c * (1.0 + ROUNDING))
-        if epsilon > 0.0:
-            down, other = (size == 1.0) & (sign * beta < -ROUNDING * c), 0.0
-        else:
-            down, other = (size == 1.0) & (sign * beta < -c * (1.0 + ROUNDING)), -2.0
+        up = free & (beta > loss.upper + rounding)
+        down = free & (beta < loss.lower - rounding)
+        inwards = free & ~self.no_inside & (sign * beta < -rounding)
         back = (size == 2.0) & (sign * r < epsilon - slack)
-        out = (size == 0.0) & (np.abs(r) > epsilon + slack)
-        new[up] = 2.0 * sign[up]
-        new[down] = other * sign[down]
+        above = (size == 0.0) & (r > epsilon + slack) & (loss.upper > 0.0)
+        below = (size == 0.0) & (r < -epsilon - slack) & (loss.lower < 0.0)
+        new[up], new[down] = 2.0, -2.0
+        new[inwards] = 0.0
         new[back] = sign[back]
-        new[out] = np.sign(r[out])
+        new[above], new[below] = 1.0, -1.0
         return new

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.bordered import BorderedSolve, cholesky, with_border
-from .barriers import Barriers, largest_step
+from ...losses import PiecewiseLoss
+from .barriers import Barriers, Box, largest_step
 
 # Slacks to begin with are at least this fraction of the box, and their products with the
 # multipliers this fraction of box times residual.
@@ -50,64 +51,58 @@ class BoxInteriorPoint:
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        Positive semidefinite matrix.
+        Positive semidefinite matrix, the curvature of the loss included.
     Phi : ndarray of shape (n, d) or None
-        ``K = Phi Phi'`` if that is known with fewer columns than rows.
-    c : ndarray of shape (n,)
-        Bounds.
-    epsilon : float
-        Half width of the tube.
-    fit_intercept : bool
-        Whether the solution sums to zero.
+        ``K = Phi Phi' + curvature`` if that is known with fewer columns than rows.
+    loss : PiecewiseLoss
+        Bounds, tube and curvature.
+    total : float or None
+        What the solution sums up to; None without an intercept.
     """
 
     def __init__(
-        self, K: Array, Phi: Array | None, c: Array, epsilon: float, fit_intercept: bool
+        self, K: Array, Phi: Array | None, loss: PiecewiseLoss, total: float | None
     ) -> None:
-        self.K, self.Phi, self.c = K, Phi, c
-        self.epsilon, self.fit_intercept = epsilon, fit_intercept
+        self.K, self.Phi, self.loss, self.box = K, Phi, loss, Box(loss)
+        self.total = total
         self.work = np.empty_like(K if Phi is None else Phi)  # fresh memory each step takes long
 
     def iterate(self, t: Array, beta: Array, b: float) -> Iterator[InteriorIterate]:
         """Points ever nearer to the solution for `t`, from somewhere in the box."""
-        c = self.c
-        size = float(np.abs(t - self.K @ beta - b).mean()) + self.epsilon
-        u, v = (
-            np.clip(np.maximum(half, 0.0) + INSIDE * c, None, (1.0 - INSIDE) * c)
-            for half in (beta, -beta)
-        )
-        s = np.stack([u, v, c - u, c - v])
-        m = PRODUCT * size * float(c.mean()) / s
+        size = self.loss.size
+        self.width = np.where(np.isfinite(size), size, np.abs(beta).max() or 1.0)
+        self.residual_size = float(np.mean(np.abs(t - self.K @ beta - b) + self.loss.epsilon))
+        beta, s = self.box.slacks(beta, INSIDE * self.width)
+        m = np.where(self.box.present, PRODUCT * self.residual_size * self.width.mean() / s, 0.0)
         first = float(np.vdot(s, m))
         if not 0.0 < first < np.inf:  # a tube without width, and all residuals on it
             return
         for _ in range(MOST_STEPS):
-            beta = s[0] - s[1]
             g = self.K @ beta + b - t
-            both = 2.0 * self.epsilon - m[0] - m[1] + m[2] + m[3]
-            barriers = Barriers(s, m, g + self.epsilon - m[0] + m[2], both)
-            ds, dm, db = self.step(barriers, -float(beta.sum()))
+            barriers = Barriers(self.box, s, m, g)
+            dbeta, ds, dm, db = self.step(barriers, (self.total or 0.0) - float(beta.sum()))
             length = min(1.0, FRACTION * largest_step((s, ds), (m, dm)))
             s, m, b = s + length * ds, m + length * dm, b + length * db
+            beta = beta + length * dbeta
             product = float(np.vdot(s, m))
             if not (np.isfinite(product) and np.isfinite(b)):
                 return
-            yield InteriorIterate(s[0] - s[1], b, self.sides(s, m, g), product / first)
+            yield InteriorIterate(beta, b, self.sides(s, m, beta), product / first)
 
-    def step(self, barriers: Barriers, total: float) -> tuple[Array, Array, float]:
-        """Direction of slacks, multipliers and intercept."""
+    def step(self, barriers: Barriers, missing: float) -> tuple[Array, Array, Array, float]:
+        """Direction of beta, its slacks, their multipliers and the intercept."""
         s, m = barriers.s, barriers.m
         solve = self.factor(barriers.D)
 
-        def towards(wish: Array) -> tuple[Array, Array, float]:
-            dbeta, db = solve(barriers.rhs(wish), total)
-            return *barriers.slack_directions(dbeta, wish), db
+        def towards(wish: Array) -> tuple[Array, Array, Array, float]:
+            dbeta, db = solve(barriers.rhs(wish), missing)
+            return dbeta, *barriers.slack_directions(dbeta, wish), db
 
         products = s * m
-        ds, dm, _ = towards(-products)
+        _, ds, dm, _ = towards(-products)
         length = largest_step((s, ds), (m, dm))
-        mu = float(products.mean())
-        after = float(np.mean((s + length * ds) * (m + length * dm)))
+        mu = self.box.mean(s, m)
+        after = self.box.mean(s + length * ds, m + length * dm)
         return towards(mu * (after / mu) ** 3 - products - ds * dm)
 
     def factor(self, D: Array) -> BorderedSolve:
@@ -116,7 +111,8 @@ class BoxInteriorPoint:
         if Phi is None:
             np.copyto(S := self.work, self.K)
             np.einsum("ii->i", S)[:] += D
-            return with_border(cholesky(S), len(D), self.fit_intercept)
+            return with_border(cholesky(S), len(D), self.total is not None)
+        D = D + self.loss.curvature
         weighted = np.multiply(Phi, (1.0 / np.sqrt(D))[:, None], out=self.work)
         H = weighted.T @ weighted
         np.einsum("ii->i", H)[:] += 1.0
@@ -126,11 +122,18 @@ class BoxInteriorPoint:
             x = rhs / D
             return x - Phi @ solve_H(Phi.T @ x) / D
 
-        return with_border(solve, len(D), self.fit_intercept)
+        return with_border(solve, len(D), self.total is not None)
 
-    def sides(self, s: Array, m: Array, g: Array) -> Array:
+    def sides(self, s: Array, m: Array, beta: Array) -> Array:
         """Which of slack and multiplier vanishes, in units of box and residual."""
-        s, m = s / self.c, m / (float(np.abs(g).mean()) + self.epsilon)
-        inside, full = m[:2] > s[:2], m[2:] > s[2:]
-        side = np.where(inside, 0.0, np.where(full, 2.0, 1.0))
-        return side[0] - side[1]
+        s, m = s / self.width, m / self.residual_size
+        vanished = (m > s) & self.box.present
+        kinked = self.box.kinked
+        # With a kink u and v are at zero inside of the tube; without, u is at its lower bound.
+        at_low, at_high = vanished[:2], vanished[2:]
+        side = np.where(at_low, 0.0, np.where(at_high, 2.0, 1.0))
+        low_side = np.where(self.loss.lower < 0.0, -2.0, 0.0)
+        high_side = np.where(self.loss.upper > 0.0, 2.0, 0.0)
+        free = np.where(beta < 0.0, -1.0, 1.0)
+        alone = np.where(at_low[0], low_side, np.where(at_high[0], high_side, free))
+        return np.where(kinked, side[0] - side[1], alone)

@@ -9,12 +9,11 @@ from itertools import product
 import numpy as np
 
 from ...linalg.threads import single_threaded
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from .augmented_lagrangian import solve_augmented_lagrangian
 from .dual_ray import label_ray
-from .interior_point import Best, InteriorPoint
+from .interior_point import CAREFUL, DEFAULT, Best, InteriorPoint, InteriorSettings
 from .tau_max import only_multipliers
 from .vertex import at_rounding_floor, crossover
 
@@ -26,7 +25,7 @@ MOST_SAMPLES = 2000
 LUCK = 10.0
 
 
-def attempts(problem: Problem) -> Iterator[Problem]:
+def attempts(problem: RMRProblem) -> Iterator[RMRProblem]:
     """The problem, before it with smaller boxes if its own is larger than any solution needs.
 
     If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
@@ -34,27 +33,26 @@ def attempts(problem: Problem) -> Iterator[Problem]:
     it, which costs C times as much as it should in a huge box.
     """
     loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
-    scale = float(np.abs(label_ray(problem, np.inf)).max())
-    for factor in SMALLER:
-        if 0.0 < factor * scale < loss.c.max():
-            smaller = EpsilonInsensitive(
-                loss.c * (factor * scale / loss.c.max()), loss.epsilon * (1.0 - 1e-7)
-            )
-            yield replace(problem, loss=smaller)
+    largest = float(loss.size.max())
+    if problem.homogeneous and loss.bounded:
+        scale = float(np.abs(label_ray(problem, np.inf)).max())
+        for factor in SMALLER:
+            if 0.0 < factor * scale < largest:
+                smaller = loss.scaled(factor * scale / largest)
+                yield replace(problem, loss=replace(smaller, epsilon=loss.epsilon * (1.0 - 1e-7)))
     yield problem
 
 
-@single_threaded(lambda problem: problem.design.flat.size)
+@single_threaded(lambda problem: problem.design.size)
 def solve_cold(
-    problem: Problem, *, tol: float = 1e-6, max_iter: int = 200, verbose: int = 0
+    problem: RMRProblem, *, tol: float = 1e-6, max_iter: int = 200, verbose: int = 0
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
     Parameters
     ----------
     problem : Problem
-        Epsilon-insensitive loss and spectral elastic net.
+        A loss of four numbers a sample, a spectral penalty with a ridge.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=200
@@ -74,11 +72,11 @@ def solve_cold(
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
-        for careful, posed in product((False, True), tuple(attempts(problem))):
+        for settings, posed in product((DEFAULT, CAREFUL), tuple(attempts(problem))):
             # Each way to the optimum ends in other roundings, and the best of some is enough.
-            done = finished(tracker) if careful else tracker.converged
+            done = tracker.converged if settings is DEFAULT else finished(tracker)
             if not done and n_iter < max_iter:
-                n_iter = attempt(tracker, posed, n_iter, max_iter, careful)
+                n_iter = attempt(tracker, posed, n_iter, max_iter, settings)
     return tracker.result(n_iter)
 
 
@@ -87,9 +85,11 @@ def finished(tracker: Tracker) -> bool:
     return tracker.converged or (tracker.gap > LUCK * tracker.tol and at_rounding_floor(tracker))
 
 
-def attempt(tracker: Tracker, posed: Problem, n_iter: int, max_iter: int, careful: bool) -> int:
+def attempt(
+    tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int, settings: InteriorSettings
+) -> int:
     """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
-    run = InteriorPoint(posed, tracker, careful)
+    run = InteriorPoint(posed, tracker, settings)
     for step, _ in enumerate(run.iterate(run.start())):
         if step > 0:
             n_iter += 1
@@ -104,7 +104,7 @@ def attempt(tracker: Tracker, posed: Problem, n_iter: int, max_iter: int, carefu
     return augmented(tracker, posed, run.best, n_iter, min(80, max_iter - n_iter))
 
 
-def augmented(tracker: Tracker, posed: Problem, best: Best, n_iter: int, max_iter: int) -> int:
+def augmented(tracker: Tracker, posed: RMRProblem, best: Best, n_iter: int, max_iter: int) -> int:
     """Augmented Lagrangian steps, for where the interior point stalled; count them too."""
     own = tracker
     if posed is not tracker.problem:

@@ -6,48 +6,65 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import singular_values
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...losses import PiecewiseLoss
+from ...problem import RMRProblem
 
 
-def dual_ray(lin: float, d: Array, tau: float, longest: float) -> float:
-    """Maximiser over ``0 <= t <= longest`` of ``t lin - 1/2 sum (t d_i - tau)_+^2``."""
-    if lin <= 0.0:
-        return 0.0
-    d = np.sort(d[d > 0.0])[::-1]
-    if len(d) == 0:
-        return longest
-    # With the k largest values above tau the slope is lin + tau sum(d) - t sum(d^2).
-    t = (lin + tau * np.cumsum(d)) / np.cumsum(d * d)
-    enough = np.append(t[:-1] * d[1:] <= tau, True)
-    return min(float(t[np.argmax(enough)]), longest)
+def best_on_ray(problem: RMRProblem, beta: Array, d: Array) -> tuple[float, float]:
+    """Largest dual objective at ``t beta`` with ``0 <= t <= 1``, and t.
+
+    `d` are the singular values of the image of `beta`, of shape (min(p, q),). With a linear term
+    the multiples of beta are no candidates, and t is 1.
+    """
+    t = multiple(problem, beta, d, 1.0) if problem.homogeneous else 1.0
+    return problem.dual_at(t * beta, problem.penalty.conjugate(t * d)), t
 
 
-def best_on_ray(problem: Problem, beta: Array, d: Array) -> tuple[float, float]:
-    """Largest dual objective at ``t beta`` with ``0 <= t <= 1``, and t; `d` is of ``A'beta``."""
-    t = dual_ray(slope(problem, beta), d, problem.penalty.tau, 1.0)
-    return problem.dual_at(t * beta, t * d), t
+def multiple(problem: RMRProblem, x: Array, d: Array, longest: float) -> float:
+    """Best multiple of x, up to the longest."""
+    curvature = float(problem.loss.curvature @ (x * x)) if problem.loss.curved else 0.0
+    return problem.penalty.best_multiple(slope(problem, x), curvature, d, longest)
 
 
-def label_ray(problem: Problem, room: float) -> Array:
-    """Best dual point on the ray of the centred labels, within a fraction of the box."""
-    loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
-    x = loss.c / loss.c.max()
-    centre = float(x @ problem.y / x.sum()) if problem.fit_intercept else 0.0
-    x = x * (problem.y - centre)
+def label_ray(problem: RMRProblem, room: float) -> Array:
+    """Best dual point on the ray of the centred labels, within a fraction `room` of the box."""
+    loss, y = problem.loss, problem.y
+    x = weights(loss)
+    centre = float(x @ y / x.sum()) if problem.fit_intercept else 0.0
+    x = one_sided(loss, x * (y - centre), problem.fit_intercept)
     if slope(problem, x) <= 0.0:  # most labels are in the tube: it is those furthest out that count
-        x = extremes(problem.y, problem.fit_intercept)
-    largest = float(np.max(np.abs(x) / loss.c))
-    if largest == 0.0:
+        x = one_sided(loss, extremes(y, problem.fit_intercept), problem.fit_intercept)
+    if not x.any():
         return x
+    bound = np.where(x > 0.0, loss.upper, -loss.lower)
+    largest = float(np.max(np.abs(x) / np.where(x == 0.0, np.inf, bound)))
     d = singular_values(problem.design.adjoint(x))
-    return dual_ray(slope(problem, x), d, problem.penalty.tau, room / largest) * x
+    return multiple(problem, x, d, room / largest if largest > 0.0 else np.inf) * x
 
 
-def slope(problem: Problem, x: Array) -> float:
-    """Slope of the dual objective on the ray of x, but for what the penalty takes off."""
-    return float(problem.y @ x) - problem.loss.conjugate(x)
+def weights(loss: PiecewiseLoss) -> Array:
+    """How much each sample counts: by its largest slope or, where that is infinite, its curve."""
+    with np.errstate(divide="ignore"):
+        x = np.where(np.isfinite(loss.size), loss.size, 1.0 / loss.curvature)
+    return np.asarray(x / x.max())
+
+
+def one_sided(loss: PiecewiseLoss, x: Array, centred: bool) -> Array:
+    """X without the signs that the bounds forbid; the parts of either sign are balanced again."""
+    allowed = np.where(x > 0.0, loss.upper > 0.0, loss.lower < 0.0)
+    if allowed.all():
+        return x
+    x = np.where(allowed, x, 0.0)
+    up, down = float(x[x > 0.0].sum()), -float(x[x < 0.0].sum())
+    if centred and up != down:
+        less = min(up, down)
+        x = x * np.where(x > 0.0, less / (up or 1.0), less / (down or 1.0))
+    return x
+
+
+def slope(problem: RMRProblem, x: Array) -> float:
+    """Slope of the dual objective on the ray of x at 0, but for what the penalty takes off."""
+    return float(problem.y @ x) - float(problem.loss.epsilon @ np.abs(x))
 
 
 def extremes(y: Array, both: bool) -> Array:

@@ -1,16 +1,24 @@
 """Interior point method with smoothed singular value thresholding.
 
-The dual variable is ``beta = u - v`` with ``0 <= u, v <= c``. Four barriers keep it inside of its
-box, with slacks ``s = (u, v, c - u, c - v)`` and multipliers ``m``; the pair of W and the spectral
-ball is kept on its own central path by the smoothed thresholding of `linalg.thresholding`. With
-``Z = A'beta`` and a scaling ``sigma >= 1`` the equations at barrier parameter mu are
+Barriers keep the dual variable beta inside of its box, with slacks ``s`` and multipliers ``m``
+(:mod:`.barriers`); the pair of W and the spectral ball is kept on its own central path by the
+smoothed thresholding of the penalty (`linalg.thresholding`). With the ridge rho, the curvature k,
+``Z = A'beta - T`` and a scaling ``sigma >= rho`` the equations at barrier parameter mu are
 
-    A W + b - y + epsilon - m_0 + m_2 = 0,      -(A W + b - y) + epsilon - m_1 + m_3 = 0,
-    s m = mu,    sum(beta) = 0,    SVT_{tau, sigma mu}(Z + (sigma - 1) W) = sigma W,
+    A W + b - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
+    s m = mu,    sum(beta) = t,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
 
 and each Newton step of theirs comes down to one linear system for beta and b (`linalg.bordered`).
 Without the smoothing the thresholding would know nothing of the singular values below tau until
 they have crossed it, and the steps would stall where the optimum is degenerate.
+
+Predictor and corrector are those of Mehrotra (1992), the further ones those of Gondzio (1996).
+
+References
+----------
+S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 1992.
+J. Gondzio, Multiple centrality corrections in a primal-dual method for linear programming,
+Comput. Optim. Appl. 1996.
 """
 
 from __future__ import annotations
@@ -25,50 +33,74 @@ from ..._typing import Array
 from ...linalg.bordered import factor
 from ...linalg.factors import Factors, singular_values
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...problem import RMRProblem
 from ..certificate import Tracker
-from .barriers import Barriers, largest_step
+from .barriers import Barriers, Box, largest_step
 from .dual_ray import best_on_ray, label_ray
 
-# Where there are two numbers, the second is for another try, on another way to the optimum.
-# Slopes of the thresholding below this, times the weight of W, are not worth coordinates of their
-# own. Where the optimum is degenerate the small ones count: without that weight 1e-4 costs half as
-# many steps again there.
-CUT = (1e-5, 0.0)
-# Smoothing never wider than this fraction of tau: wider says nothing about the solution.
-WIDEST = 0.1
-# W weighs the more beside Z the less it still moves: this times its size over its last step, up to
-# the second number. Its small singular values, which the largest one hides, need that weight.
-SETTLED, HEAVIEST = 0.1, 300.0
-# The barrier may run ahead of the duality gap by this factor, or the steps get short; and by more
-# where the prediction was good, up to a limit.
-CENTRALITY = (0.1, 1.0)
-LEAST_LEAD = (0.0, 0.1)
-# A step that lost more of the dual bound than this fraction of the gap, or made its own gap this
-# many times as large, aimed too far: the next ones leave at least a share of the barrier parameter,
-# which grows up to a limit and fades again.
-NOTICEABLE, WORSE = 0.1, 1.2
-CAUTION, MORE, MOST, FADING = 0.2, 3.0, 0.5, 1.3
-# How far the thresholding may be from linear along a step, relative to the step.
-TRUST = (0.3, 0.15)
-# How often a step is halved for it.
-HALVINGS = 6
-# Correctors after the second-order one, each as cheap as a solve.
-CORRECTORS = 3
-# Steps in single precision, which halves their time. Problems that need more than these are
-# degenerate, and need double precision: they take half as many again without.
-SINGLE_STEPS = 12
-# Steps without progress after which an attempt is given up.
-PATIENCE = 12
+
+@dataclass(frozen=True)
+class InteriorSettings:
+    """Numbers of the method; :data:`CAREFUL` has those of a second try.
+
+    Attributes
+    ----------
+    cut : float
+        Slopes of the thresholding below this, times the weight of W, are not worth coordinates of
+        their own. Where the optimum is degenerate the small ones count: without that weight 1e-4
+        costs half as many steps again there.
+    widest : float
+        Smoothing is never wider than this fraction of tau: wider says nothing about the solution.
+    settled, heaviest : float
+        W weighs the more beside Z the less it still moves: `settled` times its size over its last
+        step, up to `heaviest`. Its small singular values, which the largest one hides, need that.
+    centrality, least_lead : float
+        The barrier may run ahead of the duality gap by the first factor, or the steps get short;
+        and by more where the prediction was good, up to the second.
+    caution : float
+        After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
+        larger, the next ones leave at least this share of the barrier parameter; it fades.
+    trust : float
+        How far the thresholding may be from linear along a step, relative to the step.
+    halvings : int
+        How often a step is halved for it.
+    correctors : int
+        Correctors after the second-order one, each as cheap as a solve.
+    single_steps : int
+        Steps in single precision, which halves their time. Problems that need more than these are
+        degenerate, and take half as many again without double precision.
+    patience : int
+        Steps without progress after which an attempt is given up.
+    sure : bool
+        Whether accuracy is worth more than time in the linear algebra.
+    """
+
+    cut: float = 1e-5
+    widest: float = 0.1
+    settled: float = 0.1
+    heaviest: float = 300.0
+    centrality: float = 0.1
+    least_lead: float = 0.0
+    caution: float = 0.2
+    trust: float = 0.3
+    halvings: int = 6
+    correctors: int = 3
+    single_steps: int = 12
+    patience: int = 12
+    sure: bool = False
+
+
+DEFAULT = InteriorSettings()
+CAREFUL = replace(DEFAULT, cut=0.0, centrality=1.0, least_lead=0.1, trust=0.15, sure=True)
 
 EMPTY = np.zeros((0, 0))
 
 
 @dataclass
 class Point:
-    """Iterate: slacks and multipliers of the box, W, b and ``Z = A'beta``."""
+    """Iterate: dual variables with slacks and multipliers of their box, W, b and ``Z``."""
 
+    beta: Array
     s: Array
     m: Array
     W: Array
@@ -76,24 +108,15 @@ class Point:
     Z: Array
 
     @property
-    def beta(self) -> Array:
-        """Dual variable."""
-        return self.s[0] - self.s[1]
-
-    @property
-    def mu(self) -> float:
-        """Mean complementarity."""
-        return float(np.vdot(self.s, self.m)) / self.s.size
-
-    @property
     def finite(self) -> bool:
         """Whether all of it is a number: the linear algebra may fail in an extreme box."""
-        parts = (self.s, self.m, self.W, self.Z, self.b)
+        parts = (self.beta, self.s, self.m, self.W, self.Z, self.b)
         return all(np.isfinite(part).all() for part in parts)
 
     def moved(self, step: float, direction: Point) -> Point:
         """The point a step further."""
         return Point(
+            self.beta + step * direction.beta,
             self.s + step * direction.s,
             self.m + step * direction.m,
             self.W + step * direction.W,
@@ -117,24 +140,23 @@ class InteriorPoint:
     Parameters
     ----------
     problem : Problem
-        RMR, with an epsilon-insensitive loss.
+        RMR, with a ridge and at least one finite bound of its dual variables.
     tracker : Tracker
         Where points are offered; it belongs to the problem that the user posed.
-    careful : bool
-        Whether to spare no effort in the linear algebra.
+    settings : InteriorSettings
+        Numbers of the method.
     """
 
-    def __init__(self, problem: Problem, tracker: Tracker, careful: bool = False) -> None:
-        assert isinstance(problem.loss, EpsilonInsensitive)
+    def __init__(
+        self, problem: RMRProblem, tracker: Tracker, settings: InteriorSettings = DEFAULT
+    ) -> None:
         self.problem = problem
         self.design = problem.design
         self.y = problem.y
-        self.c = problem.loss.c
-        self.epsilon = problem.loss.epsilon
-        self.tau = problem.penalty.tau
+        self.box = Box(problem.loss)
+        self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.tracker = tracker
-        self.careful = careful
-        self.trust = TRUST[careful]
+        self.settings = settings
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
@@ -153,21 +175,34 @@ class InteriorPoint:
 
     def start(self) -> Point:
         """Centre of the box, shifted along the labels, with multipliers that match it."""
+        loss = self.problem.loss
         beta = label_ray(self.problem, 0.9)
-        Z = self.design.adjoint(beta)
+        beta, slacks = self.box.slacks(beta, self.margin(beta))
+        Z = self.problem.image(beta)
         W = self.problem.penalty.gradient_conjugate(Z).matrix
         residual = self.y - self.design.forward(W)
-        b = self.problem.loss.best_intercept(residual) if self.problem.fit_intercept else 0.0
+        b = loss.best_intercept(residual, self.problem.t) if self.problem.fit_intercept else 0.0
         residual -= b
-        half = np.maximum(0.5 * (self.c - np.abs(beta)), 0.05 * self.c)
-        u, v = np.maximum(beta, 0.0) + half, np.maximum(-beta, 0.0) + half
-        s = np.stack([u, v, self.c - u, self.c - v])
-        s[2:] = np.maximum(s[2:], 0.02 * self.c)
         spread = 3.0 * np.abs(residual).mean() + 1e-12 * np.abs(self.y).max()
-        x = np.stack([self.epsilon - residual, self.epsilon + residual])
+        g = loss.curvature * beta - residual
+        x = np.stack([self.box.cost + g, loss.epsilon - g])
         root = np.sqrt(x * x + 4.0 * spread * spread)
         m = np.concatenate([0.5 * (root + x), 0.5 * (root - x)])
-        return Point(s, m, W, b, Z)
+        return Point(beta, slacks, np.where(self.box.present, m, 0.0), W, b, Z)
+
+    def margin(self, beta: Array) -> Array:
+        """Smallest slacks to start with: a fraction of the box or, in a huge one, of beta."""
+        loss = self.problem.loss
+        width = np.where(
+            self.box.kinked, np.minimum(loss.upper, -loss.lower), loss.upper - loss.lower
+        )
+        reach = float(np.abs(beta).max()) or np.inf
+        width = np.where(self.box.kinked & np.isfinite(width), width, np.minimum(width, reach))
+        return 0.05 * np.where(np.isfinite(width), width, 1.0)
+
+    def mu(self, point: Point) -> float:
+        """Mean complementarity."""
+        return self.box.mean(point.s, point.m)
 
     def iterate(self, point: Point) -> Iterator[Point]:
         """Newton steps until the tracker is satisfied or no progress is made."""
@@ -177,14 +212,15 @@ class InteriorPoint:
             gap = self.offer(point, system)
             yield point
             # A barrier parameter may underflow in a box that is larger than the solution needs.
-            if self.tracker.converged or not np.isfinite(gap) or point.mu == 0.0:
+            if self.tracker.converged or not np.isfinite(gap) or self.mu(point) == 0.0:
                 return
             # While the bound is below zero only the barrier parameter tells of progress.
-            progress = 0.0 < gap < 0.9 * best or point.mu < 0.9 * lowest
-            best, lowest = min(best, max(gap, 0.0)), min(lowest, point.mu)
+            mu = self.mu(point)
+            progress = 0.0 < gap < 0.9 * best or mu < 0.9 * lowest
+            best, lowest = min(best, max(gap, 0.0)), min(lowest, mu)
             since = 0 if progress else since + 1
             solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
-            if since >= PATIENCE or solved:
+            if since >= self.settings.patience or solved:
                 return
             direction, length, target = self.direction(point, system, gap)
             if not direction.finite:
@@ -197,15 +233,13 @@ class InteriorPoint:
         """Thresholding at the current point, with the images under A that the step needs."""
         dense = singular_values(point.W)
         sigma, cut = self.scaling(point.W, dense)
-        smoothing = self.smoothing(sigma, point.mu)
-        threshold = SmoothedThresholding(
-            point.Z + (sigma - 1.0) * point.W, self.tau, smoothing, cut
-        )
+        smoothing = self.smoothing(sigma, self.mu(point))
+        threshold = self.thresholding(point, sigma, smoothing, cut)
         plain = threshold.value(0.0)
         residual = threshold.compose(plain) - sigma * point.W
 
         def psi(O: Array) -> Array:
-            return 1.0 / (O + sigma * (1.0 - O))
+            return 1.0 / (self.ridge * O + sigma * (1.0 - O))
 
         drift = threshold.apply(residual, psi)
         low_rank = threshold.compose(plain / sigma)
@@ -216,21 +250,29 @@ class InteriorPoint:
             sigma, dense, threshold, coordinates, plain, slope_psi, drift, AW, A_low_rank, A_drift
         )
 
+    def thresholding(
+        self, point: Point, sigma: float, smoothing: float, cut: float
+    ) -> SmoothedThresholding:
+        """Thresholding around ``Z + (sigma - rho) W``."""
+        penalty = self.problem.penalty
+        M = point.Z + (sigma - self.ridge) * point.W
+        return SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), smoothing, cut)
+
     def scaling(self, W: Array, d: Array) -> tuple[float, float]:
         """Weight of W, of singular values d, beside Z, and which slopes are negligible with it."""
         # A W smaller than what fits the labels says nothing yet about its final size.
         norm = max(float(d[0]), self.size)
         moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
-        settled = SETTLED * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
+        settled = self.settings.settled * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
         self.last_W = W
-        weight = min(max(settled, 1.0), HEAVIEST)
-        sigma = max(1.0, weight * self.tau / norm) if norm > 0.0 else 1.0
+        weight = min(max(settled, 1.0), self.settings.heaviest)
+        sigma = max(self.ridge, weight * self.tau / norm) if norm > 0.0 else self.ridge
         # Small slopes count by what they are relative to sigma.
-        return sigma, CUT[self.careful] * weight
+        return sigma, self.settings.cut * weight
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
-        return min(sigma * mu, (WIDEST * self.tau) ** 2)
+        return min(sigma * mu, (self.settings.widest * self.tau) ** 2)
 
     def offer(self, point: Point, system: ThresholdingAt) -> float:
         """Offer the points at hand to the tracker; return the gap of this run."""
@@ -243,14 +285,23 @@ class InteriorPoint:
         low_rank = system.threshold.factors(w)
         self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
         primal = min(
-            self.problem.primal_at(system.dense, self.y - system.AW)[0],
-            self.problem.primal_at(w, self.y - system.A_low_rank)[0],
+            self.problem.primal_at(self.price(point.W, system.dense), self.y - system.AW)[0],
+            self.problem.primal_at(self.problem.price(low_rank), self.y - system.A_low_rank)[0],
         )
         self.primal, self.dual = primal, dual
-        gap = primal - max(dual, 0.0)
+        gap = primal - self.least(dual)
         if gap < self.best.gap:
             self.best = Best(gap, low_rank, point.b, beta)
         return gap
+
+    def price(self, W: Array, d: Array) -> float:
+        """Penalty and linear term of a W with singular values d."""
+        linear = 0.0 if self.problem.T is None else float(np.vdot(self.problem.T, W))
+        return self.problem.penalty.value(d) + linear
+
+    def least(self, dual: float) -> float:
+        """The bound, no worse than that of beta = 0 where this is feasible."""
+        return max(dual, 0.0) if self.problem.homogeneous else dual
 
     def direction(
         self, point: Point, system: ThresholdingAt, gap: float
@@ -262,16 +313,16 @@ class InteriorPoint:
         affine = step.box(-products)
         length = step.longest(affine)
         after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
-        mu = point.mu
+        mu, count = self.mu(point), self.box.count
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
-        lead = CENTRALITY[self.careful] * max(1.0 - length, LEAST_LEAD[self.careful])
-        floor = lead * gap / (point.s.size + 2 * min(point.W.shape))
-        target = max(mu * (after / point.s.size / mu) ** 3, floor, self.caution * mu)
+        lead = self.settings.centrality * max(1.0 - length, self.settings.least_lead)
+        floor = lead * gap / (count + 2 * min(point.W.shape))
+        target = max(mu * (after / count / mu) ** 3, floor, self.caution * mu)
         step.aim_at(target)
         wish = target - products - affine.s * affine.m
         direction = step.box(wish)
         length = step.longest(direction)
-        for _ in range(CORRECTORS):
+        for _ in range(self.settings.correctors):
             further = min(1.0, 1.3 * length + 0.1)
             ahead = (point.s + further * direction.s) * (point.m + further * direction.m)
             repair = np.clip(ahead, 0.1 * target, 10.0 * target) - ahead
@@ -285,12 +336,12 @@ class InteriorPoint:
 
     def take_caution(self) -> None:
         """Aim nearer after a step that lost some of the bound, and further again by and by."""
-        gap = self.primal - max(self.dual, 0.0)
+        gap = self.primal - self.least(self.dual)
         lost = self.last_dual - self.dual
-        if lost > NOTICEABLE * (self.tracker.primal - self.tracker.dual) or gap > WORSE * self.gap:
-            self.caution = min(max(MORE * self.caution, CAUTION), MOST)
+        if lost > 0.1 * (self.tracker.primal - self.tracker.dual) or gap > 1.2 * self.gap:
+            self.caution = min(max(3.0 * self.caution, self.settings.caution), 0.5)
         else:
-            self.caution /= FADING
+            self.caution /= 1.3
         self.last_dual, self.gap = self.dual, gap
 
     def shortened(
@@ -301,12 +352,12 @@ class InteriorPoint:
         threshold = system.threshold
         off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
         rounding = 1e-9 * (self.tau + float(threshold.d[0]))
-        way = float(np.linalg.norm(direction.Z + (sigma - 1.0) * direction.W))
-        for _ in range(HALVINGS):
+        way = float(np.linalg.norm(direction.Z + (sigma - self.ridge) * direction.W))
+        for _ in range(self.settings.halvings):
             new = point.moved(length, direction)
-            at = SmoothedThresholding(new.Z + (sigma - 1.0) * new.W, self.tau, smoothing, cut=-1.0)
+            at = self.thresholding(new, sigma, smoothing, cut=-1.0)
             reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
-            if reached <= (1.0 - length) * off + self.trust * length * way + rounding:
+            if reached <= (1.0 - length) * off + self.settings.trust * length * way + rounding:
                 break
             length *= 0.5
         return length
@@ -333,20 +384,19 @@ class NewtonStep:
 
     def __init__(self, run: InteriorPoint, point: Point, system: ThresholdingAt) -> None:
         self.run, self.point, self.system = run, point, system
-        m = point.m
-        # Not from A W + b - y, which drops out of the sum: there its rounding would remain.
-        residual_sum = 2.0 * run.epsilon - m[0] - m[1] + m[2] + m[3]
-        residual_u = system.AW + point.b - run.y + run.epsilon - m[0] + m[2]
-        self.barriers = Barriers(point.s, m, residual_u, residual_sum)
-        precision = np.float32 if run.steps < SINGLE_STEPS else np.float64
+        curvature = run.problem.loss.curvature
+        g = system.AW + point.b - run.y + curvature * point.beta
+        self.barriers = Barriers(run.box, point.s, point.m, g)
+        precision = np.float32 if run.steps < run.settings.single_steps else np.float64
         self.solve = factor(
             run.design,
             system.coordinates,
-            self.barriers.D,
+            self.barriers.D + curvature,
             run.problem.fit_intercept,
             precision,
-            sure=run.careful,
+            sure=run.settings.sure,
         )
+        self.missing = run.problem.t - float(point.beta.sum())
         self.drift, self.A_drift = system.drift, system.A_drift
 
     def aim_at(self, mu: float) -> None:
@@ -364,11 +414,11 @@ class NewtonStep:
         In place of W is how it follows Z, if the linear system knows.
         """
         rhs = self.barriers.rhs(wish) - self.A_drift
-        solved, db = self.solve(rhs, -float(self.point.beta.sum()))
+        solved, db = self.solve(rhs, self.missing)
         dbeta, f = np.split(solved, [len(rhs)])
         ds, dm = self.barriers.slack_directions(dbeta, wish)
         response = self.system.coordinates.adjoint(f) if len(f) else EMPTY
-        return Point(ds, dm, response, db, EMPTY)
+        return Point(dbeta, ds, dm, response, db, EMPTY)
 
     def longest(self, direction: Point) -> float:
         """Longest step of at most 1 within the box."""
@@ -379,5 +429,6 @@ class NewtonStep:
         system, sigma, response = self.system, self.system.sigma, direction.W
         dZ = self.run.design.adjoint(direction.beta)
         if not response.size:
-            response = system.threshold.apply(dZ, lambda O: O / (O + sigma * (1.0 - O)))
+            ridge = self.run.ridge
+            response = system.threshold.apply(dZ, lambda O: O / (ridge * O + sigma * (1.0 - O)))
         return replace(direction, W=self.drift + response, Z=dZ)

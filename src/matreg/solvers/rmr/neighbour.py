@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from ..._typing import Array
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...losses import PiecewiseLoss
+from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 
 # A multiplier this close to zero or to its bound, relative to the largest one, is there.
@@ -26,7 +26,7 @@ class Neighbour:
     tau : float
         Weight of the nuclear norm it belongs to.
     W, Lambda, beta, b : ndarray, ndarray, ndarray, float
-        Primal and dual solution, with ``W + Lambda = A'beta``.
+        Primal and dual solution, with ``ridge W + Lambda = A'beta - T``.
     ratios : tuple of float or None
         How far beta moved from its start relative to the residuals, and Lambda relative to W.
     before : Neighbour or None
@@ -79,8 +79,8 @@ class Method(Protocol):
 
 
 def solve_from(
-    method: Callable[[Problem, Tracker, Neighbour], Method],
-    problem: Problem,
+    method: Callable[[RMRProblem, Tracker, Neighbour], Method],
+    problem: RMRProblem,
     start: SolverResult,
     tol: float,
     max_iter: int,
@@ -99,21 +99,22 @@ def solve_from(
     return tracker.result(n_iter, state if tracker.converged else None)
 
 
-def neighbour_of(problem: Problem, start: SolverResult) -> Neighbour:
+def neighbour_of(problem: RMRProblem, start: SolverResult) -> Neighbour:
     """Neighbour that a result carries, or what can be made of its solution."""
-    if isinstance(start.state, Neighbour) and start.state.W.shape == problem.design.X.shape[1:]:
+    shape = (problem.design.p, problem.design.q)
+    if isinstance(start.state, Neighbour) and start.state.W.shape == shape:
         return start.state
-    assert isinstance(problem.loss, EpsilonInsensitive)
     W = start.W.matrix
-    Lambda = problem.design.adjoint(start.beta) - W
+    Lambda = problem.image(start.beta) - problem.penalty.ridge * W
     # Where W is not zero Lambda touches the ball of radius tau.
     tau = float(np.linalg.norm(Lambda, 2)) if start.W.rank else 0.0
-    return Neighbour(tau, W, Lambda, snapped(start.beta, problem.loss.c), start.b)
+    return Neighbour(tau, W, Lambda, snapped(start.beta, problem.loss), start.b)
 
 
-def snapped(beta: Array, c: Array) -> Array:
+def snapped(beta: Array, loss: PiecewiseLoss) -> Array:
     """Multipliers with those next to zero or to a bound moved there."""
     size = np.abs(beta)
     small = SNAP * float(size.max(initial=0.0))
     beta = np.where(size <= 0.1 * small, 0.0, beta)
-    return np.where(size >= c - np.minimum(small, SNAP * c), np.sign(beta) * c, beta)
+    bound = np.where(beta > 0.0, loss.upper, -loss.lower)
+    return np.where(size >= bound - np.minimum(small, SNAP * bound), np.copysign(bound, beta), beta)

@@ -12,22 +12,22 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.bordered import cholesky
+from ...linalg.factors import spectral_norm
 from ...linalg.threads import single_threaded
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ...problem import RMRProblem
 
 # Distance from the edge of the tube, relative to the labels, that counts as rounding.
 TIE = 1e-12
 
 
-@single_threaded(lambda problem: problem.design.flat.size)
-def tau_max(problem: Problem, *, tol: float = 1e-9, max_iter: int = 500) -> float:
+@single_threaded(lambda problem: problem.design.size)
+def tau_max(problem: RMRProblem, *, tol: float = 1e-9, max_iter: int = 500) -> float:
     """Smallest tau at which W = 0 solves an RMR problem.
 
     Parameters
     ----------
     problem : Problem
-        Epsilon-insensitive loss; its tau is of no account.
+        Its own tau is ignored.
     tol : float, default=1e-9
         Relative accuracy where several samples share the edge of the tube, from above: W is zero
         at the tau that is returned.
@@ -41,54 +41,44 @@ def tau_max(problem: Problem, *, tol: float = 1e-9, max_iter: int = 500) -> floa
     """
     only = only_multipliers(problem)
     if only is not None:
-        return spectral_norm(problem.design.adjoint(only))
+        return spectral_norm(problem.image(only))
     beta, lower, upper = optimal_multipliers(problem)
-    fixed = problem.design.adjoint(beta)
+    fixed = problem.image(beta)
     free = np.flatnonzero(lower < upper)
-    total = -float(beta.sum()) if problem.fit_intercept else None
+    total = problem.t - float(beta.sum()) if problem.fit_intercept else None
     span = upper[free] - lower[free]
-    corner = fixed + np.tensordot(lower[free], problem.design.X[free], 1)
+    tied = problem.design.take(free)
+    corner = fixed + tied.adjoint(lower[free])
     share = 0.5 if total is None else (total - float(lower[free].sum())) / float(span.sum())
-    edges = span[:, None, None] * problem.design.X[free]
+    edges = span[:, None, None] * tied.stack()
     if not 0.0 < share < 1.0:  # one corner of the box is left
         return spectral_norm(corner + round(share) * edges.sum(axis=0))
     weights = None if total is None else span / span.sum()
     return smallest_norm(corner, edges, share, weights, tol, max_iter)
 
 
-def only_multipliers(problem: Problem) -> Array | None:
+def only_multipliers(problem: RMRProblem) -> Array | None:
     """Dual optimal beta of the intercept alone; None if there are several."""
     beta, lower, upper = optimal_multipliers(problem)
     free = np.flatnonzero(lower < upper)
     if len(free) > int(problem.fit_intercept):
         return None
-    beta[free] = -float(beta.sum())
+    beta[free] = problem.t - float(beta.sum())
     return beta
 
 
-def optimal_multipliers(problem: Problem) -> tuple[Array, Array, Array]:
+def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
     """Dual optimal beta of the intercept alone, zero where it is free, and bounds for that.
 
     Where the best b are an interval, no sample is on an edge at its middle, and the sum of beta is
     zero already: any such beta goes with all of these b, so that this one is the only one.
     """
     loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
-    b = loss.best_intercept(problem.y) if problem.fit_intercept else 0.0
-    r = problem.y - b
-    over = np.abs(r) - loss.epsilon
-    rounding = TIE * max(float(np.abs(problem.y).max(initial=0.0)), loss.epsilon)
-    edge = np.abs(over) <= rounding
-    beta = np.where(~edge & (over > 0.0), loss.c * np.sign(r), 0.0)
-    # Without a tube the two edges are one.
-    upper = np.where(edge & (r >= -rounding), loss.c, 0.0)
-    lower = np.where(edge & (r <= rounding), -loss.c, 0.0)
-    return beta, lower, upper
-
-
-def spectral_norm(Z: Array) -> float:
-    """Largest singular value."""
-    return float(np.linalg.norm(Z, 2)) if Z.size else 0.0
+    b = loss.best_intercept(problem.y, problem.t) if problem.fit_intercept else 0.0
+    rounding = TIE * max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
+    lower, upper = loss.subgradients(problem.y - b, rounding)
+    tied = lower < upper
+    return np.where(tied, 0.0, lower), np.where(tied, lower, 0.0), np.where(tied, upper, 0.0)
 
 
 def smallest_norm(

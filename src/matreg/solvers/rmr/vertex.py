@@ -13,13 +13,12 @@ import contextlib
 import numpy as np
 import scipy.optimize
 import scipy.sparse.linalg
-from numpy.typing import NDArray
 
-from ..._typing import Array, Mask
-from ...linalg.factors import Factors, svd
-from ...linalg.thresholding import Coordinates, SmoothedThresholding
-from ...losses import EpsilonInsensitive
-from ...problem import Problem
+from ..._typing import Array, Index, Mask
+from ...linalg.factors import Factors, truncated
+from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft
+from ...losses import PiecewiseLoss
+from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker, rounding_floor
 from .interior_point import Best
 
@@ -39,31 +38,35 @@ NO_THRESHOLD = 1e-12
 MARGIN = 1e-13
 
 
-def crossover(tracker: Tracker, posed: Problem, at: Best | SolverResult) -> None:
+def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
     """Offer what a solution of the problem, or of the same in a smaller box, leads to."""
     problem, loss = tracker.problem, posed.loss
-    assert isinstance(loss, EpsilonInsensitive)
     with contextlib.suppress(np.linalg.LinAlgError):  # numbers that no decomposition can bear
         if posed is not problem:
-            tracker.offer_dual(lifted(problem, at.beta, loss.c))
+            tracker.offer_dual(lifted(problem, at.beta, loss))
         if at.W.rank:
-            tracker.offer_primal(onto_edges(problem, at.W, at.b, at.beta, loss.c))
+            tracker.offer_primal(onto_edges(problem, at.W, at.b, at.beta, loss))
         if tracker.W.rank:
             tracker.offer_dual(multipliers_at(problem, tracker.W))
 
 
 def at_rounding_floor(tracker: Tracker) -> bool:
     """Whether all that is left of the gap is the rounding of the residuals."""
-    penalty = tracker.problem.penalty.value(tracker.W.d)
+    penalty = tracker.problem.price(tracker.W)
     proven = abs(penalty - tracker.dual) <= tracker.tol * penalty
     loss = tracker.primal - penalty
     return penalty > 0.0 and proven and loss <= rounding_floor(tracker.problem, tracker.W.d)
 
 
-def free_samples(beta: Array, c: Array) -> Mask:
+def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:
+    """Size of the bound on the side where each multiplier is."""
+    return np.where(beta > 0.0, loss.upper, -loss.lower)
+
+
+def free_samples(beta: Array, loss: PiecewiseLoss) -> Mask:
     """Samples whose multiplier is neither zero nor at its bound."""
     size = np.abs(beta)
-    return (size > INSIDE * size.max(initial=0.0)) & (size < (1.0 - INSIDE) * c)
+    return (size > INSIDE * size.max(initial=0.0)) & (size < (1.0 - INSIDE) * bounds_of(beta, loss))
 
 
 def tangent(W: Factors) -> Coordinates:
@@ -71,28 +74,30 @@ def tangent(W: Factors) -> Coordinates:
 
     To project on them is to differentiate the thresholding of W, with hardly any threshold.
     """
-    threshold = SmoothedThresholding(W.matrix, NO_THRESHOLD * float(W.d[0]), m=0.0, cut=0.0)
+    threshold = SmoothedThresholding(W.matrix, soft(NO_THRESHOLD * float(W.d[0])), m=0.0, cut=0.0)
     return threshold.coordinates(lambda O: np.round(O))
 
 
-def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) -> Factors:
+def onto_edges(
+    problem: RMRProblem, W: Factors, b: float, beta: Array, box: PiecewiseLoss
+) -> Factors:
     """W of the same rank for which the free samples lie on the edges of the tube.
 
     By the smallest changes of W that do it, in the directions that leave the rank alone. If there
-    are more free samples than such directions, those furthest inside of the box `c` are taken.
+    are more free samples than such directions, those furthest inside of the box are taken.
     """
     loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
-    margin = min(loss.epsilon, MARGIN * float(np.abs(problem.y).max()))
-    goal = problem.y - np.sign(beta) * (loss.epsilon - margin)
+    margin = np.minimum(loss.epsilon, MARGIN * float(np.abs(problem.y).max()))
+    goal = problem.y - np.sign(beta) * (loss.epsilon - margin) - loss.curvature * beta
     room = W.rank * (problem.design.p + problem.design.q - W.rank) + problem.fit_intercept
-    free = furthest_inside(beta, c, room)
+    free = furthest_inside(beta, box, room)
     if not 0 < len(free) <= LARGEST:
         return W
+    samples = problem.design.take(free)
     for _ in range(STEPS):
         coordinates = tangent(W)
-        rows = coordinates.of(problem.design.X[free])
-        off = goal[free] - problem.design.flat[free] @ W.matrix.reshape(-1) - b
+        rows = coordinates.of_samples(samples)
+        off = goal[free] - samples.forward(W.matrix) - b
         if not (np.isfinite(off).all() and np.isfinite(rows).all()):
             return W
         one = float(np.abs(rows).mean()) if problem.fit_intercept else 0.0
@@ -103,76 +108,75 @@ def onto_edges(problem: Problem, W: Factors, b: float, beta: Array, c: Array) ->
     return W
 
 
-def furthest_inside(beta: Array, c: Array, most: int) -> NDArray[np.intp]:
+def furthest_inside(beta: Array, loss: PiecewiseLoss, most: int) -> Index:
     """The free samples, or those of them that are the furthest from zero and from their bounds."""
-    free = np.flatnonzero(free_samples(beta, c))
-    size = np.abs(beta[free])
-    depth = np.minimum(size, c[free] - size) / c[free]
+    free = np.flatnonzero(free_samples(beta, loss))
+    size, bound = np.abs(beta[free]), bounds_of(beta, loss)[free]
+    depth = np.minimum(size / bound, 1.0 - size / bound)
     return free[np.argsort(-depth)[:most]]
 
 
-def truncated(Z: Array, r: int) -> Factors:
-    """The matrix of rank r that is nearest to Z."""
-    full = svd(Z)
-    return Factors(full.U[:, :r], full.d[:r], full.Vt[:r])
-
-
-def lifted(problem: Problem, beta: Array, c: Array) -> Array:
-    """Multipliers of the problem from those of the same one in a smaller box `c`.
+def lifted(problem: RMRProblem, beta: Array, smaller: PiecewiseLoss) -> Array:
+    """Multipliers of the problem from those of the same one in a smaller box.
 
     In a huge box W hardly depends on its size, and so does not ``A'beta``, while beta grows with
     the bounds it is at. So beta is scaled up with the box, and those inside of it are corrected
     such that ``A'beta`` stays what it was.
     """
-    loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
-    free = free_samples(beta, c)
-    at_bound = np.where(np.abs(beta) < 0.5 * c, 0.0, np.sign(beta) * loss.c)
-    out = np.where(free, beta * (loss.c / c), at_bound)
-    rows = problem.design.flat[free]
+    free = free_samples(beta, smaller)
+    bound, small = bounds_of(beta, problem.loss), bounds_of(beta, smaller)
+    at_bound = np.where(np.abs(beta) < 0.5 * small, 0.0, np.copysign(bound, beta))
+    out = np.where(free, beta * (bound / small), at_bound)
+    rows = problem.design.take(free).stack().reshape(-1, problem.design.p * problem.design.q)
     goal = problem.design.adjoint(beta - out).reshape(-1)
     return balanced(problem, out, free, rows, goal)
 
 
-def multipliers_at(problem: Problem, W: Factors) -> Array:
+def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
     """Multipliers that make W stationary, within its rank, given the side of each sample there."""
-    loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
     residual = problem.y - problem.design.forward(W.matrix)
-    residual -= problem.primal_at(W.d, residual)[1]
-    outside = np.abs(residual) - loss.epsilon
-    free = np.abs(outside) <= ON_EDGE * float(np.abs(problem.y).max())
-    out = np.where(~free & (outside > 0.0), np.sign(residual) * loss.c, 0.0)
-    coordinates, r = tangent(W), W.rank
-    polar = W.U[:, :r] @ W.Vt[:r]
-    off = W.matrix + problem.penalty.tau * polar - problem.design.adjoint(out)
-    rows = coordinates.of(problem.design.X[free])
+    residual -= problem.primal_at(0.0, residual)[1]
+    rounding = ON_EDGE * float(np.abs(problem.y).max())
+    smallest, largest = problem.loss.subgradients(residual, rounding)
+    free = smallest < largest
+    out = np.where(free, 0.0, smallest)
+    coordinates = tangent(W)
+    off = slope_at(problem, W) - problem.image(out)
+    rows = coordinates.of_samples(problem.design.take(free))
     return balanced(problem, out, free, rows, coordinates.of(off[None])[0])
 
 
-def balanced(problem: Problem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
+def slope_at(problem: RMRProblem, W: Factors) -> Array:
+    """Derivative of the penalty at W within its rank: the image that beta must have there."""
+    penalty, r = problem.penalty, W.rank
+    slopes = penalty.ridge * W.d[:r] + penalty.derivative(W.d[:r])
+    return (W.U[:, :r] * slopes) @ W.Vt[:r]
+
+
+def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
     """Free multipliers changed in their box such that their `rows` add up to `goal` more.
 
-    And such that all of beta sums to zero, if there is an intercept.
+    And such that all of beta sums to what it should, if there is an intercept.
     """
     loss = problem.loss
-    assert isinstance(loss, EpsilonInsensitive)
     if problem.fit_intercept:  # one more column, like the others
         one = float(np.abs(rows).mean()) if len(rows) else 0.0
         rows = np.column_stack([rows, np.full(len(rows), one)])
-        goal = np.append(goal, -one * beta.sum())
-    beta, c = beta.copy(), loss.c[free]
+        goal = np.append(goal, one * (problem.t - beta.sum()))
+    beta, lower, upper = beta.copy(), loss.lower[free], loss.upper[free]
     if len(rows) and np.isfinite(goal).all() and np.isfinite(rows).all():
         total = goal + rows.T @ beta[free]
         beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
-        usable = max(rows.shape) <= LARGEST and c.min() > ROUNDING * c.max()
-        if usable and np.any(np.abs(beta[free]) > c):
-            beta[free] = in_box(rows.T, total, c)
+        size = loss.size[free]
+        usable = max(rows.shape) <= LARGEST and size.min() > ROUNDING * size.max()
+        if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
+            beta[free] = in_box(rows.T, total, lower, upper)
     return problem.feasible(beta)
 
 
-def in_box(M: Array, goal: Array, c: Array) -> Array:
-    """Least squares solution of ``M x = goal`` with ``|x| <= c``."""
-    size = float(c.max())
-    found = scipy.optimize.lsq_linear(M, goal / size, (-c / size, c / size), "bvls", tol=1e-15)
+def in_box(M: Array, goal: Array, lower: Array, upper: Array) -> Array:
+    """Least squares solution of ``M x = goal`` with ``lower <= x <= upper``."""
+    size = float(max(upper.max(), -lower.min()))
+    box = (lower / size, upper / size)
+    found = scipy.optimize.lsq_linear(M, goal / size, box, "bvls", tol=1e-15)
     return np.asarray(size * found.x)

@@ -1,0 +1,245 @@
+"""A first-order solver for any convex loss and penalty.
+
+It asks for no more than the protocols of a loss and a penalty offer: the oracle for the fast
+solvers, the last resort behind them, and the door for losses and penalties that nobody has thought
+of yet.
+
+With a ``prox`` of the loss it is the primal-dual method of Chambolle and Pock (2011) on
+
+    min over (W, b) of  L(y - A W - b) + penalty(W) + <T, W> + t b,
+
+over-relaxed, with the intercept as one more coordinate of W and steps that are balanced by how far
+the primal and the dual variables move. With a ``gradient`` alone it is the accelerated proximal
+gradient method of Beck and Teboulle (2009), with restarts (O'Donoghue and Candes 2015) and
+backtracking. Either offers its points to the tracker, whose gap is the same certificate as that of
+every other solver.
+
+References
+----------
+A. Chambolle and T. Pock, A first-order primal-dual algorithm for convex problems with applications
+to imaging, J. Math. Imaging Vis. 2011.
+A. Beck and M. Teboulle, A fast iterative shrinkage-thresholding algorithm, SIAM J. Imaging Sci.
+2009.
+B. O'Donoghue and E. Candes, Adaptive restart for accelerated gradient schemes, Found. Comput. Math.
+2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..linalg.factors import Factors
+from ..linalg.threads import single_threaded
+from ..problem import Problem
+from .certificate import SolverResult, Tracker
+
+LOSS_NEEDS = ("value", "conjugate", "best_intercept", "feasible")
+PENALTY_NEEDS = ("value_of", "conjugate_of", "shrink_factor_of", "prox")
+
+
+@dataclass(frozen=True)
+class UniversalSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    check_every : int
+        Iterations between two certificates, each of which costs about as much as three.
+    relaxation : float
+        How far each step is extrapolated, between 1 and 2.
+    imbalance : float
+        Ratio of the moves of primal and dual variables from which on the steps change.
+    """
+
+    check_every: int = 10
+    relaxation: float = 1.6
+    imbalance: float = 2.0
+
+
+def check_needs(problem: Problem[Any, Any]) -> None:
+    """Say by name which method of the loss or the penalty is missing."""
+    for kind, needs in (("loss", LOSS_NEEDS), ("penalty", PENALTY_NEEDS)):
+        part = getattr(problem, kind)
+        missing = [name for name in needs if not hasattr(part, name)]
+        if missing:
+            raise TypeError(
+                f"the {kind} {type(part).__name__} needs {', '.join(needs)}; it has no "
+                f"{', '.join(missing)}."
+            )
+    if not hasattr(problem.loss, "prox") and not hasattr(problem.loss, "gradient"):
+        raise TypeError(
+            f"the loss {type(problem.loss).__name__} needs a prox(v, step) or a gradient(r); it "
+            "has neither."
+        )
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_universal(
+    problem: Problem[Any, Any],
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    verbose: int = 0,
+    start: SolverResult | None = None,
+    settings: UniversalSettings = UniversalSettings(),  # noqa: B008 - frozen
+) -> SolverResult:
+    """Solve a problem with any convex loss and penalty to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its loss has the methods of :class:`matreg.losses.Loss` and a ``prox`` or a ``gradient``,
+        its penalty those of :class:`matreg.penalties.Penalty`.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=10000
+        Largest number of iterations, each with two passes over the samples.
+    verbose : int, default=0
+        Whether to print one line per certificate.
+    start : SolverResult, default=None
+        Where to start.
+    settings : UniversalSettings
+        Numbers of the method.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matreg.design import ArrayDesign
+    >>> from matreg.losses import absolute
+    >>> from matreg.penalties import SpectralElasticNet
+    >>> X = np.random.default_rng(0).standard_normal((30, 3, 2))
+    >>> problem = Problem(
+    ...     ArrayDesign(X), X[:, 0, 0], absolute(np.ones(30)), SpectralElasticNet(0.1)
+    ... )
+    >>> solve_universal(problem, tol=1e-4).converged
+    True
+    """
+    check_needs(problem)
+    tracker = Tracker(problem, tol, verbose)
+    if start is not None:
+        tracker.offer_primal(start.W)
+        tracker.offer_dual(problem.feasible(start.beta))
+    tracker.record(0)
+    method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
+    k = 0
+    for k, (W, beta) in enumerate(method(problem, tracker, settings), start=1):
+        if k % settings.check_every == 0 or k == max_iter:
+            offer(tracker, W, beta)
+            tracker.record(k)
+        if tracker.converged or k >= max_iter:
+            break
+    return tracker.result(k)
+
+
+def offer(tracker: Tracker, W: Factors, beta: Array) -> None:
+    """Offer a point, and the dual point that the loss has at its residuals, if it knows one."""
+    problem = tracker.problem
+    residual = problem.y - problem.design.forward(W.matrix)
+    tracker.offer_primal(W, residual)
+    tracker.offer_dual(problem.feasible(beta))
+
+
+def spectral_bound(problem: Problem[Any, Any]) -> float:
+    """Bound of the norm of ``(W, b) -> A W + b``, with b in units that make it as large as A."""
+    return float(np.sqrt(2.0) * problem.design.norm) or 1.0
+
+
+def primal_dual(
+    problem: Problem[Any, Any], tracker: Tracker, settings: UniversalSettings
+) -> Iterator[tuple[Factors, Array]]:
+    """Chambolle and Pock's iteration; yields W and beta."""
+    design, norm = problem.design, spectral_bound(problem)
+    # In units of their own the column of ones is no longer than A.
+    unit = design.norm / np.sqrt(design.n) if problem.fit_intercept else 0.0
+    W, b, beta = tracker.W.matrix, tracker.b / (unit or 1.0), tracker.beta
+    ratio = first_ratio(problem)
+    linear = 0.0 if problem.T is None else problem.T
+    AW = design.forward(W) + unit * b
+    Z, total = design.adjoint(beta), unit * float(beta.sum())
+    while True:
+        step, dual_step = ratio / norm, 1.0 / (ratio * norm)
+        factors = problem.penalty.prox(W + step * (Z - linear), step)
+        W_new = factors.matrix
+        b_new = b + step * (total - unit * problem.t)
+        AW_new = design.forward(W_new) + unit * b_new
+        # By Moreau's identity from the prox of the loss itself, at the residuals.
+        v = beta / dual_step + problem.y - (2.0 * AW_new - AW)
+        beta_new = dual_step * (v - problem.loss.prox(v, 1.0 / dual_step))
+        moved = np.hypot(np.linalg.norm(W_new - W), b_new - b) / step
+        moved_dual = float(np.linalg.norm(beta_new - beta)) / dual_step
+        r = settings.relaxation
+        W, b, AW = W + r * (W_new - W), b + r * (b_new - b), AW + r * (AW_new - AW)
+        beta = beta + r * (beta_new - beta)
+        Z, total = design.adjoint(beta), unit * float(beta.sum())
+        yield factors, beta_new
+        ratio = balanced(ratio, moved, moved_dual, settings.imbalance)
+
+
+def first_ratio(problem: Problem[Any, Any]) -> float:
+    """Ratio of the sizes that W and beta may be expected to have."""
+    y = problem.y - (np.median(problem.y) if problem.fit_intercept else 0.0)
+    size = float(np.linalg.norm(y)) / (problem.design.norm or 1.0)
+    beta = problem.loss.feasible(y, problem.total)
+    return size / (float(np.linalg.norm(beta)) or 1.0) or 1.0
+
+
+def balanced(ratio: float, primal: float, dual: float, imbalance: float) -> float:
+    """The ratio of the steps, a little nearer to what makes both variables move alike."""
+    if not (primal > 0.0 and dual > 0.0):
+        return ratio
+    if primal > imbalance * dual:
+        return ratio * 1.05
+    return ratio / 1.05 if dual > imbalance * primal else ratio
+
+
+def proximal_gradient(
+    problem: Problem[Any, Any], tracker: Tracker, settings: UniversalSettings
+) -> Iterator[tuple[Factors, Array]]:
+    """Accelerated proximal gradient steps on W, with the best intercept for each; W and beta."""
+    evaluate = smooth_part(problem)
+    W = tracker.W.matrix
+    V, momentum, step = W, 1.0, 1.0 / spectral_bound(problem) ** 2
+    last_value = np.inf
+    while True:
+        value, gradient, _ = evaluate(V)
+        step *= 1.2  # and shorter again below: the first one is a guess
+        while True:
+            factors = problem.penalty.prox(V - step * gradient, step)
+            W_new = factors.matrix
+            move = W_new - V
+            new_value, _, beta = evaluate(W_new)
+            bound = value + float(np.vdot(gradient, move)) + np.vdot(move, move) / (2.0 * step)
+            if new_value <= bound + 1e-12 * abs(value) or step < 1e-300:
+                break
+            step *= 0.5
+        objective = new_value + problem.penalty.value_of(factors)
+        restart = objective > last_value
+        following = 1.0 if restart else 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        weight = 0.0 if restart else (momentum - 1.0) / following
+        V, W, momentum, last_value = W_new + weight * (W_new - W), W_new, following, objective
+        yield factors, beta
+
+
+def smooth_part(
+    problem: Problem[Any, Any],
+) -> Callable[[Array], tuple[float, Array, Array]]:
+    """Value and gradient in W of all but the penalty, at the best intercept; and beta."""
+    linear = 0.0 if problem.T is None else problem.T
+
+    def evaluate(W: Array) -> tuple[float, Array, Array]:
+        residual = problem.y - problem.design.forward(W)
+        value, b = problem.primal_at(float(np.sum(linear * W)), residual)
+        beta = problem.loss.gradient(residual - b)
+        return value, linear - problem.design.adjoint(beta), beta
+
+    return evaluate
