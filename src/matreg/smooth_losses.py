@@ -28,8 +28,8 @@ class SmoothLoss(Loss, Protocol):
         """Derivative of the loss with respect to the residuals."""
         ...
 
-    def curvature(self, r: Array) -> Array:
-        """Second derivative, of shape (n,): the losses are of one residual each."""
+    def second_derivative(self, r: Array) -> Array:
+        """Second derivative with respect to the residuals, each a loss of its own: (n,)."""
         ...
 
 
@@ -68,7 +68,7 @@ class Logistic:
         """``s (t - mu)``, without cancellation where mu is near t."""
         return self.s * self.sign * expit(self.sign * r)
 
-    def curvature(self, r: Array) -> Array:
+    def second_derivative(self, r: Array) -> Array:
         """``s mu (1 - mu)``."""
         return self.s * expit(r) * expit(-r)
 
@@ -150,7 +150,7 @@ class Poisson:
         """``s (t - mu)``."""
         return self.s * (self.t - self.mean(-r))
 
-    def curvature(self, r: Array) -> Array:
+    def second_derivative(self, r: Array) -> Array:
         """``s mu``."""
         return self.s * self.mean(-r)
 

@@ -9,8 +9,8 @@ from .grmr.default_weights import default_weights
 from .grmr.new_samples import Cleaner, clean, warn_unless_clean
 from .grmr.split import Decomposition
 from .path import tau_grid, walk
-from .rglm.solve import rglm_tau_max, solve_rglm
 from .rglm.path import PathSolver as RGLMPathSolver
+from .rglm.solve import rglm_tau_max, solve_rglm
 from .rmr.admm import solve_admm
 from .rmr.path import PathSolver as RMRPathSolver
 from .rmr.solve import solve_rmr

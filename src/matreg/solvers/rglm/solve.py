@@ -42,9 +42,10 @@ def solve_rglm(
     SolverResult
         The best certified point, converged or not.
     """
-    if not hasattr(problem.loss, "curvature") or problem.penalty.ridge != 0.0:
+    squared = isinstance(problem.loss, Squared)
+    if not (squared or hasattr(problem.loss, "second_derivative")) or problem.penalty.ridge != 0.0:
         raise ValueError("problem must have a smooth loss and a penalty with ridge 0.")
-    solve = solve_least_squares if isinstance(problem.loss, Squared) else solve_reweighted
+    solve = solve_least_squares if squared else solve_reweighted
     return solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
 
 
