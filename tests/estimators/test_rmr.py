@@ -167,7 +167,9 @@ def test_larger_tau_has_lower_rank():
 def test_history_is_a_table(solver):
     model = fit(solver=solver, tol=1e-3)
     table = pd.DataFrame(model.history_)
-    assert list(table.columns) == ["iteration", "time", "primal", "dual", "gap", "rank"]
+    assert type(model.history_) is np.ndarray
+    columns = ["iteration", "time", "primal", "dual", "gap", "rank", "method"]
+    assert list(table.columns) == columns
     assert table.notna().all().all()
     assert len(table) == model.n_iter_ + 1
     last = table.iloc[-1]
@@ -272,7 +274,7 @@ def test_clone_and_pickle():
     assert fresh.get_params() == model.get_params() and not hasattr(fresh, "coef_")
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    np.testing.assert_array_equal(loaded.history_.gap, model.history_.gap)
+    np.testing.assert_array_equal(loaded.history_["gap"], model.history_["gap"])
 
 
 def test_fit_does_not_change_parameters_and_is_repeatable():
@@ -305,13 +307,20 @@ def test_interrupted_fit(solver, monkeypatch):
     assert model.fit(X[:, :3, :2], Y).coef_.shape == (3, 2)
 
 
+def test_history_names_the_method():
+    assert fit(tau=1e6).history_["method"].tolist() == ["W = 0"]
+    methods = fit(tau=1.0).history_["method"].tolist()
+    assert methods[0] == "W = 0" and set(methods[1:]) == {"interior point"}
+    assert set(fit(tau=1.0, solver="admm", tol=1e-2).history_["method"]) == {"admm"}
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_verbose_prints_a_table_and_silence_is_the_default(solver, capsys):
     fit(solver=solver, tol=1e-3)
     assert capsys.readouterr() == ("", "")
     model = fit(solver=solver, tol=1e-3, verbose=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["iter", "time", "primal", "dual", "gap", "rank"]
+    assert lines[0].split() == ["iter", "time", "primal", "dual", "gap", "rank", "method"]
     assert len(lines) == len(model.history_) + 1
     assert float(lines[-1].split()[4]) == pytest.approx(model.dual_gap_, rel=0.1)
 

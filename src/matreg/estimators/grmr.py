@@ -114,8 +114,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Certificate of the split: its relative duality gap, given the regression before the last.
     n_iter_ : int
         Alternations done.
-    history_ : numpy record array
-        One row a half-step: iteration, half, time, objective, gap, rank, clean_rank,
+    history_ : structured ndarray
+        One row per half-step: iteration, half, time, objective, gap, rank, clean_rank,
         outlier_fraction. With the exact coupling `objective` never rises.
     n_features_in_ : int
         Number of features of a 2-D `X`.

@@ -64,9 +64,10 @@ class RGLM(MatrixRegressor):
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int
         Iterations done; 0 if B = 0 is optimal and for tau = 0, which is solved directly.
-    history_ : numpy record array
-        One row a check of the gap: iteration, time, primal, dual, gap, rank. Every tenth iteration
-        of the proximal gradient method is checked and every Newton step.
+    history_ : structured ndarray
+        One row per check of the gap: iteration, time, primal, dual, gap, rank, and the method that
+        was at work. Every tenth iteration of the proximal gradient method is checked and every
+        Newton step.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int

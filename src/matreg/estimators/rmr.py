@@ -74,8 +74,9 @@ class RMR(MatrixRegressor):
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int
         Iterations done.
-    history_ : numpy record array
-        One row an iteration: iteration, time, primal, dual, gap, rank.
+    history_ : structured ndarray
+        One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
+        work.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int

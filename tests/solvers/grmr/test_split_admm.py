@@ -172,10 +172,10 @@ def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
 def test_history_is_a_certificate_that_improves():
     p = make_problem(8, shape=(60, 50))
     history = decompose(p, tol=1e-6, max_iter=3000).history
-    assert np.all(np.diff(history.primal) <= 0)
-    assert np.all(np.diff(history.dual) >= 0)
-    assert np.all(history.dual <= history.primal)
-    assert history.gap[-1] <= 1e-6
+    assert np.all(np.diff(history["primal"]) <= 0)
+    assert np.all(np.diff(history["dual"]) >= 0)
+    assert np.all(history["dual"] <= history["primal"])
+    assert history["gap"][-1] <= 1e-6
 
 
 def test_large_outlier_price_leaves_the_samples_alone():

@@ -206,25 +206,40 @@ class Scripted:
     def __init__(self, result, *successes):
         self.result, self.successes, self.calls = result, list(successes), 0
 
-    def __call__(self, problem, *, start, tol):
+    def __call__(self, problem, *, start, tol, max_iter):
         self.calls += 1
-        return replace(self.result, converged=self.successes.pop(0))
+        return replace(self.result, converged=self.successes.pop(0), n_iter=max_iter)
 
 
-def test_a_way_that_failed_rests_longer_each_time():
+def test_a_strategy_that_failed_has_a_rest_and_is_tried_again():
     problem = make_problem(*random_data(20, 4, 4))
     result = solve_cold(problem)
-    solver = Scripted(result, False, False, True, False, True)
-    way = Strategy(solver, 1e-6)
-    found = [way.solve(problem, result) is not None for _ in range(8)]
-    assert found == [False, False, False, False, False, True, False, False]
-    assert way.solve(problem, result) is not None and solver.calls == 5
+    solver = Scripted(result, False, False, True, True)
+    strategy = Strategy(solver, 1e-6, 10)
+    found = [strategy.solve(problem, result, 100) for _ in range(7)]
+    assert None in found  # the rest
+    assert found[-1].converged and solver.calls == 4
 
 
 def test_path_solver_starts_from_scratch_where_all_else_fails():
     problem = make_problem(*random_data(20, 4, 4))
     path_solver = PathSolver(1e-6, 100)
-    result = solve_cold(problem)
-    solver = Scripted(result, False, False)
-    path_solver.strategies = [Strategy(solver, 1e-6), Strategy(solver, 1e-6)]
-    assert path_solver.solve(problem, result).converged and solver.calls == 2
+    start = solve_cold(problem)
+    solver = Scripted(start, False, False)
+    path_solver.strategies = [Strategy(solver, 1e-6, 10), Strategy(solver, 1e-6, 20)]
+    result = path_solver.solve(problem, start)
+    assert result.converged and solver.calls == 2
+    assert result.n_iter == 30 + start.n_iter  # all that was tried is counted
+    assert len(result.history) == 3 * len(start.history)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 5])
+def test_max_iter_is_for_all_methods_together(max_iter):
+    problem = make_problem(*random_data(40, 6, 5, noise=1.0), C=100.0, epsilon=0.0)
+    largest = tau_max(problem)
+    start = solve_cold(at(problem, 0.5 * largest), tol=1e-6)
+    for tau in (0.1, 1e-2, 1e-4):
+        # Too far for any of them.
+        result = PathSolver(1e-12, max_iter).solve(at(problem, tau * largest), start)
+        assert result.n_iter <= max_iter
+        assert result.history["iteration"].max() <= max_iter

@@ -108,7 +108,7 @@ class GRMRResult:
         Alternations done.
     converged : bool
         Whether the decrease fell to the tolerance, with both certificates.
-    history : numpy record array
+    history : structured ndarray
         One row a half-step.
     """
 
@@ -233,7 +233,7 @@ def alternate(
             break
         before = value
     assert fit is not None and split is not None  # at least one alternation
-    history = np.array(record.rows, dtype=COLUMNS).view(np.recarray)
+    history = np.array(record.rows, dtype=COLUMNS)
     return GRMRResult(fit, split, value, change, iteration, converged, history)
 
 

@@ -120,7 +120,7 @@ def solve_admm(
         The best certified point, converged or not.
     """
     design = problem.design
-    tracker = Tracker(problem, tol, verbose)
+    tracker = Tracker(problem, tol, verbose, "admm")
     tracker.record(0)
     regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
     threshold = SpectralElasticNet(problem.penalty.tau, ridge=0.0)
