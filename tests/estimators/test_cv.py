@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
 from matreg.datasets import make_matrix_regression
 from matreg.estimators import _selection
+from matreg.solvers import RMRPathSolver
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +226,27 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
     done.extend([None, None])
     with pytest.raises(KeyboardInterrupt):
         RMRCV(TAUS).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("finished", [1, 2])
+def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatch, finished):
+    # The grid has len(TAUS) points: Ctrl-C comes in the third fold, when `finished` of them are.
+    original, solved = RMRPathSolver.solve, []
+
+    def interrupted(self, problem, last):
+        if len(solved) == 2 * len(TAUS) + finished:
+            solved.append(None)
+            raise KeyboardInterrupt
+        solved.append(problem)
+        return original(self, problem, last)
+
+    monkeypatch.setattr(RMRPathSolver, "solve", interrupted)
+    with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
+        model = RMRCV(TAUS).fit(data.X, data.y)
+    complete = RMRCV(TAUS).fit(data.X, data.y)
+    for fold in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(model.cv_results_[fold], complete.cv_results_[fold])
+    assert "split2_test_score" not in model.cv_results_
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):
