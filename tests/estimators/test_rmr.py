@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 
 from matreg import RMR
+from matreg.datasets import make_matrix_regression
 from matreg.estimators import rmr
 from matreg.estimators._duplicates import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
@@ -305,6 +306,40 @@ def test_interrupted_fit(solver, monkeypatch):
             model.fit(X[:, :3, :2], Y)
     np.testing.assert_array_equal(model.predict(X), expected)
     assert model.fit(X[:, :3, :2], Y).coef_.shape == (3, 2)
+
+
+@pytest.mark.parametrize("weights", [None, np.repeat([0.0, 1.0, 2.0], 10)])
+def test_warm_start_goes_on_from_the_last_fit(weights):
+    data = make_matrix_regression(30, (5, 4), noise_scale=0.5, random_state=0)
+    copies = np.r_[0:30, 0:5]  # some samples twice
+    X, y = data.X[copies], data.y[copies]
+    weights = None if weights is None else weights[copies]
+    model = RMR(tau=4.0, warm_start=True).fit(X, y, weights)
+    cold = RMR(tau=3.8).fit(X, y, weights)
+    model.set_params(tau=3.8).fit(X, y, weights)
+    assert model.history_["method"][0] == "active set"
+    assert model.n_iter_ < cold.n_iter_
+    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+    again = model.fit(X, y, weights)
+    assert again.n_iter_ <= 1 and again.dual_gap_ <= 1e-6
+
+
+def test_warm_start_from_far_away_still_converges():
+    data = make_matrix_regression(60, (6, 5), noise_scale=1.0, random_state=0)
+    model = RMR(tau=1e-3, C=1e3, epsilon=0.0, warm_start=True).fit(data.X, data.y)
+    model.set_params(tau=300.0, C=1.0).fit(data.X[::-1] ** 3, data.y)
+    cold = RMR(tau=300.0, epsilon=0.0).fit(data.X[::-1] ** 3, data.y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+    assert model.history_["iteration"][-1] == model.n_iter_
+
+
+def test_other_samples_are_started_from_scratch():
+    data = make_matrix_regression(60, (6, 5), random_state=0)
+    model = RMR(tau=5.0, warm_start=True).fit(data.X, data.y)
+    for X, y in ((data.X[:40], data.y[:40]), (data.X[:, :3], data.y)):
+        model.fit(X, y)
+        assert model.history_["method"][0] == "W = 0" and model.dual_gap_ <= 1e-6
 
 
 def test_history_names_the_method():

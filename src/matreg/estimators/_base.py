@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
-from ..solvers import SolverResult
+from ..solvers import SolverResult, starting_point
 from ._duplicates import Distinct
 from ._input import (
     check_matrix_shape,
@@ -92,6 +92,16 @@ class MatrixEstimator(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def _last_fit(self, distinct: Distinct) -> SolverResult | None:
+        """The last fit as a start of this one, if asked for and if it had samples like these."""
+        if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
+            return None
+        if self.coef_.shape != distinct.X.shape[1:]:
+            return None
+        if self.dual_coef_.shape != distinct.group.shape:
+            return None
+        return starting_point(self.coef_, self.intercept_, distinct.gather(self.dual_coef_))
 
     def _store(self, result: SolverResult, distinct: Distinct) -> Self:
         """Fitted attributes from a solver's result on the distinct samples."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array
-from ..linalg.factors import Factors
+from ..linalg.factors import Factors, svd
 from ..losses import EpsilonInsensitive
 from ..problem import Problem, relative_gap
 
@@ -76,6 +76,26 @@ class SolverResult:
             n_iter=earlier.n_iter + self.n_iter,
             history=np.concatenate([earlier.history, later]),
         )
+
+
+def starting_point(W: Array, b: float, beta: Array) -> SolverResult:
+    """A point to start from, without a certificate.
+
+    Parameters
+    ----------
+    W : ndarray of shape (p, q)
+        Coefficients.
+    b : float
+        Intercept.
+    beta : ndarray of shape (n,)
+        Dual point.
+
+    Returns
+    -------
+    SolverResult
+        The point, with a gap of 1 and no history.
+    """
+    return SolverResult(svd(W), b, beta, np.inf, 0.0, 1.0, 0, False, np.empty(0, dtype=COLUMNS))
 
 
 class Tracker:

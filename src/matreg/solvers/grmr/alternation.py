@@ -23,7 +23,7 @@ from ...problem import Problem, relative_gap
 from ..certificate import SolverResult
 from .new_samples import RowSpace
 from .row_prox import exact, squared
-from .split import Decomposition, SplitProblem, singular_values
+from .split import Decomposition, SplitProblem
 from .split_admm import decompose
 
 Regress = Callable[[Problem, SolverResult | None], SolverResult]
@@ -298,13 +298,3 @@ def _objective(
         return cost + loss.value(problem.y - b)
     residual = problem.split(rows, fit).residual(split.E)
     return cost + loss.value(residual) + SpectralElasticNet(problem.tau).value(fit.W.d)
-
-
-def restarted(start: GRMRResult | None, problem: GRMRProblem) -> GRMRResult | None:
-    """Result of another problem as a start of this one, if the samples have the same shape."""
-    shape = (len(problem.D), problem.D[0].size)
-    if start is None or start.split.E.shape != shape:
-        return None
-    rows = problem.D.reshape(shape) * np.sqrt(problem.s)[:, None]
-    split = replace(start.split, d=singular_values(rows - start.split.E))
-    return replace(start, split=split)
