@@ -1,5 +1,6 @@
 """Cross-validation over paths: equal to a grid search; splitters, weights, interruption."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
 from matreg.estimators import _selection
 from matreg.solvers import RMRPathSolver
@@ -187,6 +188,16 @@ def test_folds_in_parallel_give_the_same(data):
     np.testing.assert_allclose(
         one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "others"), [(RMR, (RMRCV, rmr_path)), (RGLM, (RGLMCV, rglm_path))]
+)
+def test_limits_are_those_of_the_model(model, others):
+    for other in others:
+        for name in ("tol", "max_iter"):
+            default = inspect.signature(other).parameters[name].default
+            assert default == inspect.signature(model).parameters[name].default
 
 
 def test_sample_weight_zero_is_no_sample_in_the_fits(data):

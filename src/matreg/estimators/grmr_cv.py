@@ -265,7 +265,13 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         chosen = {name: getattr(self, f"{name}_") for name in ("tau", "gamma", "lam")}
         candidate = Candidate({"C": self.C_, "epsilon": self.epsilon_}, np.empty(0))
         model = self._model(candidate, **chosen, tol=self.tol, split_tol=self.split_tol)
-        for name in (*_GRMR_ATTRIBUTES, "matrix_shape_", "n_features_in_", "feature_names_in_"):
+        for name in (
+            *_GRMR_ATTRIBUTES,
+            "matrix_shape_",
+            "n_features_in_",
+            "feature_names_in_",
+            "_dims",
+        ):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         return model
@@ -305,6 +311,7 @@ def _lam_paths(candidates: list[Candidate]) -> Iterator[LamPath]:
         yield LamPath(parameters, np.concatenate([one.taus for one in steps]), steps)
 
 
+_INPUT_ATTRIBUTES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "_dims")
 _GRMR_ATTRIBUTES = (
     "_row_space",
     "split_gap_",
