@@ -266,7 +266,10 @@ def test_pipelines_and_searches():
     flat = make_pipeline(StandardScaler(), RMR(2.0, matrix_shape=(5, 4)))
     flat.set_output(transform="pandas").fit(X.reshape(40, -1), Y)
     assert flat[-1].coef_.shape == (5, 4)
-    pipe.fit(X, Y, rmr__sample_weight=random_weights(40))
+    weights = random_weights(40)
+    pipe.fit(X, Y, rmr__sample_weight=weights)
+    direct = RMR(2.0).fit(centre.transform(X), Y, weights)
+    np.testing.assert_array_equal(pipe["rmr"].coef_, direct.coef_)
 
 
 def test_clone_and_pickle():
