@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many small products in a row are slower on several threads than on one.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: test reproduce benchmark lint docs clean
+.PHONY: test reproduce benchmark lint clean
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -q -n 2
@@ -27,7 +27,7 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# One marker file an extra: installed again when the dependencies change.
+# One marker file per extra: installed again when the dependencies change.
 $(VENV)/.%: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
 	touch $@

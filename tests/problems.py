@@ -1,9 +1,11 @@
 """Random problems, an independent certificate and an independent solution, for all tests."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive
+from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 
@@ -34,6 +36,44 @@ def make_problem(X, y, *, tau=1.0, C=1.0, epsilon=0.1, fit_intercept=True, weigh
         SpectralElasticNet(tau),
         fit_intercept,
     )
+
+
+def random_problem(n=80, p=6, q=8, *, seed=0, weighted=False, labels=None, **parameters):
+    """RMR on random data; labels may be "integer" or "duplicated", so that there are ties."""
+    X, y = random_data(n, p, q, seed, noise=0.1)
+    if labels == "integer":
+        y = np.random.default_rng(seed).integers(0, 4, n).astype(float)
+    elif labels == "duplicated":
+        y[: n // 2] = y[n // 2 : n // 2 * 2]
+    weights = random_weights(n, seed) if weighted else None
+    return make_problem(X, y, weights=weights, **parameters)
+
+
+def at(problem, tau):
+    """The same problem with another tau."""
+    return replace(problem, penalty=SpectralElasticNet(float(tau), problem.penalty.ridge))
+
+
+def rglm_data(n, p, q, seed=0, *, weights=False, noise=0.3, rank=2, offset=0.0):
+    """Samples, labels and weights for R-GLM; samples are around `offset`."""
+    rng = np.random.default_rng(seed)
+    B = rng.standard_normal((p, rank)) @ rng.standard_normal((rank, q))
+    X = rng.standard_normal((n, p, q)) + offset
+    y = np.tensordot(X, B, axes=2) + 0.7 + noise * rng.standard_normal(n)
+    s = rng.uniform(0.2, 3.0, n) if weights else np.ones(n)
+    return X, y, s
+
+
+def rglm_problem(X, y, s, tau, fit_intercept=True):
+    """R-GLM as the solvers take it."""
+    return Problem(ArrayDesign(X), y, squared(s), SpectralElasticNet(tau, ridge=0.0), fit_intercept)
+
+
+def corrupted_rows(rng, n=25, m=16, rank=3, spikes=0.1, noise=0.02):
+    """Rows of low rank with gross outliers, and the clean ones."""
+    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, m)) / np.sqrt(rank)
+    mask = rng.random((n, m)) < spikes
+    return X + noise * rng.standard_normal((n, m)) + 5.0 * mask * rng.choice([-1, 1], (n, m)), X
 
 
 def objective(X, y, W, b, *, tau, C, epsilon, weights=None):

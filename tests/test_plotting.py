@@ -64,7 +64,8 @@ def test_coef_display_is_symmetric_around_zero(model):
 
 def test_zero_coefficients_can_be_drawn():
     data = make_matrix_regression(20, (5, 4), random_state=0)
-    CoefDisplay.from_estimator(RMR(tau=1e6).fit(data.X, data.y))
+    display = CoefDisplay.from_estimator(RMR(tau=1e6).fit(data.X, data.y))
+    np.testing.assert_array_equal(display.axes_["coef"].images[0].get_array(), np.zeros((5, 4)))
 
 
 def test_unfitted_models_are_refused(data):

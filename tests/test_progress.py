@@ -1,8 +1,12 @@
 """The progress bar appears late, on terminals, and elsewhere only when asked for."""
 
 import io
+import sys
 
-from matreg import progress
+import pytest
+
+from matreg import RMRCV, progress
+from matreg.datasets import make_matrix_regression
 
 
 class Terminal(io.StringIO):
@@ -36,6 +40,52 @@ def test_without_a_terminal_only_on_request():
             bar.step()
     assert silent.getvalue() == ""
     assert asked.getvalue().count("path:") == 10
+
+
+def all_at_once(monkeypatch):
+    """A terminal, on which bars appear at once."""
+    stream = Terminal()
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def test_only_the_outermost_bar_is_drawn(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    for _ in progress.track(range(2), "outer", 2):
+        for _ in progress.track(range(3), "inner", 3, verbose=1):
+            pass
+    assert "outer" in stream.getvalue() and "inner" not in stream.getvalue()
+    for _ in progress.track(range(3), "inner", 3):  # now it is the outermost itself
+        pass
+    assert "inner" in stream.getvalue()
+
+
+def test_an_interrupted_bar_makes_room_for_the_next(monkeypatch):
+    stream = all_at_once(monkeypatch)
+
+    def interrupted():
+        yield 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(progress.track(interrupted(), "first", 2))
+    list(progress.track(range(2), "second", 2))
+    assert "second" in stream.getvalue()
+
+
+def test_bars_of_workers_are_not_drawn(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    monkeypatch.setattr(progress, "parent_process", lambda: object())
+    list(progress.track(range(2), "worker", 2, verbose=1))
+    assert stream.getvalue() == ""
+
+
+def test_a_search_over_paths_draws_one_bar(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    data = make_matrix_regression(30, (3, 3), random_state=0)
+    RMRCV(n_taus=3, cv=2, verbose=1).fit(data.X, data.y)
+    assert "folds" in stream.getvalue() and "path" not in stream.getvalue()
 
 
 def test_track_yields_everything(capsys):

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
-from typing import TextIO, TypeVar
+from multiprocessing import parent_process
+from typing import Self, TextIO, TypeVar
 
 T = TypeVar("T")
 
 WIDTH = 30
 PATIENCE = 2.0
+# Held by the bar that is shown: there is one line for it.
+SHOWN = threading.Lock()
 
 
 class Progress:
     """Bar with the time left, drawn once more than two seconds have passed.
 
     On a terminal it is redrawn in place. Elsewhere nothing is written, unless asked for: then a
-    line every ten per cent.
+    line every ten per cent. A bar that is opened while another one is, or in a worker process,
+    whose parent has the bar, shows nothing.
 
     Parameters
     ----------
@@ -29,6 +34,12 @@ class Progress:
         Whether to write where there is no terminal too.
     stream : file, default=None
         Where to write instead of standard error.
+
+    Examples
+    --------
+    >>> with Progress("fits", 2) as bar:
+    ...     for _ in range(2):
+    ...         bar.step()
     """
 
     def __init__(
@@ -39,6 +50,16 @@ class Progress:
         self.live = self.stream.isatty()
         self.plain = bool(verbose) and not self.live
         self.start = time.perf_counter()
+
+    def __enter__(self) -> Self:
+        self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
+        if not self.outermost:
+            self.live = self.plain = False
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.outermost:
+            SHOWN.release()
 
     def step(self) -> None:
         """Count one more step as done."""
@@ -64,10 +85,10 @@ class Progress:
 
 def track(items: Iterable[T], label: str, total: int, verbose: int = 0) -> Iterator[T]:
     """Iterate with a progress bar."""
-    bar = Progress(label, total, verbose)
-    for item in items:
-        yield item
-        bar.step()
+    with Progress(label, total, verbose) as bar:
+        for item in items:
+            yield item
+            bar.step()
 
 
 def clock(seconds: float) -> str:

@@ -29,7 +29,7 @@ class SmoothLoss(Loss, Protocol):
         ...
 
     def second_derivative(self, r: Array) -> Array:
-        """Second derivative, of shape (n,): the losses are of one residual each."""
+        """Second derivative with respect to the residuals, each a loss of its own: (n,)."""
         ...
 
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from matreg import GRMR, RGLM, RMR, RMRCV
+from matreg.datasets import make_matrix_regression
 from problems import random_data
 
 X, Y = random_data(10, 3, 2, seed=0)
@@ -159,3 +160,23 @@ def test_a_failed_fit_keeps_the_fitted_model(make):
     with pytest.raises(ValueError):
         model.fit(np.ones((10, 4, 4)), Y[:3])
     np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_named_dimensions_are_put_in_order_or_refused():
+    xarray = pytest.importorskip("xarray")
+    data = make_matrix_regression(40, (4, 4), random_state=0)
+    names = ("trial", "channel", "time")
+    X = xarray.DataArray(data.X, dims=names)
+    model = RMR(tau=5.0).fit(X, data.y)
+    expected = RMR(tau=5.0).fit(data.X, data.y).predict(data.X)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    for order in (("trial", "time", "channel"), ("time", "channel", "trial")):
+        np.testing.assert_allclose(model.predict(X.transpose(*order)), expected, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X.rename(trial="day")), expected)
+    swapped = X.rename(trial="day").transpose("day", "time", "channel")
+    np.testing.assert_allclose(model.predict(swapped), expected, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(data.X), expected)  # no names, no question
+    with pytest.raises(ValueError, match=r"X must have the dimensions .*'time'.*'frequency'"):
+        model.predict(X.rename(time="frequency"))
+    plain = RMR(tau=5.0).fit(data.X, data.y)
+    np.testing.assert_array_equal(plain.predict(X), expected)

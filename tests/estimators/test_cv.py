@@ -1,5 +1,6 @@
 """Cross-validation over paths: equal to a grid search; splitters, weights, interruption."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
 from matreg.estimators import _selection
+from matreg.solvers import RMRPathSolver
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +190,16 @@ def test_folds_in_parallel_give_the_same(data):
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "others"), [(RMR, (RMRCV, rmr_path)), (RGLM, (RGLMCV, rglm_path))]
+)
+def test_limits_are_those_of_the_model(model, others):
+    for other in others:
+        for name in ("tol", "max_iter"):
+            default = inspect.signature(other).parameters[name].default
+            assert default == inspect.signature(model).parameters[name].default
+
+
 def test_sample_weight_zero_is_no_sample_in_the_fits(data):
     weights = np.ones(60)
     weights[::7] = 0.0
@@ -225,6 +237,27 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
     done.extend([None, None])
     with pytest.raises(KeyboardInterrupt):
         RMRCV(TAUS).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("finished", [1, 2])
+def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatch, finished):
+    # The grid has len(TAUS) points: Ctrl-C comes in the third fold, when `finished` of them are.
+    original, solved = RMRPathSolver.solve, []
+
+    def interrupted(self, problem, last):
+        if len(solved) == 2 * len(TAUS) + finished:
+            solved.append(None)
+            raise KeyboardInterrupt
+        solved.append(problem)
+        return original(self, problem, last)
+
+    monkeypatch.setattr(RMRPathSolver, "solve", interrupted)
+    with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
+        model = RMRCV(TAUS).fit(data.X, data.y)
+    complete = RMRCV(TAUS).fit(data.X, data.y)
+    for fold in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(model.cv_results_[fold], complete.cv_results_[fold])
+    assert "split2_test_score" not in model.cv_results_
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):

@@ -57,6 +57,19 @@ def test_just_below_tau_max_the_coefficients_are_not_zero(data):
         assert around.ranks[2] > 0
 
 
+def test_each_point_names_the_method_that_found_it(data):
+    path = rmr_path(data.X, data.y, n_taus=8)
+    assert len(path.methods) == 8 and path.methods[0] == "W = 0"
+    known = {"active set", "augmented Lagrangian", "interior point", "crossover"}
+    assert set(path.methods[1:]) <= known and "active set" in path.methods
+    for point in path.points:
+        assert point.history["method"][-1] == point.method
+    assert set(rglm_path(data.X, data.y, n_taus=3).methods[1:]) <= {
+        "proximal gradient",
+        "proximal Newton",
+    }
+
+
 def test_given_taus_are_sorted(data):
     path = rmr_path(data.X, data.y, taus=[1.0, 100.0, 10.0])
     np.testing.assert_array_equal(path.taus, [100.0, 10.0, 1.0])

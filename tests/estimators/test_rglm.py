@@ -46,10 +46,20 @@ def test_fitted_attributes(data):
     assert model.coef_.shape == model.matrix_shape_ == (6, 5)
     assert isinstance(model.intercept_, float) and model.n_features_in_ == 30
     assert model.dual_coef_.shape == (80,)
-    assert model.history_.dtype.names == ("iteration", "time", "primal", "dual", "gap", "rank")
-    assert model.history_.iteration[-1] == model.n_iter_
-    assert model.history_.gap[-1] == model.dual_gap_
-    assert np.all(np.diff(model.history_.primal) <= 0) and np.all(np.diff(model.history_.dual) >= 0)
+    assert model.history_.dtype.names == (
+        "iteration",
+        "time",
+        "primal",
+        "dual",
+        "gap",
+        "rank",
+        "method",
+    )
+    assert model.history_["iteration"][-1] == model.n_iter_
+    assert model.history_["gap"][-1] == model.dual_gap_
+    assert np.all(np.diff(model.history_["primal"]) <= 0) and np.all(
+        np.diff(model.history_["dual"]) >= 0
+    )
     expected = np.tensordot(data.X, model.coef_, axes=2) + model.intercept_
     np.testing.assert_allclose(model.predict(data.X), expected)
     assert model.score(data.X, data.y) > 0.9

@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 
 from matreg import RMR
+from matreg.datasets import make_matrix_regression
 from matreg.estimators import rmr
 from matreg.estimators._duplicates import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
@@ -167,7 +168,9 @@ def test_larger_tau_has_lower_rank():
 def test_history_is_a_table(solver):
     model = fit(solver=solver, tol=1e-3)
     table = pd.DataFrame(model.history_)
-    assert list(table.columns) == ["iteration", "time", "primal", "dual", "gap", "rank"]
+    assert type(model.history_) is np.ndarray
+    columns = ["iteration", "time", "primal", "dual", "gap", "rank", "method"]
+    assert list(table.columns) == columns
     assert table.notna().all().all()
     assert len(table) == model.n_iter_ + 1
     last = table.iloc[-1]
@@ -263,7 +266,10 @@ def test_pipelines_and_searches():
     flat = make_pipeline(StandardScaler(), RMR(2.0, matrix_shape=(5, 4)))
     flat.set_output(transform="pandas").fit(X.reshape(40, -1), Y)
     assert flat[-1].coef_.shape == (5, 4)
-    pipe.fit(X, Y, rmr__sample_weight=random_weights(40))
+    weights = random_weights(40)
+    pipe.fit(X, Y, rmr__sample_weight=weights)
+    direct = RMR(2.0).fit(centre.transform(X), Y, weights)
+    np.testing.assert_array_equal(pipe["rmr"].coef_, direct.coef_)
 
 
 def test_clone_and_pickle():
@@ -272,7 +278,7 @@ def test_clone_and_pickle():
     assert fresh.get_params() == model.get_params() and not hasattr(fresh, "coef_")
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    np.testing.assert_array_equal(loaded.history_.gap, model.history_.gap)
+    np.testing.assert_array_equal(loaded.history_["gap"], model.history_["gap"])
 
 
 def test_fit_does_not_change_parameters_and_is_repeatable():
@@ -305,13 +311,54 @@ def test_interrupted_fit(solver, monkeypatch):
     assert model.fit(X[:, :3, :2], Y).coef_.shape == (3, 2)
 
 
+@pytest.mark.parametrize("weights", [None, np.repeat([0.0, 1.0, 2.0], 10)])
+def test_warm_start_goes_on_from_the_last_fit(weights):
+    data = make_matrix_regression(30, (5, 4), noise_scale=0.5, random_state=0)
+    copies = np.r_[0:30, 0:5]  # some samples twice
+    X, y = data.X[copies], data.y[copies]
+    weights = None if weights is None else weights[copies]
+    model = RMR(tau=4.0, warm_start=True).fit(X, y, weights)
+    cold = RMR(tau=3.8).fit(X, y, weights)
+    model.set_params(tau=3.8).fit(X, y, weights)
+    assert model.history_["method"][0] == "active set"
+    assert model.n_iter_ < cold.n_iter_
+    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+    again = model.fit(X, y, weights)
+    assert again.n_iter_ <= 1 and again.dual_gap_ <= 1e-6
+
+
+def test_warm_start_from_far_away_still_converges():
+    data = make_matrix_regression(60, (6, 5), noise_scale=1.0, random_state=0)
+    model = RMR(tau=1e-3, C=1e3, epsilon=0.0, warm_start=True).fit(data.X, data.y)
+    model.set_params(tau=300.0, C=1.0).fit(data.X[::-1] ** 3, data.y)
+    cold = RMR(tau=300.0, epsilon=0.0).fit(data.X[::-1] ** 3, data.y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+    assert model.history_["iteration"][-1] == model.n_iter_
+
+
+def test_other_samples_are_started_from_scratch():
+    data = make_matrix_regression(60, (6, 5), random_state=0)
+    model = RMR(tau=5.0, warm_start=True).fit(data.X, data.y)
+    for X, y in ((data.X[:40], data.y[:40]), (data.X[:, :3], data.y)):
+        model.fit(X, y)
+        assert model.history_["method"][0] == "W = 0" and model.dual_gap_ <= 1e-6
+
+
+def test_history_names_the_method():
+    assert fit(tau=1e6).history_["method"].tolist() == ["W = 0"]
+    methods = fit(tau=1.0).history_["method"].tolist()
+    assert methods[0] == "W = 0" and set(methods[1:]) == {"interior point"}
+    assert set(fit(tau=1.0, solver="admm", tol=1e-2).history_["method"]) == {"admm"}
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_verbose_prints_a_table_and_silence_is_the_default(solver, capsys):
     fit(solver=solver, tol=1e-3)
     assert capsys.readouterr() == ("", "")
     model = fit(solver=solver, tol=1e-3, verbose=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["iter", "time", "primal", "dual", "gap", "rank"]
+    assert lines[0].split() == ["iter", "time", "primal", "dual", "gap", "rank", "method"]
     assert len(lines) == len(model.history_) + 1
     assert float(lines[-1].split()[4]) == pytest.approx(model.dual_gap_, rel=0.1)
 

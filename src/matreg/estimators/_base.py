@@ -14,11 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
-from ..solvers import SolverResult
+from ..solvers import SolverResult, starting_point
 from ._duplicates import Distinct
 from ._input import (
     check_matrix_shape,
+    dimension_names,
     flatten,
+    in_order,
     validate_labels,
     validate_matrix_shape,
     validate_weights,
@@ -45,6 +47,7 @@ class MatrixEstimator(BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array]:
         """Samples (n, p, q), labels (n,) and weights (n,), all of dtype float64."""
+        self._dims = dimension_names(X)
         flat, shape = flatten(X)
         if y is None:
             raise ValueError(
@@ -63,7 +66,7 @@ class MatrixEstimator(BaseEstimator):
     def _validate_samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) that fit those of the training."""
         check_is_fitted(self, "coef_")
-        flat, shape = flatten(X)
+        flat, shape = flatten(in_order(X, getattr(self, "_dims", None)))
         check_matrix_shape(shape, self.matrix_shape_)
         flat = validate_data(self, flat, dtype=np.float64, order="C", reset=False)
         return flat.reshape(-1, *self.matrix_shape_)
@@ -92,6 +95,16 @@ class MatrixEstimator(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def _last_fit(self, distinct: Distinct) -> SolverResult | None:
+        """The last fit as a start of this one, if asked for and if it had samples like these."""
+        if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
+            return None
+        if self.coef_.shape != distinct.X.shape[1:]:
+            return None
+        if self.dual_coef_.shape != distinct.group.shape:
+            return None
+        return starting_point(self.coef_, self.intercept_, distinct.gather(self.dual_coef_))
 
     def _store(self, result: SolverResult, distinct: Distinct) -> Self:
         """Fitted attributes from a solver's result on the distinct samples."""

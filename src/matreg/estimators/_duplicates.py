@@ -30,6 +30,13 @@ class Distinct:
     group: NDArray[np.intp]
     share: Array
 
+    def gather(self, beta: Array) -> Array:
+        """Dual variables of the distinct samples from those of all."""
+        kept = self.group >= 0
+        total = np.zeros(len(self.y))
+        np.add.at(total, self.group[kept], beta[kept])
+        return total
+
     def spread(self, beta: Array) -> Array:
         """Dual variables of all samples from those of the distinct ones."""
         return np.where(self.group >= 0, self.share * beta[self.group], 0.0)

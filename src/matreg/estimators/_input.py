@@ -40,6 +40,29 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     return X, None
 
 
+def dimension_names(X: Any) -> tuple[str, ...] | None:
+    """Names of the dimensions of a labelled array, such as xarray's; None for any other."""
+    names = getattr(X, "dims", None)
+    if not isinstance(names, tuple):
+        return None
+    return tuple(str(name) for name in names)
+
+
+def in_order(X: Any, fitted: tuple[str, ...] | None) -> Any:
+    """Samples with named dimensions in the order of the training, where names are known.
+
+    The first one is that of the samples, whose name may differ.
+    """
+    names = dimension_names(X)
+    if fitted is None or names is None or len(names) != len(fitted) or names[1:] == fitted[1:]:
+        return X
+    if sorted(names[1:]) == sorted(fitted[1:]):
+        return X.transpose(names[0], *fitted[1:])
+    if sorted(names) == sorted(fitted):
+        return X.transpose(*fitted)
+    raise ValueError(f"X must have the dimensions {fitted} as in fit; got {names}.")
+
+
 def reject_complex(array: Any, name: str) -> None:
     """Refuse complex numbers, by the name of the argument."""
     dtype = getattr(array, "dtype", None)

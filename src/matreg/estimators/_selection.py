@@ -14,9 +14,9 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
-from threadpoolctl import threadpool_limits
 
 from .._typing import Array
+from ..linalg.threads import one_thread
 from ..progress import track
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
@@ -225,7 +225,7 @@ def _score_fold(
     train, test = fold
     distinct = merge_duplicates(np.ascontiguousarray(X[train]), y[train], weights[train])
     # The folds keep the cores busy; threads within them would only be in each other's way.
-    with threadpool_limits(limits=1):
+    with one_thread(0):
         predictions, ranks = model._predict_path(distinct, candidate, X[test])
     return key, score(predictions, X[test], y[test], weights[test]), ranks
 

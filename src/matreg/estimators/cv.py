@@ -273,7 +273,7 @@ class RGLMCV(PathCV):
         one_standard_error: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-6,
-        max_iter: int = 100_000,
+        max_iter: int = 10_000,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
     ) -> None:

@@ -17,12 +17,14 @@ from ..problem import Problem
 from ..solvers import (
     GRMRProblem,
     GRMRResult,
+    RowSpace,
     SolverResult,
     alternate,
     clean,
     default_weights,
-    restarted,
+    from_arrays,
     solve_rmr,
+    to_arrays,
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
@@ -114,8 +116,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Certificate of the split: its relative duality gap, given the regression before the last.
     n_iter_ : int
         Alternations done.
-    history_ : numpy record array
-        One row a half-step: iteration, half, time, objective, gap, rank, clean_rank,
+    history_ : structured ndarray
+        One row per half-step: iteration, half, time, objective, gap, rank, clean_rank,
         outlier_fraction. With the exact coupling `objective` never rises.
     n_features_in_ : int
         Number of features of a 2-D `X`.
@@ -229,7 +231,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             D, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(D, y, weights)
             problem = self._problem(distinct)
-            result = self._solve(problem, restarted(start, problem))
+            result = self._solve(problem, from_arrays(start, problem))
             self._store(result.fit, distinct)
             self._store_split(D, distinct, problem, result)
         if not result.converged:
@@ -280,7 +282,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         """Fitted attributes of the split; samples of weight zero are cleaned like new ones."""
         split = result.split
         self.gamma_, self.lam_ = problem.gamma, problem.lam
-        self._row_space = problem.row_space(split)
+        self._row_space = vars(problem.row_space(split))
         E = (split.E / np.sqrt(problem.s)[:, None]).reshape(problem.D.shape)
         if distinct.X is not D:
             E = E[distinct.group]
@@ -294,7 +296,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self.objective_, self.split_gap_ = result.objective, split.gap
         self.n_iter_, self.history_ = result.n_iter, result.history
         if self.warm_start:
-            self._warm = result
+            self._warm = to_arrays(result)
 
     def _warn(self, result: GRMRResult) -> None:
         """Say what did not converge, how far it came, and what to change."""
@@ -322,7 +324,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         )
 
     def _clean(self, D: Array) -> Array:
-        return clean(D.reshape(len(D), self.n_features_in_), self._row_space).reshape(D.shape)
+        rows = D.reshape(len(D), self.n_features_in_)
+        return clean(rows, RowSpace(**self._row_space)).reshape(D.shape)
 
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the row space and the price of outliers that were learned.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..solvers import (
@@ -53,9 +54,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
     signals of the samples that are left out. Fits without any outliers stand for those with a
     larger lam too, where the outliers are dearer still (unless new samples are cleaned, which
     depends on lam). Between values of gamma and lam nothing is shared: the problem is not convex,
-    and a fit from another may end elsewhere than one from scratch, from a neighbouring tau seldom,
-    from another lam by enough to change the choice. So long lists of tau are cheap and long ones of
-    gamma and lam are not. Where fits are long, rough ones in the folds (`fold_tol`,
+    and a fit that starts from another one may end elsewhere than one from scratch. From a
+    neighbouring tau it seldom does; from another lam it does often enough to change the choice.
+    Therefore long lists of tau are cheap, and long lists of gamma and lam are not. Where fits are
+    long, rough ones in the folds (`fold_tol`,
     `fold_split_tol`) and `halving` help; the last fit, to all the data, is as tight as ever.
 
     Parameters
@@ -252,10 +254,27 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
         tau = float(candidate.taus[chosen])
         model = self._model(candidate, tau=tau, tol=self.tol, split_tol=self.split_tol)
         model.fit(X, y, weights)
-        self.best_estimator_ = model
         self.tau_, self.C_, self.epsilon_ = model.tau, model.C, model.epsilon
         for name in _GRMR_ATTRIBUTES:
             setattr(self, name, getattr(model, name))
+
+    @property
+    def best_estimator_(self) -> GRMR:
+        """The chosen model, fitted to all the data."""
+        check_is_fitted(self, "coef_")
+        chosen = {name: getattr(self, f"{name}_") for name in ("tau", "gamma", "lam")}
+        candidate = Candidate({"C": self.C_, "epsilon": self.epsilon_}, np.empty(0))
+        model = self._model(candidate, **chosen, tol=self.tol, split_tol=self.split_tol)
+        for name in (
+            *_GRMR_ATTRIBUTES,
+            "matrix_shape_",
+            "n_features_in_",
+            "feature_names_in_",
+            "_dims",
+        ):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the chosen model."""
@@ -292,7 +311,10 @@ def _lam_paths(candidates: list[Candidate]) -> Iterator[LamPath]:
         yield LamPath(parameters, np.concatenate([one.taus for one in steps]), steps)
 
 
+_INPUT_ATTRIBUTES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "_dims")
 _GRMR_ATTRIBUTES = (
+    "_row_space",
+    "split_gap_",
     "coef_",
     "intercept_",
     "rank_",

@@ -110,7 +110,7 @@ def rglm_path(
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     tol: float = 1e-6,
-    max_iter: int = 100_000,
+    max_iter: int = 10_000,
     matrix_shape: tuple[int, int] | None = None,
     verbose: int = 0,
 ) -> RegularizationPath:

@@ -88,6 +88,11 @@ class RegularizationPath:
         return np.array([point.primal for point in self.points])
 
     @property
+    def methods(self) -> list[str]:
+        """Methods that found the points, k names."""
+        return [point.method for point in self.points]
+
+    @property
     def n_iters(self) -> NDArray[np.intp]:
         """Iterations of the solver, of shape (k,).
 

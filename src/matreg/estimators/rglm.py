@@ -13,7 +13,7 @@ from ..design import ArrayDesign
 from ..losses import squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
-from ..solvers import SolverResult, solve_rglm
+from ..solvers import RGLMState, SolverResult, solve_rglm
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 
@@ -41,9 +41,10 @@ class RGLM(MatrixRegressor):
         Largest number of iterations, those of the proximal gradient method and the Newton steps
         that take over from it together.
     warm_start : bool, default=False
-        Whether to start from the result of the previous `fit`.
+        Whether to start from the coefficients of the last `fit`, if they have the shape of the
+        samples.
     verbose : int, default=0
-        Whether to print a line a check of the gap.
+        Whether to print one line per check of the gap.
     matrix_shape : tuple of int, default=None
         (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
 
@@ -64,9 +65,10 @@ class RGLM(MatrixRegressor):
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int
         Iterations done; 0 if B = 0 is optimal and for tau = 0, which is solved directly.
-    history_ : numpy record array
-        One row a check of the gap: iteration, time, primal, dual, gap, rank. Every tenth iteration
-        of the proximal gradient method is checked and every Newton step.
+    history_ : structured ndarray
+        One row per check of the gap: iteration, time, primal, dual, gap, rank, and the method that
+        was at work. Every tenth iteration of the proximal gradient method is checked and every
+        Newton step.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -156,13 +158,17 @@ class RGLM(MatrixRegressor):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 verbose=self.verbose,
-                start=getattr(self, "_state", None) if self.warm_start else None,
+                start=self._start(),
             )
-        if self.warm_start:
-            self._state = result.state.light()
         self._store(result, distinct)
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
         return self
+
+    def _start(self) -> RGLMState | None:
+        """Coefficients of the last fit, if asked for."""
+        if self.warm_start and hasattr(self, "coef_"):
+            return RGLMState(self.coef_, self.tau)
+        return None
 
     def _advice(self, result: SolverResult) -> str:
         """What to change when the gap is too large."""

@@ -26,7 +26,7 @@ class RMR(MatrixRegressor):
         1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i max(|<W, X_i> + b - y_i| - epsilon, 0).
 
     The loss grows linearly, so that a few grossly wrong labels do little harm; the nuclear norm
-    makes W low rank, which is what rows and columns of a matrix have to say together.
+    makes W low rank: its rows, and its columns, share few patterns.
 
     Parameters
     ----------
@@ -49,12 +49,13 @@ class RMR(MatrixRegressor):
     tol : float, default=1e-6
         Relative duality gap (objective - bound) / objective at which the solver stops.
     max_iter : int, default=1000
-        Largest number of iterations.
+        Largest number of iterations: Newton steps of "newton", each of which solves a linear
+        system of about the size of the samples, or iterations of "admm".
     warm_start : bool, default=False
-        Whether "admm" starts from the result of the previous `fit`. "newton" needs no such help:
-        an interior point starts best from the middle.
+        Whether to start from the last `fit`, if that had as many samples of the same shape. Where
+        it does not lead to a solution "newton" starts again from scratch.
     verbose : int, default=0
-        Whether to print a line an iteration.
+        Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
         (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
 
@@ -73,9 +74,10 @@ class RMR(MatrixRegressor):
     dual_gap_ : float
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int
-        Iterations done.
-    history_ : numpy record array
-        One row an iteration: iteration, time, primal, dual, gap, rank.
+        Iterations done, counted as in `max_iter`, from the last fit and from scratch together.
+    history_ : structured ndarray
+        One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
+        work.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -168,26 +170,21 @@ class RMR(MatrixRegressor):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
             problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
-            result = self._solve(problem)
+            result = self._solve(problem, self._last_fit(distinct))
         self._store(result, distinct)
         advice = "" if result.converged else self._advice(problem, result)
         warn_unless_converged("RMR", result, self.tol, advice)
         return self
 
-    def _solve(self, problem: Problem) -> SolverResult:
-        if self.solver != "admm":
-            return solve_rmr(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
-        result = solve_admm(
-            problem,
-            rho=self.rho,
-            eta=self.eta,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-            start=getattr(self, "_admm_state", None) if self.warm_start else None,
-        )
-        self._admm_state = result.state
-        return result
+    def _solve(self, problem: Problem, start: SolverResult | None) -> SolverResult:
+        limits: dict[str, Any] = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "verbose": self.verbose,
+        }
+        if self.solver == "admm":
+            return solve_admm(problem, start=start, rho=self.rho, eta=self.eta, **limits)
+        return solve_rmr(problem, start=start, **limits)
 
     def _advice(self, problem: Problem, result: SolverResult) -> str:
         """What to change when the gap is too large."""

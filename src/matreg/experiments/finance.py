@@ -95,14 +95,14 @@ def run(options: Options) -> Result:
     """
     data = load_istanbul()
     tuning = replace(TUNING, n_taus=8, n_rglm_taus=8) if options.quick else TUNING
-    bar = Progress("finance", 3, verbose=1)
-    fits = fit_methods(data.X_train, data.y_train, tuning, METHODS[:3])
-    bar.step()
-    careful = replace(tuning, one_standard_error=True)
-    careful_fits = fit_methods(data.X_train, data.y_train, careful, ("R-GLM", "RMR"))
-    bar.step()
-    cleaning = _fit_grmr(data, tuning, fits["RMR"].parameters["tau_"], options)
-    bar.step()
+    with Progress("finance", 3, verbose=1) as bar:
+        fits = fit_methods(data.X_train, data.y_train, tuning, METHODS[:3])
+        bar.step()
+        careful = replace(tuning, one_standard_error=True)
+        careful_fits = fit_methods(data.X_train, data.y_train, careful, ("R-GLM", "RMR"))
+        bar.step()
+        cleaning = _fit_grmr(data, tuning, fits["RMR"].parameters["tau_"], options)
+        bar.step()
 
     models = {method: fit.model for method, fit in fits.items()} | {"G-RMR": cleaning}
     predictions = {method: model.predict(data.X_test) for method, model in models.items()}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
-from .. import progress
+from ..linalg.threads import one_thread
+from ..progress import track
 
 T = TypeVar("T")
 
@@ -27,7 +25,7 @@ def run_tasks(
     tasks : sequence of tuples
         Positional arguments of each call.
     jobs : int
-        Number of processes; -1 is one a core.
+        Number of processes; -1 is one per core.
     label : str
         What the bar says.
 
@@ -38,20 +36,10 @@ def run_tasks(
     """
     calls = (delayed(_alone)(function, *task) for task in tasks)
     results = Parallel(n_jobs=jobs, return_as="generator")(calls)
-    return list(progress.track(results, label, len(tasks), verbose=1))
+    return list(track(results, label, len(tasks), verbose=1))
 
 
 def _alone(function: Callable[..., T], *arguments: Any) -> T:
-    """Call without BLAS threads, because the cores have other tasks, and without bars."""
-    with threadpool_limits(limits=1), _no_bars():
+    """Call without BLAS threads, because the cores have other tasks."""
+    with one_thread(0):
         return function(*arguments)
-
-
-@contextmanager
-def _no_bars() -> Iterator[None]:
-    """Keep the bars of what runs inside a task from drawing over the bar of the tasks."""
-    before, progress.PATIENCE = progress.PATIENCE, math.inf
-    try:
-        yield
-    finally:
-        progress.PATIENCE = before

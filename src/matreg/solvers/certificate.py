@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array
-from ..linalg.factors import Factors, zero_factors
+from ..linalg.factors import Factors, svd, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 
 COLUMNS = np.dtype(
@@ -21,6 +21,7 @@ COLUMNS = np.dtype(
         ("dual", np.float64),
         ("gap", np.float64),
         ("rank", np.int64),
+        ("method", "U24"),
     ]
 )
 
@@ -40,11 +41,14 @@ class SolverResult:
     primal, dual, gap : float
         Objective at (W, b), bound at beta, and their relative difference.
     n_iter : int
-        Iterations done.
+        Iterations done, those of all methods that were tried together.
     converged : bool
         Whether the gap is at most the tolerance that was asked for.
-    history : numpy record array
-        One row a check of the certificate: iteration, time, primal, dual, gap, rank.
+    history : structured ndarray
+        One row per check of the certificate: iteration, time, primal, dual, gap, rank, and the
+        method that was at work.
+    method : str
+        Method that found the point.
     state : object
         What the solver needs to start again from here.
     """
@@ -58,7 +62,39 @@ class SolverResult:
     n_iter: int
     converged: bool
     history: NDArray[Any]
+    method: str = ""
     state: Any = None
+
+    def after(self, earlier: SolverResult) -> SolverResult:
+        """The better of this result and that of an earlier stage, with what both of them did."""
+        later = self.history.copy()
+        later["iteration"] += earlier.n_iter
+        later["time"] += earlier.history["time"][-1]
+        return replace(
+            self if self.gap <= earlier.gap else earlier,
+            n_iter=earlier.n_iter + self.n_iter,
+            history=np.concatenate([earlier.history, later]),
+        )
+
+
+def starting_point(W: Array, b: float, beta: Array) -> SolverResult:
+    """A point to start from, without a certificate.
+
+    Parameters
+    ----------
+    W : ndarray of shape (p, q)
+        Coefficients.
+    b : float
+        Intercept.
+    beta : ndarray of shape (n,)
+        Dual point.
+
+    Returns
+    -------
+    SolverResult
+        The point, with a gap of 1 and no history.
+    """
+    return SolverResult(svd(W), b, beta, np.inf, 0.0, 1.0, 0, False, np.empty(0, dtype=COLUMNS))
 
 
 class Tracker:
@@ -70,14 +106,19 @@ class Tracker:
         What is solved.
     tol : float
         Relative duality gap at which the search ends.
-    verbose : int
-        Whether to print a line an iteration.
+    verbose : int, default=0
+        Whether to print one line per iteration.
+    method : str, default=""
+        Name of the method at work, for the history; a solver of several stages changes it.
     """
 
-    def __init__(self, problem: Problem[Any, Any], tol: float, verbose: int = 0) -> None:
+    def __init__(
+        self, problem: Problem[Any, Any], tol: float, verbose: int = 0, method: str = ""
+    ) -> None:
         self.problem = problem
         self.tol = tol
         self.verbose = verbose
+        self.method = method
         self.start = time.perf_counter()
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.b = problem.primal_at(problem.price(self.W), problem.y)
@@ -86,7 +127,7 @@ class Tracker:
         if not problem.homogeneous:
             self.beta = problem.feasible(self.beta)
             self.dual = problem.dual(self.beta)
-        self.rows: list[tuple[int, float, float, float, float, int]] = []
+        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
 
     @property
     def gap(self) -> float:
@@ -120,13 +161,17 @@ class Tracker:
     def record(self, iteration: int) -> None:
         """Add a row to the history, and print it if asked."""
         seconds = time.perf_counter() - self.start
-        self.rows.append((iteration, seconds, self.primal, self.dual, self.gap, self.W.rank))
+        row = (iteration, seconds, self.primal, self.dual, self.gap, self.W.rank, self.method)
+        self.rows.append(row)
         if self.verbose:
             if len(self.rows) == 1:
-                print(f"{'iter':>5} {'time':>8} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}")
+                print(
+                    f"{'iter':>5} {'time':>8} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}  "
+                    "method"
+                )
             print(
                 f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
-                f"{self.gap:8.1e} {self.W.rank:4d}",
+                f"{self.gap:8.1e} {self.W.rank:4d}  {self.method}",
                 flush=True,
             )
 
@@ -143,7 +188,8 @@ class Tracker:
             gap=self.gap,
             n_iter=n_iter,
             converged=self.converged,
-            history=np.array(self.rows, dtype=COLUMNS).view(np.recarray),
+            history=np.array(self.rows, dtype=COLUMNS),
+            method=self.rows[-1][-1],
             state=state,
         )
 

@@ -12,19 +12,14 @@ from matreg.losses import epsilon_insensitive, squared
 from matreg.solvers.grmr.row_prox import RowProblem
 from matreg.solvers.grmr.split import SplitProblem, singular_values
 from matreg.solvers.grmr.split_admm import decompose
+from problems import corrupted_rows
 
 EPSILON = 0.1
 
 
-def planted(rng, n=25, m=16, rank=3, spikes=0.1, noise=0.02):
-    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, m)) / np.sqrt(rank)
-    mask = rng.random((n, m)) < spikes
-    return X + noise * rng.standard_normal((n, m)) + 5.0 * mask * rng.choice([-1, 1], (n, m)), X
-
-
-def make_problem(seed=0, C=1.0, coupling="exact", weights=None, shape=(25, 16), gamma=1.0, lam=0.2):
+def make_split(seed=0, C=1.0, coupling="exact", weights=None, shape=(25, 16), gamma=1.0, lam=0.2):
     rng = np.random.default_rng(seed)
-    D, X = planted(rng, *shape)
+    D, X = corrupted_rows(rng, *shape)
     n, m = D.shape
     w = rng.standard_normal(m)
     target = X @ w + 0.3 * rng.standard_normal(n)
@@ -53,7 +48,7 @@ def solve_with_cvxpy(p, C, coupling):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_cvxpy(coupling, C, weighted):
     weights = np.random.default_rng(9).uniform(0.5, 3.0, 25) if weighted else None
-    p = make_problem(1, C, coupling, weights)
+    p = make_split(1, C, coupling, weights)
     result = decompose(p, tol=1e-7, max_iter=3000)
     best = solve_with_cvxpy(p, C, coupling)
     assert result.converged
@@ -62,7 +57,7 @@ def test_equals_cvxpy(coupling, C, weighted):
 
 
 def test_algorithm_2_of_the_paper_equals_cvxpy():
-    p = make_problem(2, 0.02, "squared")
+    p = make_split(2, 0.02, "squared")
     result = decompose(p, method="paper", tol=1e-6, max_iter=5000)
     assert result.primal == pytest.approx(solve_with_cvxpy(p, 0.02, "squared"), rel=1e-5)
     assert result.converged
@@ -72,7 +67,7 @@ def test_algorithm_2_of_the_paper_equals_cvxpy():
 @pytest.mark.parametrize(("tol", "accuracy"), [(1e-6, 1e-12), (1e-5, 1e-9)])
 @pytest.mark.parametrize("coupling", ["exact", "squared"])
 def test_objective_is_that_of_the_returned_split(coupling, tol, accuracy):
-    p = make_problem(3, 1.0, coupling)
+    p = make_split(3, 1.0, coupling)
     result = decompose(p, tol=tol)
     X = p.D - result.E
     r = p.target - X @ p.w
@@ -84,7 +79,7 @@ def test_objective_is_that_of_the_returned_split(coupling, tol, accuracy):
 
 
 def test_a_certified_start_has_its_certificate_at_once():
-    p = make_problem(2)
+    p = make_split(2)
     first = decompose(p, tol=1e-5)
     E, primal = first.E.copy(), first.primal
     again = decompose(p, tol=1e-5, start=first)
@@ -105,7 +100,7 @@ def test_sum_of_singular_values_is_accurate_enough(shape, tol):
 
 def test_no_coefficients_is_robust_pca_and_recovers():
     rng = np.random.default_rng(4)
-    D, X = planted(rng, 120, 90, rank=3, spikes=0.05, noise=0.0)
+    D, X = corrupted_rows(rng, 120, 90, rank=3, spikes=0.05, noise=0.0)
     one, m = np.ones(120), 90
     p = SplitProblem(D, one, 0 * one, np.zeros(m), epsilon_insensitive(one, 0.1), 1.0, 120**-0.5)
     result = decompose(p, tol=1e-7)
@@ -120,7 +115,7 @@ def test_no_coefficients_is_robust_pca_and_recovers():
 
 @pytest.mark.parametrize("coupling", ["exact", "squared"])
 def test_warm_start_never_gets_worse(coupling):
-    p = make_problem(5, 1.0, coupling)
+    p = make_split(5, 1.0, coupling)
     first = decompose(p, tol=1e-3)
     rng = np.random.default_rng(5)
     for _ in range(5):
@@ -135,7 +130,7 @@ def test_warm_start_never_gets_worse(coupling):
 
 
 def test_warm_start_saves_iterations():
-    p = make_problem(6, shape=(60, 50))
+    p = make_split(6, shape=(60, 50))
     first = decompose(p, tol=1e-5, max_iter=3000)
     again = decompose(p, start=first, tol=1e-5)
     assert again.n_iter <= first.n_iter / 4
@@ -143,7 +138,7 @@ def test_warm_start_saves_iterations():
 
 @pytest.mark.parametrize("coupling", ["exact", "squared"])
 def test_scale_of_the_data_changes_nothing(coupling):
-    p = make_problem(7, 1.0, coupling)
+    p = make_split(7, 1.0, coupling)
     a, c = 1e3, 1e-2  # D -> a D, labels -> c labels, and all terms by the same factor 10
     C = 10 / c if coupling == "exact" else 10 / c**2
     one = np.ones(25)
@@ -161,7 +156,7 @@ def test_scale_of_the_data_changes_nothing(coupling):
 
 @pytest.mark.parametrize("method", ["exact", "paper"])
 def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
-    p = make_problem(12, 0.1, "squared", shape=(400, 600), gamma=0.5, lam=0.02)
+    p = make_split(12, 0.1, "squared", shape=(400, 600), gamma=0.5, lam=0.02)
     first = decompose(p, tol=1e-1)
     tracemalloc.start()
     result = decompose(p, start=first, method=method, tol=1e-3, max_iter=60, warn=False)
@@ -173,16 +168,16 @@ def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
 
 
 def test_history_is_a_certificate_that_improves():
-    p = make_problem(8, shape=(60, 50))
+    p = make_split(8, shape=(60, 50))
     history = decompose(p, tol=1e-6, max_iter=3000).history
-    assert np.all(np.diff(history.primal) <= 0)
-    assert np.all(np.diff(history.dual) >= 0)
-    assert np.all(history.dual <= history.primal)
-    assert history.gap[-1] <= 1e-6
+    assert np.all(np.diff(history["primal"]) <= 0)
+    assert np.all(np.diff(history["dual"]) >= 0)
+    assert np.all(history["dual"] <= history["primal"])
+    assert history["gap"][-1] <= 1e-6
 
 
 def test_large_outlier_price_leaves_the_samples_alone():
-    p = make_problem(10, lam=1e4)
+    p = make_split(10, lam=1e4)
     result = decompose(p, tol=1e-6)
     assert not result.E.any()
     assert result.converged

@@ -5,8 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg import RMR
+from matreg.solvers import starting_point
 from matreg.solvers.rmr import admm
-from matreg.solvers.rmr.admm import ADMMState, RegressionStep, solve_admm
+from matreg.solvers.rmr.admm import RegressionStep, solve_admm
 from matreg.solvers.rmr.cold import solve_cold
 from problems import SHAPE_IDS, SHAPES, gap_of_result, make_problem, random_data, random_weights
 
@@ -115,10 +116,10 @@ def test_a_run_can_go_on():
     X, y = random_data(25, 5, 4, seed=7)
     problem = make_problem(X, y, tau=1.5)
     first = solve_admm(problem, tol=1e-5)
-    again = solve_admm(problem, tol=1e-5, start=first.state)
+    again = solve_admm(problem, tol=1e-5, start=first)
     assert again.converged and again.n_iter < first.n_iter
-    other = solve_admm(problem, tol=1e-5, start=ADMMState(np.zeros((2, 2)), np.zeros((2, 2))))
-    assert other.n_iter == first.n_iter
+    stored = starting_point(first.W.matrix, first.b, first.beta)
+    assert solve_admm(problem, tol=1e-5, start=stored).n_iter < first.n_iter
 
 
 def test_warm_start_of_the_estimator():

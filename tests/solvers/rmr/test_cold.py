@@ -327,10 +327,11 @@ def test_looser_tolerance_stops_earlier_and_the_limit_is_kept():
 def test_history_is_monotone():
     X, y = random_data(30, 6, 5, seed=9)
     history = solve_cold(make_problem(X, y)).history
-    assert history.dtype.names == ("iteration", "time", "primal", "dual", "gap", "rank")
-    np.testing.assert_array_equal(history.iteration, np.arange(len(history)))
-    assert np.all(np.diff(history.primal) <= 0.0) and np.all(np.diff(history.dual) >= 0.0)
-    assert np.all(np.diff(history.gap) <= 0.0) and np.all(np.diff(history.time) >= 0.0)
+    columns = ("iteration", "time", "primal", "dual", "gap", "rank", "method")
+    assert history.dtype.names == columns
+    np.testing.assert_array_equal(history["iteration"], np.arange(len(history)))
+    assert np.all(np.diff(history["primal"]) <= 0.0) and np.all(np.diff(history["dual"]) >= 0.0)
+    assert np.all(np.diff(history["gap"]) <= 0.0) and np.all(np.diff(history["time"]) >= 0.0)
 
 
 def test_history_ends_with_what_is_returned():
@@ -339,8 +340,9 @@ def test_history_ends_with_what_is_returned():
         problem = make_problem(X, y, C=100.0, epsilon=0.0, fit_intercept=fit_intercept)
         result = solve_cold(problem)
         last = result.history[-1]
-        assert (last.primal, last.dual, last.gap) == (result.primal, result.dual, result.gap)
-        assert last.iteration == result.n_iter and last.rank == result.W.rank
+        assert last["primal"] == result.primal and last["dual"] == result.dual
+        assert last["gap"] == result.gap and last["method"] == result.method
+        assert last["iteration"] == result.n_iter and last["rank"] == result.W.rank
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -22,7 +22,7 @@ from ...penalties import SpectralElasticNet
 from ...problem import Problem, relative_gap
 from ..certificate import SolverResult
 from .new_samples import RowSpace
-from .split import Decomposition, SplitProblem, singular_values
+from .split import Decomposition, SplitProblem
 from .split_admm import decompose
 
 Regress = Callable[[Problem, SolverResult | None], SolverResult]
@@ -111,7 +111,7 @@ class GRMRResult:
         Alternations done.
     converged : bool
         Whether the decrease fell to the tolerance, with both certificates.
-    history : numpy record array
+    history : structured ndarray
         One row a half-step.
     """
 
@@ -236,7 +236,7 @@ def alternate(
             break
         before = value
     assert fit is not None and split is not None  # at least one alternation
-    history = np.array(record.rows, dtype=COLUMNS).view(np.recarray)
+    history = np.array(record.rows, dtype=COLUMNS)
     return GRMRResult(fit, split, value, change, iteration, converged, history)
 
 
@@ -301,13 +301,3 @@ def _objective(
         return cost + loss.value(problem.y - b)
     residual = problem.split(rows, fit).residual(split.E)
     return cost + loss.value(residual) + SpectralElasticNet(problem.tau).value(fit.W.d)
-
-
-def restarted(start: GRMRResult | None, problem: GRMRProblem) -> GRMRResult | None:
-    """Result of another problem as a start of this one, if the samples have the same shape."""
-    shape = (len(problem.D), problem.D[0].size)
-    if start is None or start.split.E.shape != shape:
-        return None
-    rows = problem.D.reshape(shape) * np.sqrt(problem.s)[:, None]
-    split = replace(start.split, d=singular_values(rows - start.split.E))
-    return replace(start, split=split)

@@ -126,7 +126,7 @@ class Decomposition:
         Iterations done.
     converged : bool
         Whether the gap is at most the tolerance that was asked for.
-    history : numpy record array
+    history : structured ndarray
         One row a check of the certificate.
     state : object
         What the solver needs to start again from here.
@@ -147,6 +147,7 @@ class Splitting(Protocol):
     """What the certificate asks of a solver."""
 
     state: Any
+    method: str
 
     @property
     def E(self) -> Array:
@@ -184,7 +185,7 @@ class SplitTracker:
         else:
             self.E, self.d = start.E, start.d
         self.primal, self.dual = problem.objective(self.E, self.d), 0.0
-        self.rows: list[tuple[int, float, float, float, float, int]] = []
+        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
 
     @property
     def gap(self) -> float:
@@ -197,7 +198,8 @@ class SplitTracker:
         self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
         rank = solver.state.rank
         seconds = time.perf_counter() - self.started
-        self.rows.append((iteration, seconds, self.primal, self.dual, self.gap, rank))
+        row = (iteration, seconds, self.primal, self.dual, self.gap, rank, solver.method)
+        self.rows.append(row)
         if self.verbose > 1:
             self._say(
                 f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
@@ -232,6 +234,6 @@ class SplitTracker:
             gap=self.gap,
             n_iter=n_iter,
             converged=self.gap <= self.tol,
-            history=np.array(self.rows, dtype=COLUMNS).view(np.recarray),
+            history=np.array(self.rows, dtype=COLUMNS),
             state=state,
         )

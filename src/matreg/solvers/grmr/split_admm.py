@@ -72,11 +72,13 @@ class ExactSplit:
     """Alternating directions on ``X = L``, both steps exact.
 
     The L-step thresholds the singular values, the X-step treats every row by
-    :class:`~matreg.solvers.rows.RowProblem`. With ``w = 0`` this is the usual splitting of robust
-    principal component analysis. The multiplier goes along with either step; after the X-step it
-    lies in the box of the outliers' price, which is what the certificate is made of. Four arrays of
-    the size of D are all there is to it: D, E, L and Y.
+    :class:`~matreg.solvers.grmr.row_prox.RowProblem`. With ``w = 0`` this is the usual splitting
+    of robust principal component analysis. The multiplier goes along with either step; after the
+    X-step it lies in the box of the outliers' price, which is what the certificate is made of. It
+    takes four arrays of the size of D: D, E, L and Y.
     """
+
+    method = "exact split"
 
     def __init__(self, problem: SplitProblem, state: SplitState) -> None:
         self.problem, self.state = problem, state
@@ -171,6 +173,7 @@ class PaperSplit:
     ``-Y``. The outliers follow from X and Y and are worked out where they are needed.
     """
 
+    method = "paper's split"
     eta = 0.999
 
     def __init__(self, problem: SplitProblem, state: SplitState) -> None:

@@ -175,8 +175,9 @@ def solve_least_squares(
         start = replace(start.light(), form=StandardForm(problem))
     form, tau, sigma = start.form, problem.penalty.tau, start.sigma
     assert form is not None
-    tracker, k = Tracker(form.posed(problem), tol, verbose), 0
+    tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0
     if tau == 0.0:
+        tracker.method = "least squares"
         exact = unpenalised(tracker)
         tracker.record(k)
         result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
@@ -219,6 +220,7 @@ def run_gradient(
 ) -> int:
     """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
     tracker, first = certifier.tracker, k
+    tracker.method = "proximal gradient"
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
@@ -233,6 +235,7 @@ def run_gradient(
 def run_point(method: ProximalPoint, certifier: Certifier, k: int, max_iter: int) -> int:
     """Proximal point steps until converged or rounding forbids progress; iterations done."""
     tracker, since, best = certifier.tracker, 0, np.inf
+    tracker.method = "proximal Newton"
     while k < max_iter and not tracker.converged and since < PATIENCE:
         if method.iterate():
             since, best = (0, tracker.gap) if tracker.gap < 0.9 * best else (since + 1, best)

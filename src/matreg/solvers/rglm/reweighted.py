@@ -1,9 +1,9 @@
 """Smooth losses and the nuclear norm: proximal Newton steps by reweighted least squares.
 
 Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
-diagonal second derivative H, and the problem with it in the place of the loss is least squares with
-weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves, as exactly as the
-present gap makes worth while. A line search makes every step descend (Lee, Sun and Saunders 2014).
+diagonal second derivative H. The problem with it in the place of the loss is least squares with
+weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves as exactly as the present
+gap makes worth while. A line search makes every step descend (Lee, Sun and Saunders 2014).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from ...problem import Problem, RMRProblem
 from ...smooth_losses import SmoothLoss
 from ..certificate import SolverResult, Tracker
 from .least_squares import RGLMState, solve_least_squares
-from .standard_form import flat
+from .standard_form import StandardForm, flat
 
 # Weights of least squares relative to the largest one: smaller ones make labels of mere rounding.
 SMALLEST_WEIGHT = 1e-10
-# Gap of a least squares problem relative to the present one of the problem itself.
+# Gap of a least squares problem relative to the present one of the problem itself; as much smaller
+# again after a step that did not descend.
 INNER_ACCURACY = 1e-2
 # Halvings of a step after which rounding must be the reason, and steps without a smaller gap.
 HALVINGS, PATIENCE = 30, 5
@@ -40,6 +41,13 @@ class Point:
     b: float
     residual: Array
     value: float
+
+
+def without_rounding(W: Array) -> Factors:
+    """W in factors, without singular values that are zero up to the rounding of a sum."""
+    f = svd(W)
+    noise = float(np.finfo(float).eps) * max(W.shape) * f.d[0]
+    return Factors(f.U, np.where(f.d > noise, f.d, 0.0), f.Vt)
 
 
 def dual_point(problem: GLMProblem, residual: Array) -> Array:
@@ -63,7 +71,10 @@ class Reweighted:
     def __init__(self, problem: GLMProblem, W: Array) -> None:
         self.problem = problem
         self.loss = problem.loss
-        self.point = self.at(svd(W))
+        self.point = self.at(without_rounding(W))
+        self.beta = np.zeros(problem.design.n)
+        self.accuracy = INNER_ACCURACY
+        self.sigma: float | None = None
 
     def at(self, W: Factors) -> Point:
         """Evaluate coefficients."""
@@ -80,22 +91,25 @@ class Reweighted:
         ours = self.problem
         return Problem(ours.design, labels, squared(weights), ours.penalty, ours.fit_intercept)
 
-    def step(self, gap: float, max_iter: int) -> tuple[bool, int]:
-        """One step, for a gap of the objective; tell if that is smaller now, and its iterations."""
+    def step(self, gap: float, max_iter: int) -> int:
+        """One step at a gap of the objective; its iterations."""
         point, model = self.point, self.parabola()
         W = point.W.matrix
         size = model.loss.value(model.y - self.problem.y + point.residual)
-        tol = INNER_ACCURACY * gap / (size + model.penalty.value(point.W.d))
+        tol = self.accuracy * gap / (size + model.penalty.value(point.W.d))
         result = solve_least_squares(
             model,
             tol=float(np.clip(tol, 1e-14, 0.1)),
             max_iter=max_iter,
-            start=RGLMState(W, model.penalty.tau),
+            start=RGLMState(W, model.penalty.tau, StandardForm(model), self.sigma),
         )
-        return self.search(result), max(result.n_iter, 1)
+        self.sigma, self.beta = result.state.sigma, result.beta
+        if not self.search(result):
+            self.accuracy *= INNER_ACCURACY
+        return max(result.n_iter, 1)
 
     def search(self, result: SolverResult) -> bool:
-        """Armijo's rule along the way to the minimum of the parabola."""
+        """Armijo's rule along the way to the minimum of the parabola; tell if it descended."""
         point, ours = self.point, self.problem
         direction = result.W.matrix - point.W.matrix
         move = ours.design.forward(direction) + (result.b - point.b)
@@ -103,24 +117,27 @@ class Reweighted:
         slope -= float(self.loss.gradient(point.residual) @ move)
         for halvings in range(HALVINGS):
             length = 0.5**halvings
-            W = result.W if halvings == 0 else svd(point.W.matrix + length * direction)
-            new = self.at(W)
+            between = point.W.matrix + length * direction
+            new = self.at(result.W if halvings == 0 else without_rounding(between))
             if new.value <= point.value + 1e-4 * length * min(slope, 0.0):
                 self.point = new
                 return new.value < point.value
         return False
 
     def offer(self, tracker: Tracker) -> None:
-        """Offer the point and the derivative of the loss there, shrunk to feasibility."""
-        ours = self.problem
+        """Offer the point and two dual ones: the loss's derivative there and that of the parabola.
+
+        Near the solution the second is the better one: it is feasible already.
+        """
         residual = self.point.residual + self.point.b
         tracker.offer_primal(self.point.W, residual)
-        beta = dual_point(ours, residual)
-        if ours.penalty.tau == 0.0:
-            beta = unseen(ours, beta)
-        d = singular_values(ours.design.adjoint(beta))
-        shrink = ours.penalty.shrink_factor(d) if ours.penalty.tau > 0.0 else 1.0
-        tracker.offer_dual(shrink * beta, ours.penalty.conjugate(shrink * d))
+        ours = self.problem
+        for beta in (dual_point(ours, residual), ours.loss.feasible(self.beta, ours.total)):
+            if ours.penalty.tau == 0.0:
+                beta = unseen(ours, beta)
+            d = singular_values(ours.design.adjoint(beta))
+            shrink = ours.penalty.shrink_factor(d) if ours.penalty.tau > 0.0 else 1.0
+            tracker.offer_dual(shrink * beta, ours.penalty.conjugate(shrink * d))
 
 
 def unseen(problem: GLMProblem, beta: Array) -> Array:
@@ -129,8 +146,8 @@ def unseen(problem: GLMProblem, beta: Array) -> Array:
     if problem.fit_intercept:
         columns = np.column_stack([columns, np.ones(len(beta))])
     part = beta - columns @ np.linalg.lstsq(columns, beta)[0]
-    allowed = problem.loss.feasible(part, None)
-    return part if np.array_equal(allowed, part) else np.zeros_like(beta)
+    off = np.abs(problem.loss.feasible(part, None) - part).max()
+    return part if off <= 1e-14 * np.abs(part).max() else np.zeros_like(beta)
 
 
 def solve_reweighted(
@@ -162,21 +179,24 @@ def solve_reweighted(
         The best certified point, converged or not.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
-    tracker, k, since, best = Tracker(problem, tol, verbose), 0, 0, np.inf
+    tracker, k, since = Tracker(problem, tol, verbose), 0, 0
     method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
     tracker.record(k)
+    # Labels that can be told apart without an error: the loss falls for ever.
+    nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
         W = start.ahead(tau)
         warm = Reweighted(problem, W)
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
-    while k < max_iter and not tracker.converged and since < PATIENCE:
-        moved, iterations = method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
-        k += iterations
+    while k < max_iter and not tracker.converged and since < PATIENCE and tracker.primal > nothing:
+        before = tracker.primal, tracker.gap
+        k += method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
         method.offer(tracker)
         tracker.record(k)
-        progress = moved and tracker.gap < 0.9 * best
-        since, best = (0, tracker.gap) if progress else (since + 1, best)
+        # Without a penalty there is no bound to speak of before the end: the objective tells too.
+        progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
+        since = 0 if progress else since + 1
     state = RGLMState(tracker.W.matrix, tau)
     return tracker.result(k, state if start is None else state.after(start))

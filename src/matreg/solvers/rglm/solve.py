@@ -43,10 +43,11 @@ def solve_rglm(
         The best certified point, converged or not.
     """
     loss = problem.loss
-    smooth = loss.quadratic if isinstance(loss, PiecewiseLoss) else hasattr(loss, "gradient")
+    squared = isinstance(loss, PiecewiseLoss)
+    smooth = loss.quadratic if squared else hasattr(loss, "second_derivative")
     if not smooth or problem.penalty.ridge != 0.0:
         raise ValueError("problem must have a smooth loss and a penalty with ridge 0.")
-    solve = solve_least_squares if isinstance(loss, PiecewiseLoss) else solve_reweighted
+    solve = solve_least_squares if squared else solve_reweighted
     return solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
 
 

@@ -364,5 +364,5 @@ def solve_active_set(
         The best certified point, converged or not; its state is for the next problem.
     """
     if problem.design.n > MOST_SAMPLES:
-        return Tracker(problem, tol, verbose).result(0)
-    return solve_from(ActiveSetNewton, problem, start, tol, max_iter, verbose)
+        return Tracker(problem, tol, verbose, "active set").result(0)
+    return solve_from(ActiveSetNewton, problem, start, tol, max_iter, verbose, "active set")

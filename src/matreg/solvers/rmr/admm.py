@@ -97,6 +97,14 @@ class RegressionStep:
         return beta[:n] - beta[n:]
 
 
+def state_of(problem: RMRProblem, start: SolverResult) -> ADMMState:
+    """State that a result carries, or that belongs to its solution."""
+    if isinstance(start.state, ADMMState):
+        return start.state
+    W = start.W.matrix
+    return ADMMState(W, problem.penalty.ridge * W - problem.design.adjoint(start.beta))
+
+
 @single_threaded(lambda problem: problem.design.size)
 def solve_admm(
     problem: RMRProblem,
@@ -106,7 +114,7 @@ def solve_admm(
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
-    start: ADMMState | None = None,
+    start: SolverResult | None = None,
 ) -> SolverResult:
     """Solve an RMR problem by the paper's algorithm, errata corrected.
 
@@ -124,8 +132,8 @@ def solve_admm(
         Largest number of iterations.
     verbose : int, default=0
         Whether to print a line an iteration.
-    start : ADMMState, default=None
-        State of an earlier run.
+    start : SolverResult, default=None
+        Solution of a problem close by, with as many samples of the same shape.
 
     Returns
     -------
@@ -133,12 +141,12 @@ def solve_admm(
         The best certified point, converged or not.
     """
     design = problem.design
-    tracker = Tracker(problem, tol, verbose)
+    tracker = Tracker(problem, tol, verbose, "admm")
     tracker.record(0)
     regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
     threshold = replace(problem.penalty, ridge=0.0)
     zero = np.zeros((design.p, design.q))
-    state = start if start is not None and start.S.shape == zero.shape else ADMMState(zero, zero)
+    state = ADMMState(zero, zero) if start is None else state_of(problem, start)
     S_old, Lambda_old = S_hat, Lambda_hat = state.S, state.Lambda
     t, c_old = 1.0, np.inf
     W, k = zero, 0

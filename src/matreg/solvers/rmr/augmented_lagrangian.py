@@ -342,4 +342,5 @@ def solve_augmented_lagrangian(
     SolverResult
         The best certified point, converged or not; its state is for the next problem.
     """
-    return solve_from(AugmentedLagrangian, problem, start, tol, max_iter, verbose)
+    name = "augmented Lagrangian"
+    return solve_from(AugmentedLagrangian, problem, start, tol, max_iter, verbose, name)

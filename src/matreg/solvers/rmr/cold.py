@@ -65,7 +65,7 @@ def solve_cold(
     SolverResult
         The best certified point, converged or not.
     """
-    tracker = Tracker(problem, tol, verbose)
+    tracker = Tracker(problem, tol, verbose, "W = 0")
     only = only_multipliers(problem)
     if only is not None:  # all it takes where W = 0
         tracker.offer_dual(problem.feasible(only))
@@ -89,6 +89,7 @@ def attempt(
     tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int, settings: InteriorSettings
 ) -> int:
     """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
+    tracker.method = "interior point"
     run = InteriorPoint(posed, tracker, settings)
     for step, _ in enumerate(run.iterate(run.start())):
         if step > 0:
@@ -97,6 +98,7 @@ def attempt(
         if n_iter >= max_iter:
             break
     if not tracker.converged:
+        tracker.method = "crossover"
         crossover(tracker, posed, run.best)
     small = posed is tracker.problem or posed.design.n <= MOST_SAMPLES
     if finished(tracker) or n_iter >= max_iter or not small:
@@ -106,6 +108,7 @@ def attempt(
 
 def augmented(tracker: Tracker, posed: RMRProblem, best: Best, n_iter: int, max_iter: int) -> int:
     """Augmented Lagrangian steps, for where the interior point stalled; count them too."""
+    tracker.method = "augmented Lagrangian"
     own = tracker
     if posed is not tracker.problem:
         own = Tracker(posed, tracker.tol)
@@ -118,6 +121,8 @@ def augmented(tracker: Tracker, posed: RMRProblem, best: Best, n_iter: int, max_
     tracker.offer_primal(result.W)
     tracker.offer_dual(tracker.problem.feasible(result.beta))
     if not tracker.converged:
+        tracker.record(n_iter)
+        tracker.method = "crossover"
         crossover(tracker, posed, result)
     tracker.record(n_iter)
     return n_iter

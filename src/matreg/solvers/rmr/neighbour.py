@@ -85,9 +85,10 @@ def solve_from(
     tol: float,
     max_iter: int,
     verbose: int,
+    name: str,
 ) -> SolverResult:
-    """Run a method from the solution of a neighbouring problem, with a row of history a step."""
-    tracker = Tracker(problem, tol, verbose)
+    """Run a method from the solution of a neighbouring problem, with one row per step."""
+    tracker = Tracker(problem, tol, verbose, name)
     n_iter = 0
     state: Neighbour | None = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -27,7 +27,7 @@ def solve_rmr(
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=1000
-        Largest number of steps: linearisations from `start`, Newton steps from scratch.
+        Largest number of steps: linearisations from `start` and Newton steps from scratch together.
     verbose : int, default=0
         Whether to print one line per step.
 
@@ -36,9 +36,11 @@ def solve_rmr(
     SolverResult
         The best certified point, converged or not.
     """
-    if start is not None:
-        most = min(max_iter, MOST_LINEARISATIONS)
-        near = solve_active_set(problem, start=start, tol=tol, max_iter=most, verbose=verbose)
-        if near.converged:
-            return near
-    return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose)
+    if start is None:
+        return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose)
+    most = min(max_iter, MOST_LINEARISATIONS)
+    near = solve_active_set(problem, start=start, tol=tol, max_iter=most, verbose=verbose)
+    left = max_iter - near.n_iter
+    if near.converged or left <= 0:
+        return near
+    return solve_cold(problem, tol=tol, max_iter=left, verbose=verbose).after(near)
