@@ -13,6 +13,9 @@ moves like a ridge regression in the tangent space of the matrices of rank r, wi
 and the divergence is the trace of its hat matrix, plus one for the intercept. For an orthonormal
 design this is the formula of Zhou and Li (2014), which they use for all designs with the singular
 values of the least squares fit; the divergence needs no such fit and is right for every design.
+For the families "binomial" and "poisson" the fit moves like that of the last reweighted least
+squares problem, with the second derivatives of the loss as weights, and the criterion is the
+deviance in the place of ``n log`` of the mean square.
 
 RMR. With the epsilon-insensitive loss yhat_i follows y_i where the residual sits on the edge of
 the tube, ``0 < |beta_i| < C s_i``, and does not where it is inside or outside: the degrees of
@@ -33,12 +36,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
 from .design import ArrayDesign, Design
+from .estimators._classes import encode_classes
 from .estimators._duplicates import merge_duplicates
 from .estimators._input import validate_labels, validate_samples
 from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
 from .linalg.threads import single_threaded
+from .smooth_losses import Logistic, Poisson
 from .solvers import SolverResult
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
@@ -86,7 +91,8 @@ def information_criteria(
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
     samples = validate_samples(X, path.matrix_shape)
     n = len(samples)
-    distinct = merge_duplicates(samples, validate_labels(y, n), np.ones(n))
+    labels = validate_labels(y, n) if path.classes is None else encode_classes(y, n)[1]
+    distinct = merge_duplicates(samples, labels, np.ones(n))
     if len(path.points[0].beta) != len(distinct.y):
         raise ValueError(
             f"X must hold the {len(path.points[0].beta)} samples of the path; got {n}."
@@ -119,9 +125,14 @@ def _criteria(
     path: RegularizationPath, design: Design, y: Array, tau: float, point: SolverResult
 ) -> tuple[float, int, float, float, float]:
     """One row of the table."""
-    n = len(y)
+    n, family = len(y), path.parameters.get("family", "normal")
     residual = y - design.forward(point.W.matrix) - point.b
-    if path.model == "rglm":
+    if path.model == "rglm" and family != "normal":
+        loss = Logistic(y, np.ones(n)) if family == "binomial" else Poisson(y, np.ones(n))
+        weights = loss.second_derivative(residual - y)
+        df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"], weights)
+        deviance = 2.0 * loss.value(residual - y)
+    elif path.model == "rglm":
         df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"])
         deviance = n * np.log(np.mean(residual**2))
     else:
@@ -139,16 +150,22 @@ def rmr_degrees_of_freedom(point: SolverResult, C: float) -> float:
 
 @single_threaded(lambda design: design.size)
 def rglm_degrees_of_freedom(
-    design: Design, point: SolverResult, tau: float, fit_intercept: bool
+    design: Design,
+    point: SolverResult,
+    tau: float,
+    fit_intercept: bool,
+    weights: Array | None = None,
 ) -> float:
-    """Divergence of the fit."""
+    """Divergence of the fit, a weighted least squares problem in the tangent space."""
     offset = 1.0 if fit_intercept else 0.0
     r = point.W.rank
     if r == 0:
         return offset
     Phi, penalty = _tangent(design, point, tau)
     if fit_intercept:
-        Phi -= Phi.mean(axis=0)
+        Phi -= np.average(Phi, axis=0, weights=weights)
+    if weights is not None:
+        Phi *= np.sqrt(weights)[:, None]
     H = Phi.T @ Phi
     solve = cholesky(H + np.diag(penalty + 1e-12 * np.trace(H) / len(H)))
     return offset + float(np.trace(solve(H)))

@@ -11,9 +11,12 @@ ESTIMATORS = [
     RMR(),
     RMR(solver="admm"),
     RGLM(),
+    RGLM(family="binomial"),
+    RGLM(family="poisson"),
     GRMR(),
     RMRCV(n_taus=10),
     RGLMCV(n_taus=10),
+    RGLMCV(n_taus=10, family="binomial"),
     GRMRCV(tau=[1.0, 10.0]),
 ]
 

@@ -63,6 +63,18 @@ class MatrixEstimator(BaseEstimator):
         """Labels (n,) of n samples as the solvers take them: numbers."""
         return validate_labels(y, n)
 
+    def _decode(self, y: Array) -> Any:
+        """Labels as users know them, from those of the solvers."""
+        return y
+
+    def _labels(self, f: Array) -> Any:
+        """Predictions from decisions ``<W, X_i> + b``."""
+        return f
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        """Scores of each of the rows of decisions (k, n) against labels (n,)."""
+        raise NotImplementedError
+
     def _validate_samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) that fit those of the training."""
         check_is_fitted(self, "coef_")
@@ -84,6 +96,11 @@ class MatrixEstimator(BaseEstimator):
                 f"{given[0] * given[1]}, but X has {n_features} columns."
             )
         return given
+
+    def _decide(self, X: ArrayLike) -> Array:
+        """``<coef_, X_i> + intercept_`` of samples, of shape (n,)."""
+        X = self._validate_samples(X)
+        return X.reshape(len(X), -1) @ self.coef_.reshape(-1) + self.intercept_
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
@@ -135,8 +152,22 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         ndarray of shape (n,)
             ``<coef_, X_i> + intercept_``.
         """
-        X = self._validate_samples(X)
-        return X.reshape(len(X), -1) @ self.coef_.reshape(-1) + self.intercept_
+        return self._decide(X)
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        return r2_of_rows(y, decisions, sample_weight)
+
+
+def r2_of_rows(y: Array, predictions: Array, sample_weight: Array | None) -> Array:
+    """R^2 of each of the rows of predictions (k, n) against labels (n,).
+
+    All at once: one by one they would take as long as some fits.
+    """
+    from sklearn.metrics import r2_score
+
+    labels = np.broadcast_to(y[:, None], predictions.T.shape)
+    scores = r2_score(labels, predictions.T, multioutput="raw_values", sample_weight=sample_weight)
+    return np.asarray(scores, dtype=float)
 
 
 def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: str) -> None:

@@ -75,12 +75,17 @@ def validate_labels(y: Any, n: int) -> Array:
     reject_complex(y, "y")
     y = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
     y = column_or_1d(y, warn=True)
+    check_length(y, n)
+    return y
+
+
+def check_length(y: Any, n: int) -> None:
+    """Refuse another number of labels than of samples."""
     if len(y) != n:
         raise ValueError(
             f"y must have one label for each of the {n} samples of X; got {len(y)} (inconsistent "
             "numbers of samples)."
         )
-    return y
 
 
 def validate_weights(sample_weight: Any, n: int) -> Array:

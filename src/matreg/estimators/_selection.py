@@ -12,13 +12,14 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
 from ..linalg.threads import one_thread
 from ..progress import track
-from ._base import MatrixRegressor
+from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 
@@ -44,18 +45,39 @@ class Candidate:
     taus: Array
 
 
-@dataclass(frozen=True)
-class FixedPredictions(RegressorMixin, BaseEstimator):
-    """A regressor whose predictions are known, for scorers that ask for a regressor."""
+class KnownDecisions(BaseEstimator):
+    """A fitted model whose decisions on the test samples are known, for scorers."""
 
-    prediction: Array
+    def __init__(self, model: MatrixEstimator, decisions: Array) -> None:
+        self.model, self.decisions = model, decisions
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Return the known predictions."""
-        return self.prediction
+    def __sklearn_tags__(self) -> Any:
+        return self.model.__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def classes_(self) -> Any:
+        """Classes of a classifier."""
+        return self.model.classes_
+
+    def predict(self, X: ArrayLike) -> Any:
+        """Labels of the known decisions."""
+        return self.model._labels(self.decisions)
+
+    @available_if(lambda self: hasattr(self.model, "decision_function"))
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The known decisions."""
+        return self.decisions
+
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities of the known decisions."""
+        return self.model._probabilities(self.decisions)
 
 
-class SelectorCV(MatrixRegressor):
+class SelectorCV(MatrixEstimator):
     """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
 
     # What the subclasses define.
@@ -72,7 +94,7 @@ class SelectorCV(MatrixRegressor):
     def _predict_path(
         self, train: Distinct, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
-        """Predictions (k, n_test) of the models of a candidate, and their ranks (k,)."""
+        """Decisions (k, n_test) of the models of a candidate, and their ranks (k,)."""
         raise NotImplementedError
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
@@ -113,9 +135,10 @@ class SelectorCV(MatrixRegressor):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             candidates = self._candidates(merge_duplicates(X, y, weights))
-            folds = list(check_cv(self.cv).split(X, y, groups))
+            splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+            folds = list(splitter.split(X, y, groups))
             scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
-            score = FoldScore(scorer, sample_weight is not None)
+            score = FoldScore(self, scorer, sample_weight is not None)
             scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
             best = self._select(candidates, scores, ranks)
             self._refit(X, y, weights, candidates[best[0]], best[1])
@@ -189,26 +212,23 @@ class SelectorCV(MatrixRegressor):
 
 @dataclass(frozen=True)
 class FoldScore:
-    """Scores of known predictions, weighted where there are weights and the scorer takes them."""
+    """Scores of known decisions, weighted where there are weights and the scorer takes them."""
 
+    model: MatrixEstimator
     scorer: Any
     weighted: bool
 
-    def __call__(self, predictions: Array, X: Array, y: Array, weights: Array) -> Array:
-        """Scores of the rows of `predictions`; R2 where there is no scorer."""
-        from sklearn.metrics import r2_score
-
-        weighing = {"sample_weight": weights} if self.weighted else {}
-        if self.scorer is None:  # all at once: one by one they would take as long as some fits
-            labels = np.broadcast_to(y[:, None], predictions.T.shape)
-            return np.asarray(
-                r2_score(labels, predictions.T, multioutput="raw_values", **weighing), dtype=float
-            )
-        if isfunction(self.scorer):
-            weighing = {}
-        return np.array(
-            [float(self.scorer(FixedPredictions(one), X, y, **weighing)) for one in predictions]
+    def __call__(self, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
+        """Scores of each of the k rows of decisions; the model's own where there is no scorer."""
+        labels = self.model._decode(y)
+        if self.scorer is None:
+            return self.model._score_all(labels, decisions, weights if self.weighted else None)
+        # A function of one's own may not take weights.
+        weighing = (
+            {"sample_weight": weights} if self.weighted and not isfunction(self.scorer) else {}
         )
+        stand_ins = (KnownDecisions(self.model, one) for one in decisions)
+        return np.array([float(self.scorer(one, X, labels, **weighing)) for one in stand_ins])
 
 
 def _score_fold(
@@ -226,8 +246,8 @@ def _score_fold(
     distinct = merge_duplicates(np.ascontiguousarray(X[train]), y[train], weights[train])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0):
-        predictions, ranks = model._predict_path(distinct, candidate, X[test])
-    return key, score(predictions, X[test], y[test], weights[test]), ranks
+        decisions, ranks = model._predict_path(distinct, candidate, X[test])
+    return key, score(decisions, X[test], y[test], weights[test]), ranks
 
 
 def warn_interrupted(finished: int, planned: int) -> None:

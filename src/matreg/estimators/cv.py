@@ -23,12 +23,12 @@ from ..solvers import (
     tau_grid,
     walk,
 )
-from ._base import warn_unless_converged
+from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
+from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
-from .rglm import rglm_problem
 from .rmr import rmr_problem
 
 _PATH_CONSTRAINTS: dict[str, list[Any]] = {
@@ -41,9 +41,10 @@ _PATH_CONSTRAINTS: dict[str, list[Any]] = {
 class PathCV(SelectorCV):
     """Selection along paths that are solved point by point from each other."""
 
-    # What the subclasses define: how to fit a path, and what is chosen besides tau.
+    # What the subclasses define: how to fit a path, what is chosen besides tau, what is given.
     _fit_path: Callable[..., RegularizationPath]
     _others: tuple[str, ...] = ()
+    _fixed: tuple[str, ...] = ()
     taus: ArrayLike | None
     n_taus: int
     tau_min_ratio: float
@@ -82,6 +83,7 @@ class PathCV(SelectorCV):
             matrix_shape=self.matrix_shape_,
             verbose=self.verbose,
             **{name: getattr(self, f"{name}_") for name in self._others},
+            **{name: getattr(self, name) for name in self._fixed},
         )
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
@@ -96,7 +98,7 @@ class PathCV(SelectorCV):
         self, train: Distinct, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
         path = RegularizationPath(candidate.taus, self._path(train, candidate), X_test.shape[1:])
-        return path.predict(X_test), path.ranks.astype(float)
+        return path.decision_function(X_test), path.ranks.astype(float)
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
         distinct = merge_duplicates(X, y, weights)
@@ -111,7 +113,7 @@ class PathCV(SelectorCV):
         self._store(result, distinct)
 
 
-class RMRCV(PathCV):
+class RMRCV(MatrixRegressor, PathCV):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
     Each fold solves whole paths of tau, every point from its neighbour, instead of single fits.
@@ -228,11 +230,14 @@ class RMRCV(PathCV):
         return list(walk(problem, candidate.taus, solver.solve))
 
 
-class RGLMCV(PathCV):
+class RGLMCV(FamilyEstimator, PathCV):
     """R-GLM with tau chosen by cross-validation.
 
     Parameters
     ----------
+    family : {"normal", "binomial", "poisson"}, default="normal"
+        As in :class:`RGLM`. The score is R^2, accuracy or D^2 by default, and the folds of
+        "binomial" are stratified.
     taus, n_taus, tau_min_ratio, fit_intercept, cv, scoring, one_standard_error, n_jobs
         As in :class:`RMRCV`.
     tol, max_iter, matrix_shape
@@ -259,12 +264,18 @@ class RGLMCV(PathCV):
     """
 
     _fit_path = staticmethod(rglm_path)
-    _parameter_constraints: dict[str, list[Any]] = {**_PATH_CONSTRAINTS, **COMMON_CONSTRAINTS}
+    _fixed = ("family",)
+    _parameter_constraints: dict[str, list[Any]] = {
+        **_PATH_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
+        "family": FAMILY_CONSTRAINT,
+    }
 
     def __init__(
         self,
         taus: ArrayLike | None = None,
         *,
+        family: str = "normal",
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
         fit_intercept: bool = True,
@@ -278,6 +289,7 @@ class RGLMCV(PathCV):
         matrix_shape: tuple[int, int] | None = None,
     ) -> None:
         self.taus = taus
+        self.family = family
         self.n_taus = n_taus
         self.tau_min_ratio = tau_min_ratio
         self.fit_intercept = fit_intercept
@@ -291,11 +303,11 @@ class RGLMCV(PathCV):
         self.matrix_shape = matrix_shape
 
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
-        problem = rglm_problem(distinct, self.fit_intercept)
+        problem = rglm_problem(distinct, self.family, self.fit_intercept)
         taus = self._taus(partial(rglm_tau_max, problem))
         return [Candidate({}, taus)]
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
-        problem = rglm_problem(distinct, self.fit_intercept)
+        problem = rglm_problem(distinct, self.family, self.fit_intercept)
         solver = RGLMPathSolver(self.tol, self.max_iter)
         return list(walk(problem, candidate.taus, solver.solve))

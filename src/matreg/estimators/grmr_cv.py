@@ -23,6 +23,7 @@ from ..solvers import (
     SolverResult,
     warn_unless_clean,
 )
+from ._base import MatrixRegressor
 from ._duplicates import Distinct
 from ._input import flatten
 from ._selection import (
@@ -47,7 +48,7 @@ class LamPath(Candidate):
     steps: tuple[Candidate, ...]
 
 
-class GRMRCV(OneToOneFeatureMixin, TransformerMixin, SelectorCV):
+class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV):
     """G-RMR with tau, gamma and lam chosen by cross-validation.
 
     Along tau each fit starts from the last: its regression, its split of the samples, and the clean

@@ -21,15 +21,16 @@ from ..solvers import (
     tau_grid,
     walk,
 )
-from ._base import MatrixRegressor
+from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
+from ._family import rglm_problem
 from ._input import to_numbers
 from .regularization_path import RegularizationPath
-from .rglm import RGLM, rglm_problem
+from .rglm import RGLM
 from .rmr import RMR, rmr_problem
 
 # Parameters of a model that a path remembers.
-PARAMETERS = ("C", "epsilon", "fit_intercept", "tol", "max_iter")
+PARAMETERS = ("family", "C", "epsilon", "fit_intercept", "tol", "max_iter")
 
 
 def rmr_path(
@@ -107,6 +108,7 @@ def rglm_path(
     taus: ArrayLike | None = None,
     n_taus: int = 50,
     tau_min_ratio: float = 1e-3,
+    family: str = "normal",
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     tol: float = 1e-6,
@@ -124,7 +126,7 @@ def rglm_path(
         Labels.
     taus, n_taus, tau_min_ratio
         As in :func:`rmr_path`.
-    fit_intercept, sample_weight, tol, max_iter, matrix_shape
+    family, fit_intercept, sample_weight, tol, max_iter, matrix_shape
         As in :class:`RGLM` and its `fit`.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
@@ -142,9 +144,15 @@ def rglm_path(
     >>> int(rglm_path(data.X, data.y, n_taus=5).ranks[0])
     0
     """
-    model = RGLM(fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, matrix_shape=matrix_shape)
+    model = RGLM(
+        family=family,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        matrix_shape=matrix_shape,
+    )
     distinct = _validated(model, X, y, sample_weight)
-    problem = rglm_problem(distinct, fit_intercept)
+    problem = rglm_problem(distinct, family, fit_intercept)
     grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
     solver = RGLMPathSolver(tol, max_iter)
     points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
@@ -152,7 +160,7 @@ def rglm_path(
 
 
 def _validated(
-    model: MatrixRegressor, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    model: MatrixEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> Distinct:
     model._validate_params()
     return merge_duplicates(*model._validate_fit(X, y, sample_weight))
@@ -185,7 +193,7 @@ def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list
 
 
 def _path(
-    model: MatrixRegressor,
+    model: MatrixEstimator,
     name: str,
     taus: Array,
     points: list[SolverResult],
@@ -204,5 +212,11 @@ def _path(
         )
     weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     return RegularizationPath(
-        taus[: len(points)], points, model.matrix_shape_, name, parameters, weights
+        taus[: len(points)],
+        points,
+        model.matrix_shape_,
+        name,
+        parameters,
+        weights,
+        getattr(model, "classes_", None),
     )

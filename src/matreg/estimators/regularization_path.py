@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array
 from ..linalg.factors import Factors
+from ..smooth_losses import Poisson
 from ..solvers import SolverResult
 from ._input import validate_samples
 
@@ -31,10 +32,12 @@ class RegularizationPath:
     model : str
         What was fitted: "rmr" or "rglm"; empty if it is not known.
     parameters : dict
-        All parameters but tau that it was fitted with: C, epsilon, fit_intercept, tol, max_iter,
-        as far as the model has them.
+        All parameters but tau that it was fitted with: family, C, epsilon, fit_intercept, tol,
+        max_iter, as far as the model has them.
     sample_weight : ndarray of shape (n,) or None
         Weights of the samples, None if there were none.
+    classes : ndarray of shape (2,) or None
+        The two classes of a classifier.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class RegularizationPath:
     model: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     sample_weight: Array | None = field(default=None, repr=False)
+    classes: NDArray[Any] | None = None
 
     @property
     def factors(self) -> list[Factors]:
@@ -107,8 +111,8 @@ class RegularizationPath:
             row[: point.W.rank] = point.W.d[: point.W.rank]
         return table
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict the labels of samples with all models.
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Decisions ``<W, X_i> + b`` of all models.
 
         Parameters
         ----------
@@ -122,6 +126,24 @@ class RegularizationPath:
         """
         flat = validate_samples(X, self.matrix_shape).reshape(-1, self.coefs[0].size)
         return self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the labels of samples with all models.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the shape of the training.
+
+        Returns
+        -------
+        ndarray of shape (k, n)
+            One row per value of tau: classes of a classifier, means of a regressor.
+        """
+        decisions = self.decision_function(X)
+        if self.classes is not None:
+            return np.asarray(self.classes[(decisions > 0.0).astype(int)])
+        return Poisson.mean(decisions) if self.parameters.get("family") == "poisson" else decisions
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays, numbers and names alone, so that any format can store a path."""

@@ -1,4 +1,4 @@
-"""Regularised matrix regression with the squared loss."""
+"""Regularised matrix regression: generalised linear models on matrices."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..design import ArrayDesign
-from ..losses import squared
-from ..penalties import SpectralElasticNet
-from ..problem import Problem
 from ..solvers import RGLMState, SolverResult, solve_rglm
-from ._base import MatrixRegressor, warn_unless_converged
-from ._duplicates import Distinct, merge_duplicates
+from ._base import warn_unless_converged
+from ._duplicates import merge_duplicates
+from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
 
 
-class RGLM(MatrixRegressor):
-    """Regularised matrix regression with the squared loss.
+class RGLM(FamilyEstimator):
+    """Regularised matrix regression: generalised linear models with a nuclear norm.
 
-    Minimises over the matrix B and the number b
+    Minimises over the matrix B and the number b, with ``f_i = <B, X_i> + b``,
 
-        1/2 sum_i s_i (<B, X_i> + b - y_i)^2 + tau ||B||_*.
+        sum_i s_i l(y_i, f_i) + tau ||B||_*,
+
+    where l is half the deviance of the family:
+
+    - "normal": ``1/2 (y - f)^2``,
+    - "binomial": ``log(1 + exp(f)) - y f`` with y = 0 for the first class and 1 for the second,
+    - "poisson": ``exp(f) - y f + y log y - y``.
 
     The squared loss is the right one for light-tailed noise. A few grossly wrong labels spoil the
     fit: :class:`RMR` is made for them.
@@ -31,8 +34,11 @@ class RGLM(MatrixRegressor):
     Parameters
     ----------
     tau : float, default=1.0
-        Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm;
-        from some value on B is zero.
+        Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm, or
+        maximum likelihood; from some value on B is zero.
+    family : {"normal", "binomial", "poisson"}, default="normal"
+        Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
+        the model is a classifier.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     tol : float, default=1e-6
@@ -64,11 +70,15 @@ class RGLM(MatrixRegressor):
     dual_gap_ : float
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int
-        Iterations done; 0 if B = 0 is optimal and for tau = 0, which is solved directly.
+        Iterations done; 0 if B = 0 is optimal and for least squares with tau = 0, which is solved
+        directly.
     history_ : structured ndarray
         One row per check of the gap: iteration, time, primal, dual, gap, rank, and the method that
         was at work. Every tenth iteration of the proximal gradient method is checked and every
-        Newton step.
+        Newton step; for the families "binomial" and "poisson" every reweighted least squares
+        problem.
+    classes_ : ndarray of shape (2,)
+        The two classes, for the family "binomial" alone.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -90,6 +100,9 @@ class RGLM(MatrixRegressor):
     X. Li, D. Sun and K.-C. Toh, A highly efficient semismooth Newton augmented Lagrangian method
     for solving Lasso problems, SIAM Journal on Optimization 28 (2018) 433-458.
 
+    J. D. Lee, Y. Sun and M. A. Saunders, Proximal Newton-type methods for minimizing composite
+    functions, SIAM Journal on Optimization 24 (2014) 1420-1443.
+
     Examples
     --------
     >>> from matreg import RGLM
@@ -100,10 +113,18 @@ class RGLM(MatrixRegressor):
     ((8, 6), 2)
     >>> bool(model.dual_gap_ <= 1e-6)
     True
+
+    Two classes, and the probabilities of both:
+
+    >>> large = data.y > 0.0
+    >>> model = RGLM(tau=5.0, family="binomial").fit(data.X, large)
+    >>> model.predict_proba(data.X).shape, model.score(data.X, large) > 0.9
+    ((200, 2), True)
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left")],
+        "family": FAMILY_CONSTRAINT,
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -116,6 +137,7 @@ class RGLM(MatrixRegressor):
         self,
         tau: float = 1.0,
         *,
+        family: str = "normal",
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
@@ -124,6 +146,7 @@ class RGLM(MatrixRegressor):
         matrix_shape: tuple[int, int] | None = None,
     ) -> None:
         self.tau = tau
+        self.family = family
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -152,7 +175,7 @@ class RGLM(MatrixRegressor):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
-            problem = rglm_problem(distinct, self.fit_intercept, self.tau)
+            problem = rglm_problem(distinct, self.family, self.fit_intercept, self.tau)
             result = solve_rglm(
                 problem,
                 tol=self.tol,
@@ -174,15 +197,9 @@ class RGLM(MatrixRegressor):
         """What to change when the gap is too large."""
         if result.n_iter >= self.max_iter:
             return "Raise max_iter or tol."
+        if self.family == "binomial" and self.tau == 0.0:
+            return "There is no optimum if a matrix tells the classes apart: raise tau."
         return (
             "More iterations are of no use: rounding errors are worth more than tol here. Raise "
             "tol or tau; tau=0 is least squares, which is solved directly."
         )
-
-
-def rglm_problem(distinct: Distinct, fit_intercept: bool, tau: float = 0.0) -> Problem:
-    """R-GLM on distinct samples."""
-    penalty = SpectralElasticNet(float(tau), ridge=0.0)
-    return Problem(
-        ArrayDesign(distinct.X), distinct.y, squared(distinct.weights), penalty, fit_intercept
-    )

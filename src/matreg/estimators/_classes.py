@@ -1,0 +1,45 @@
+"""Class labels: what users pass, and the numbers that stand for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from .._typing import Array
+from ._input import check_length, reject_complex
+
+
+def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:
+    """Classes in order, and for each of n samples the index of its class as a float."""
+    reject_complex(y, "y")
+    y = column_or_1d(y, warn=True)
+    check_length(y, n)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes, index = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must have two classes or more; got one class: {classes[0]!r}.")
+    return classes, index.astype(np.float64)
+
+
+def check_two_classes(classes: NDArray[Any], remedy: str) -> None:
+    """Refuse more than two classes."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"y must have two classes; got {len(classes)}: {classes!r}. Only binary classification "
+            f"is supported. The type of the target is {type_of_target(classes)}. {remedy}"
+        )
+
+
+def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:
+    """Refuse weights that leave a class without a sample."""
+    left = np.bincount(index.astype(int), weights=weights, minlength=n_classes)
+    if left.min() == 0.0:
+        raise ValueError(
+            f"sample_weight must be positive for a sample of each of the {n_classes} classes; got "
+            "zeros for one class."
+        )

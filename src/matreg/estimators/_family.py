@@ -1,0 +1,191 @@
+"""Families of generalised linear models: labels, predictions and scores.
+
+The linear predictor ``f = <B, X_i> + b`` is the mean for "normal", the log-odds of the second class
+for "binomial" and the logarithm of the mean for "poisson".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from .._typing import Array
+from ..design import ArrayDesign
+from ..losses import squared
+from ..penalties import SpectralElasticNet
+from ..problem import Problem
+from ..smooth_losses import Logistic, Poisson
+from ._base import MatrixEstimator, r2_of_rows
+from ._classes import check_two_classes, check_weighted_classes, encode_classes
+from ._duplicates import Distinct
+from ._input import validate_labels
+
+FAMILIES = ("normal", "binomial", "poisson")
+FAMILY_CONSTRAINT = [StrOptions(set(FAMILIES))]
+
+
+def rglm_problem(distinct: Distinct, family: str, fit_intercept: bool, tau: float = 0.0) -> Problem:
+    """R-GLM on distinct samples."""
+    design, y, s = ArrayDesign(distinct.X), distinct.y, distinct.weights
+    penalty = SpectralElasticNet(float(tau), ridge=0.0)
+    if family == "normal":
+        return Problem(design, y, squared(s), penalty, fit_intercept)
+    if family == "binomial":
+        check_weighted_classes(y, s, 2)
+    elif y.max() == 0.0:
+        raise ValueError("y must have a positive count among the samples of positive weight.")
+    loss = Logistic(y, s) if family == "binomial" else Poisson(y, s)
+    return Problem(design, np.zeros(len(y)), loss, penalty, fit_intercept)
+
+
+def _binomial(model: Any) -> bool:
+    if model.family != "binomial":
+        raise AttributeError(f'family must be "binomial" for this; got {model.family!r}.')
+    return True
+
+
+class FamilyEstimator(MatrixEstimator):
+    """Base of estimators with a parameter `family`: a classifier for "binomial"."""
+
+    family: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.family == "binomial":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = self.family == "poisson"
+        return tags
+
+    def _validate_labels(self, y: Any, n: int) -> Array:
+        """Numbers, class 0 or 1, or counts."""
+        if self.family == "binomial":
+            self.classes_, y = encode_classes(y, n)
+            remedy = "For more, wrap the model in sklearn.multiclass.OneVsRestClassifier."
+            check_two_classes(self.classes_, remedy)
+            return y
+        self.__dict__.pop("classes_", None)  # of an earlier fit of another family
+        y = validate_labels(y, n)
+        if self.family == "poisson" and y.min() < 0.0:
+            raise ValueError(f'y must not be negative for family="poisson"; got {y.min()}.')
+        return y
+
+    def _decode(self, y: Array) -> Any:
+        return self.classes_[y.astype(int)] if self.family == "binomial" else y
+
+    def _labels(self, f: Array) -> NDArray[Any]:
+        """Predictions from linear predictors."""
+        if self.family == "binomial":
+            return np.asarray(self.classes_[(f > 0.0).astype(int)])
+        return Poisson.mean(f) if self.family == "poisson" else f
+
+    def _probabilities(self, f: Array) -> Array:
+        """Probabilities of both classes, of shape (n, 2)."""
+        return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the labels of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The mean ``<coef_, X_i> + intercept_`` for the family "normal" and its exponential for
+            "poisson"; the more probable class for "binomial".
+        """
+        return self._labels(self._decide(X))
+
+    @available_if(_binomial)
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Log-odds of the second class, for the family "binomial".
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``<coef_, X_i> + intercept_``.
+        """
+        return self._decide(X)
+
+    @available_if(_binomial)
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities of the two classes, for the family "binomial".
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            In the order of `classes_`.
+        """
+        return self._probabilities(self._decide(X))
+
+    @available_if(_binomial)
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of the probabilities, without underflow.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            In the order of `classes_`.
+        """
+        f = self._decide(X)
+        return -np.logaddexp(0.0, np.column_stack([f, -f]))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score of the predictions: R^2, accuracy or D^2 by family.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            R^2 for "normal", the share of right labels for "binomial", the explained part of the
+            deviance for "poisson". 1 is the best.
+        """
+        return self._score_labels(y, self.predict(X), sample_weight)
+
+    def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+
+        if self.family == "poisson":
+            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+        score = accuracy_score if self.family == "binomial" else r2_score
+        return float(score(y, predicted, sample_weight=sample_weight))
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        if self.family == "normal":
+            return r2_of_rows(y, decisions, sample_weight)
+        return np.array([self._score_labels(y, self._labels(f), sample_weight) for f in decisions])
