@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM
     from .estimators.rmr import RMR
+    from .estimators.smm import SMM
+    from .estimators.smm_cv import SMMCV
+    from .estimators.smm_path import smm_path
     from .plotting import CoefDisplay, CVDisplay, PathDisplay
 
 __version__ = "0.1.0"
@@ -23,6 +26,8 @@ __all__ = [
     "RGLMCV",
     "RMR",
     "RMRCV",
+    "SMM",
+    "SMMCV",
     "CVDisplay",
     "CoefDisplay",
     "PathDisplay",
@@ -30,6 +35,7 @@ __all__ = [
     "information_criteria",
     "rglm_path",
     "rmr_path",
+    "smm_path",
 ]
 
 # Where the names live: each module is loaded when one of its names is first used.
@@ -42,6 +48,9 @@ _HOMES = {
     ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM"],
     ".estimators.rmr": ["RMR"],
+    ".estimators.smm": ["SMM"],
+    ".estimators.smm_cv": ["SMMCV"],
+    ".estimators.smm_path": ["smm_path"],
     ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],
 }
 

@@ -27,10 +27,10 @@ from ._family import rglm_problem
 from ._input import to_numbers
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
-from .rmr import RMR, rmr_problem
+from .rmr import LOSS_PARAMETERS, RMR, rmr_problem
 
 # Parameters of a model that a path remembers.
-PARAMETERS = ("family", "C", "epsilon", "fit_intercept", "tol", "max_iter")
+PARAMETERS = ("family", "C", *LOSS_PARAMETERS, "fit_intercept", "tol", "max_iter")
 
 
 def rmr_path(
@@ -42,6 +42,9 @@ def rmr_path(
     tau_min_ratio: float = 1e-3,
     C: float = 1.0,
     epsilon: float = 0.1,
+    loss: str = "epsilon_insensitive",
+    delta: float = 1.0,
+    quantile: float = 0.5,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     tol: float = 1e-6,
@@ -64,7 +67,7 @@ def rmr_path(
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
-    C, epsilon, fit_intercept, sample_weight, tol, max_iter, matrix_shape
+    C, epsilon, loss, delta, quantile, fit_intercept, sample_weight, tol, max_iter, matrix_shape
         As in :class:`RMR` and its `fit`.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
@@ -88,17 +91,21 @@ def rmr_path(
     model = RMR(
         C=C,
         epsilon=epsilon,
+        loss=loss,
+        delta=delta,
+        quantile=quantile,
         fit_intercept=fit_intercept,
         tol=tol,
         max_iter=max_iter,
         matrix_shape=matrix_shape,
     )
     distinct = _validated(model, X, y, sample_weight)
-    problem = rmr_problem(distinct, C, epsilon, fit_intercept)
+    parameters = {name: getattr(model, name) for name in LOSS_PARAMETERS}
+    problem = rmr_problem(distinct, C, fit_intercept, **parameters)
     grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
     solver = RMRPathSolver(tol, max_iter)
-    points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
-    return _path(model, "rmr", grid, points, sample_weight)
+    points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
+    return make_path(model, "rmr", grid, points, sample_weight)
 
 
 def rglm_path(
@@ -155,8 +162,8 @@ def rglm_path(
     problem = rglm_problem(distinct, family, fit_intercept)
     grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
     solver = RGLMPathSolver(tol, max_iter)
-    points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
-    return _path(model, "rglm", grid, points, sample_weight)
+    points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
+    return make_path(model, "rglm", grid, points, sample_weight)
 
 
 def _validated(
@@ -176,7 +183,7 @@ def check_taus(taus: Any, default: Callable[[], Array], name: str = "taus") -> A
     return grid
 
 
-def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
+def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
     """Points of a path; after Ctrl-C those that are finished, with a warning."""
     points: list[SolverResult] = []
     try:
@@ -192,7 +199,7 @@ def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list
     return points
 
 
-def _path(
+def make_path(
     model: MatrixEstimator,
     name: str,
     taus: Array,

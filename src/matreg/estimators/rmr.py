@@ -9,13 +9,22 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import Array
 from ..design import ArrayDesign
-from ..losses import epsilon_insensitive
+from ..losses import PiecewiseLoss, absolute, epsilon_insensitive, huber, pinball
 from ..penalties import SpectralElasticNet
-from ..problem import Problem
+from ..problem import RMRProblem
 from ..solvers import SolverResult, rounding_floor, solve_admm, solve_rmr
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
+
+LOSS_CONSTRAINTS: dict[str, list[Any]] = {
+    "loss": [StrOptions({"epsilon_insensitive", "absolute", "huber", "quantile"})],
+    "delta": [Interval(Real, 0, None, closed="neither")],
+    "quantile": [Interval(Real, 0, 1, closed="neither")],
+}
+# What decides about the loss of a sample of weight 1.
+LOSS_PARAMETERS = ("loss", "epsilon", "delta", "quantile")
 
 
 class RMR(MatrixRegressor):
@@ -23,10 +32,17 @@ class RMR(MatrixRegressor):
 
     Minimises over the matrix W and the number b
 
-        1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i max(|<W, X_i> + b - y_i| - epsilon, 0).
+        1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i l(y_i - <W, X_i> - b)
 
-    The loss grows linearly, so that a few grossly wrong labels do little harm; the nuclear norm
-    makes W low rank: its rows, and its columns, share few patterns.
+    with a loss l of the residual r,
+
+    - "epsilon_insensitive": ``max(|r| - epsilon, 0)``,
+    - "absolute": ``|r|``,
+    - "huber": ``r^2 / (2 delta)`` up to delta and ``|r| - delta / 2`` beyond,
+    - "quantile": ``quantile r`` for r > 0 and ``(quantile - 1) r`` for r < 0.
+
+    All grow linearly, so that a few grossly wrong labels do little harm; the nuclear norm makes W
+    low rank: its rows, and its columns, share few patterns.
 
     Parameters
     ----------
@@ -36,12 +52,19 @@ class RMR(MatrixRegressor):
     C : float, default=1.0
         Weight of the loss, a sum over the samples and not a mean.
     epsilon : float, default=0.1
-        Errors up to this size cost nothing.
+        Errors up to this size cost nothing, with the loss "epsilon_insensitive".
+    loss : {"epsilon_insensitive", "absolute", "huber", "quantile"}, default="epsilon_insensitive"
+        "huber" is the most accurate where small errors are normal and only large ones are not;
+        "quantile" predicts a quantile of the labels, "absolute" their median.
+    delta : float, default=1.0
+        Where the loss "huber" goes from a parabola to a line, in the units of y.
+    quantile : float, default=0.5
+        Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     solver : {"auto", "newton", "admm"}, default="auto"
         "newton" is an interior point method with second-order steps, "admm" the algorithm of the
-        paper; "auto" takes "newton".
+        paper, for the losses "epsilon_insensitive" and "absolute"; "auto" takes "newton".
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -68,7 +91,8 @@ class RMR(MatrixRegressor):
     rank_ : int
         Rank of W.
     dual_coef_ : ndarray of shape (n,)
-        Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``.
+        Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``; for the loss
+        "quantile" from ``(quantile - 1) C sample_weight`` to ``quantile C sample_weight``.
     objective_ : float
         Objective at (W, b).
     dual_gap_ : float
@@ -102,12 +126,19 @@ class RMR(MatrixRegressor):
     ((8, 6), 2)
     >>> bool(model.dual_gap_ <= 1e-6)
     True
+
+    Nine labels in ten are below the prediction of the quantile 0.9:
+
+    >>> upper = RMR(tau=40.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
+    >>> round(float((data.y <= upper.predict(data.X)).mean()), 1)
+    0.9
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
+        **LOSS_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "newton", "admm"})],
         "rho": [Interval(Real, 0, None, closed="neither")],
@@ -125,6 +156,9 @@ class RMR(MatrixRegressor):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
+        loss: str = "epsilon_insensitive",
+        delta: float = 1.0,
+        quantile: float = 0.5,
         fit_intercept: bool = True,
         solver: str = "auto",
         rho: float = 1.0,
@@ -138,6 +172,9 @@ class RMR(MatrixRegressor):
         self.tau = tau
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.rho = rho
@@ -169,14 +206,15 @@ class RMR(MatrixRegressor):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
-            problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
+            loss = {name: getattr(self, name) for name in LOSS_PARAMETERS}
+            problem = rmr_problem(distinct, self.C, self.fit_intercept, self.tau, **loss)
             result = self._solve(problem, self._last_fit(distinct))
         self._store(result, distinct)
         advice = "" if result.converged else self._advice(problem, result)
         warn_unless_converged("RMR", result, self.tol, advice)
         return self
 
-    def _solve(self, problem: Problem, start: SolverResult | None) -> SolverResult:
+    def _solve(self, problem: RMRProblem, start: SolverResult | None) -> SolverResult:
         limits: dict[str, Any] = {
             "tol": self.tol,
             "max_iter": self.max_iter,
@@ -186,7 +224,7 @@ class RMR(MatrixRegressor):
             return solve_admm(problem, start=start, rho=self.rho, eta=self.eta, **limits)
         return solve_rmr(problem, start=start, **limits)
 
-    def _advice(self, problem: Problem, result: SolverResult) -> str:
+    def _advice(self, problem: RMRProblem, result: SolverResult) -> str:
         """What to change when the gap is too large."""
         floor = rounding_floor(problem, result.W.d) / result.primal
         if floor > 0.1 * self.tol:
@@ -199,10 +237,25 @@ class RMR(MatrixRegressor):
         return "Raise max_iter or tol, or lower C."
 
 
+def rmr_loss(
+    loss: str, c: Array, epsilon: float = 0.1, delta: float = 1.0, quantile: float = 0.5
+) -> PiecewiseLoss:
+    """A loss by its name, with slopes c, C times the weights of the samples."""
+    match loss:
+        case "absolute":
+            return absolute(c)
+        case "huber":
+            return huber(c, float(delta))
+        case "quantile":
+            return pinball(c, float(quantile))
+        case _:
+            return epsilon_insensitive(c, float(epsilon))
+
+
 def rmr_problem(
-    distinct: Distinct, C: float, epsilon: float, fit_intercept: bool, tau: float = 0.0
-) -> Problem:
-    """RMR on distinct samples."""
-    loss = epsilon_insensitive(float(C) * distinct.weights, float(epsilon))
+    distinct: Distinct, C: float, fit_intercept: bool, tau: float = 0.0, **loss: Any
+) -> RMRProblem:
+    """RMR on distinct samples; `loss` is what :func:`rmr_loss` takes besides the slopes."""
+    cost = rmr_loss(c=float(C) * distinct.weights, **loss)
     penalty = SpectralElasticNet(float(tau))
-    return Problem(ArrayDesign(distinct.X), distinct.y, loss, penalty, fit_intercept)
+    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, fit_intercept)
