@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..estimators._base import MatrixRegressor
+from ..estimators._base import MatrixEstimator
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def linear_part(model: Any) -> LinearPart:
     if isinstance(model, TransformedTargetRegressor):
         check_is_fitted(model, "regressor_")
         return linear_part(model.regressor_)
-    if isinstance(model, MatrixRegressor):
+    if isinstance(model, MatrixEstimator):
         check_is_fitted(model, "coef_")
         return LinearPart(model)
     if hasattr(model, "best_estimator_"):

@@ -80,8 +80,8 @@ def take(X: Any, rows: Indices) -> Any:
 
 
 def as_samples(X: Any) -> Any:
-    """Samples that can be indexed: a list of matrices becomes an array."""
-    return X if hasattr(X, "shape") else np.asarray(X)
+    """Samples that can be indexed: whatever is not a table becomes an array."""
+    return X if hasattr(X, "iloc") else np.asarray(X)
 
 
 def check_groups(groups: Any, n: int) -> Indices:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array
 from ..plotting import BLUE, GREEN, GREY, ORANGE, pyplot
@@ -258,7 +258,7 @@ class PermutationDisplay:
         return self
 
 
-def outline(axis: Any, mask: Array) -> None:
+def outline(axis: Any, mask: NDArray[np.bool_]) -> None:
     """Draw a line around the marked entries of a map, and around each of them only once."""
     padded = np.pad(mask.astype(bool), 1)
     for i, j in zip(*np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1]), strict=True):
