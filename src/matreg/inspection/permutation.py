@@ -29,7 +29,7 @@ class PermutationMap:
         Of each entry, corrected for all entries: the chance that the largest statistic of all
         entries is as large where there is nothing to find.
     threshold : float
-        |W| above which an entry is significant at `alpha`.
+        Absolute entry of W above which an entry is significant at `alpha`.
     alpha : float
         Family-wise error rate of `threshold`.
     null : str
@@ -77,9 +77,9 @@ def permutation_map(
 ) -> PermutationMap:
     """p-values of the coefficients, corrected for all entries, and of the score.
 
-    The parameters stay as they were chosen. An entry's p-value compares |W| with the *largest* of
-    all entries in refits to permuted data, so that the chance of any false discovery in the whole
-    map is at most `alpha` (family-wise error).
+    The parameters stay as they were chosen. An entry's p-value compares ``|W|`` with the *largest*
+    of all entries in refits to permuted data, so that the chance of any false discovery in the
+    whole map is at most `alpha` (family-wise error).
 
     What is permuted decides what "false" means:
 
@@ -88,9 +88,9 @@ def permutation_map(
       (ter Braak 1992). The signal stays in the data, so that the noise that a strong signal spreads
       along its rows and columns is in the comparison. Entries outside of the true support are
       found at most at the stated rate.
-    - ``null="labels"`` (classification): labels are permuted and the statistic is |W| itself. Valid
-      where there is no signal at all; where there is one in some entries, those in the same rows
-      and columns may be called significant with it.
+    - ``null="labels"`` (classification): labels are permuted and the statistic is ``|W|`` itself.
+      Valid where there is no signal at all; where there is one in some entries, those in the same
+      rows and columns may be called significant with it.
 
     Parameters
     ----------
