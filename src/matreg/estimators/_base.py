@@ -123,6 +123,28 @@ class MatrixEstimator(BaseEstimator):
             return None
         return starting_point(self.coef_, self.intercept_, distinct.gather(self.dual_coef_))
 
+    def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
+        """Report on the fitted model: one self-contained page of HTML.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            The samples of `fit`.
+        y : array-like of shape (n,)
+            Their labels.
+        **options
+            `groups`, `cv`, `names`, `target` and `title` of
+            :func:`matreg.reporting.make_report`.
+
+        Returns
+        -------
+        matreg.reporting.Report
+            The page, with a method to save it.
+        """
+        from ..reporting import make_report  # late: it draws, which a fit need not
+
+        return make_report(self, X, y, **options)
+
     def _store(self, result: SolverResult, distinct: Distinct) -> Self:
         """Fitted attributes from a solver's result on the distinct samples."""
         self.coef_ = result.W.matrix
