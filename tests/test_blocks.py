@@ -57,7 +57,7 @@ def test_a_file_that_shrinks(samples, tmp_path):
     blocks = blocks_of(stored(samples, tmp_path, "memmap"))
     with open(tmp_path / "X.npy", "r+b") as file:
         file.truncate(10_000)
-    with pytest.raises(ValueError, match="X.npy ends before sample 499"):
+    with pytest.raises(ValueError, match=r"X\.npy ends before sample 499"):
         blocks.block(490, 500)
 
 

@@ -218,7 +218,7 @@ class FileReader:
         stride = int(np.prod(self.row)) * self.dtype.itemsize
         with open(self.path, "rb", buffering=0) as file:
             file.seek(self.offset + start * stride)
-            buffer = memoryview(out.reshape(-1).view(np.uint8))
+            buffer = memoryview(out.reshape(-1).view(np.uint8).data)
             while len(buffer):
                 got = file.readinto(buffer)
                 if not got:

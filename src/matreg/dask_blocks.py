@@ -8,6 +8,7 @@ Dask to say: there is no client to pass. Nothing is persisted, scattered or rech
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class DaskBlocks:
             level = [merge(level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
         (whole,) = dask.compute(level[0])
         self.rows_read += self.n
-        return whole  # type: ignore[no-any-return]
+        return whole
 
     def map_rows(self, scan: Callable[[Block], Array]) -> Any:
         """One number per sample, as a dask array: nothing is computed yet."""
@@ -144,9 +145,7 @@ class Runs:
             a, b = max(start, block.start) - block.start, min(stop, end) - block.start
             if a < b:
                 found.append(
-                    Block(
-                        block.start + a, block.X[a:b].copy(), block.y[a:b], block.weights[a:b]
-                    )
+                    Block(block.start + a, block.X[a:b].copy(), block.y[a:b], block.weights[a:b])
                 )
         return found
 
@@ -154,7 +153,7 @@ class Runs:
 def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
     """Labels or weights by blocks of the samples: arrays, or delayed ones."""
     if not is_dask(values):
-        return [values[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return [values[a:b] for a, b in pairwise(starts)]
     if values.chunks[0] != sizes:
         raise ValueError(
             f"{'y' if name == 'y' else 'sample_weight'} must have the chunks of X; call "

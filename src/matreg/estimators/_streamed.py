@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..blocks import ArrayBlocks, Block, Blocks

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from problems import random_data, random_weights
 
 from matreg.design import ArrayDesign
 from matreg.losses import (
@@ -22,6 +21,7 @@ from matreg.solvers.many.newton import through_coefficients, through_samples
 from matreg.solvers.many.ramps import Ramps
 from matreg.solvers.many.sums import RampSums
 from matreg.solvers.rmr.cold import solve_cold
+from problems import random_data, random_weights
 
 LOSSES = {
     "epsilon-insensitive": lambda y, c: epsilon_insensitive(c, 0.1),

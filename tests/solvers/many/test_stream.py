@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from problems import bound, objective, random_data, random_weights
 
 from matreg.blocks import ArrayBlocks
 from matreg.losses import epsilon_insensitive, hinge
@@ -12,6 +11,7 @@ from matreg.penalties import SpectralElasticNet
 from matreg.solvers.many.cores import Model, band_core, graded_core, lift
 from matreg.solvers.many.scan import Lens, nothing_seen, width_for
 from matreg.solvers.many.stream import Stream, solve_stream
+from problems import bound, objective, random_data, random_weights
 
 MEMORY = 3e6  # rows of a core: a few thousand
 
@@ -183,4 +183,4 @@ def test_lines_of_the_passes(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:4] == ["pass", "seconds", "GB", "GB/s"]
     assert len(lines) == 1 + len(result.history) == 1 + result.n_iter
-    assert result.history.rows[-1] > 0
+    assert result.history["rows"][-1] > 0

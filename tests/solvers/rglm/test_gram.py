@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from problems import random_data, random_weights
 
 from matreg import RGLM
 from matreg.blocks import ArrayBlocks
 from matreg.solvers.rglm import gram
 from matreg.solvers.rglm.gram import moments, solve_streamed_rglm
+from problems import random_data, random_weights
 
 TAUS = np.array([300.0, 30.0, 1.0])
 

@@ -93,9 +93,7 @@ class AugmentedLagrangian:
         """Points after each minimisation, offered to the tracker."""
         state = self.start
         AW = self.design.forward(state.W)
-        ramps = Ramps(
-            self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2
-        )
+        ramps = Ramps(self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2)
         # The samples' own slopes are the best guess of their multipliers.
         beta = ramps.at(state.W, state.b, AW).beta
         ramps = Ramps(self.problem, beta, state.Lambda, state.width, state.s2)
@@ -220,7 +218,7 @@ def solve_core(
     SolverResult
         The best certified point, with the :class:`State` where to go on.
     """
-    tracker = Tracker(problem, tol, verbose)
+    tracker = Tracker(problem, tol, verbose, "ramps")
     run = AugmentedLagrangian(problem, tracker, start)
     best, waited = np.inf, 0
     with np.errstate(over="ignore", invalid="ignore"):

@@ -113,10 +113,7 @@ def add_curvature(H: Array, threshold: SmoothedThresholding, ridge: float, s2: f
     own = ridge + s2 * (1.0 - 0.5 * (threshold.Os + threshold.Oa))
     other = -0.5 * s2 * (threshold.Os - threshold.Oa)
     outside = np.repeat((ridge + s2 * (1.0 - threshold.Oc))[:, None], rest, axis=1)
-    if threshold.wide:
-        diagonal = np.hstack([own, outside])
-    else:
-        diagonal = np.vstack([own.T, outside.T])
+    diagonal = np.hstack([own, outside]) if threshold.wide else np.vstack([own.T, outside.T])
     q = diagonal.shape[1]
     m = diagonal.size
     H[np.arange(m), np.arange(m)] += diagonal.reshape(-1)

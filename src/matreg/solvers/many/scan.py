@@ -72,6 +72,11 @@ class Lens:
     unit: float
     seed: int
 
+    @property
+    def graded(self) -> bool:
+        """Whether samples beyond `near` may be kept, too."""
+        return self.far > self.near
+
     def __call__(self, block: Block) -> Seen:
         """Look at a block."""
         whole = nothing_seen(len(self.W))
@@ -85,7 +90,8 @@ class Lens:
     def look(self, X: NDArray[Any], y: Array, weights: Array, index: Index) -> Seen:
         """Look at a few rows."""
         F = X.astype(np.float64, copy=False)
-        r = y - F @ self.W - self.b
+        with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+            r = y - F @ self.W - self.b
         bad = index[~np.isfinite(r)]
         loss = self.loss_of(y, weights)
         beta = loss.gradient(r)
@@ -96,7 +102,8 @@ class Lens:
         # The slopes above and below of what is not sure to be kept, and those of what is.
         grouped = np.where(keep < 1.0, beta, 0.0)
         columns = np.stack([np.maximum(grouped, 0.0), np.minimum(grouped, 0.0), beta - grouped])
-        Z = columns @ F
+        with np.errstate(invalid="ignore"):
+            Z = columns @ F
         counts = np.bincount(np.searchsorted(EDGES * self.unit, distance), minlength=len(EDGES) + 1)
         return Seen(
             loss=loss.value(r),
@@ -118,13 +125,13 @@ class Lens:
     def probability(self, distance: Array) -> Array:
         """With what probability a sample is kept."""
         keep = np.where(distance <= self.near, 1.0, 0.0)
-        if self.far > self.near:
+        if self.graded:
             some = (distance > self.near) & (distance <= self.far)
             keep = np.where(some, self.near / np.where(some, distance, 1.0), keep)
         most = MOST * self.rows * len(distance) / self.n + PIECE / 8
         if keep.sum() <= most:
             return keep
-        if self.far > self.near:
+        if self.graded:
             return keep * (most / keep.sum())
         nearest = np.argpartition(distance, int(most))[: int(most)]
         keep[:] = 0.0
@@ -217,12 +224,12 @@ def nothing_seen(size: int) -> Seen:
     )
 
 
-def width_for(counts: Index, unit: float, rows: int, far: float) -> float:
+def width_for(counts: Array, unit: float, rows: int, far: float) -> float:
     """The `near` with which about so many rows are kept, from the histogram of the distances.
 
     Parameters
     ----------
-    counts, unit : ndarray of int, float
+    counts, unit : ndarray, float
         Histogram and its unit.
     rows : int
         Number of rows wanted.

@@ -12,13 +12,15 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Mask
 from ...blocks import Block, Blocks
 from ...linalg.factors import Factors, zero_factors
 from ...linalg.threads import one_thread
+from ...losses import PiecewiseLoss
 from ...problem import relative_gap
 from ..certificate import COLUMNS, SolverResult
 from .augmented import FEW, State, coordinates, growing_samples, solve_core
@@ -29,12 +31,12 @@ from .scan import EDGES, Lens, Seen, width_for
 # Rows of a core, as a multiple of the entries of W, at least of its coordinates, and bytes that a
 # row takes in the solver, as a multiple of itself in float64.
 ROWS, LEAST_ROWS, OVERHEAD = 20, 40, 3
-# Share of the sample that is held out: the others know W, and look nearer to the kinks than they are.
+# Share of the sample that is held out: W has fitted the others, which look nearer to the kinks.
 HELD_OUT = 0.1
 # A band must be this multiple of the error of W wide, and samples beyond that one of it are left to
 # the linear term of a graded core.
 WIDE_ENOUGH, REACH = 1.5, 5.0
-# Gaps of the cores: of the sample and of graded cores, and of bands relative to tol.
+# Gap of the sample, and of the cores relative to tol.
 ROUGH, FINE = 1e-4, 0.2
 # Passes at most, and passes that may fail to improve on the best.
 MOST_PASSES, MOST_FAILURES = 25, 4
@@ -94,9 +96,10 @@ class Stream:
         self.rows = min(ROWS * size, self.most_rows, blocks.n)
         self.best = Best(zero_factors(blocks.p, blocks.q), 0.0)
         self.state: State | None = None
-        self.history: list[tuple[float, ...]] = []
+        self.history: list[tuple[Any, ...]] = []
         self.begun = time.perf_counter()
         self.reach = 1.0
+        self.counts: Array = np.zeros(len(EDGES) + 1)
 
     # -- the sample
 
@@ -123,11 +126,11 @@ class Stream:
         distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
         self.unit = float(np.median(distance)) or 1.0
         counts = np.bincount(np.searchsorted(EDGES * self.unit, distance), minlength=len(EDGES) + 1)
-        self.counts = counts * (self.blocks.n / max(len(r), 1))
+        self.counts = counts.astype(np.float64) * (self.blocks.n / max(len(r), 1))
         self.error = 2.0 * np.sqrt(d / len(problem.y)) / self.slope()
         return W, result.b
 
-    def losses(self, block: Block, part: Array):  # type: ignore[no-untyped-def]
+    def losses(self, block: Block, part: Mask) -> PiecewiseLoss:
         """Losses of a part of a sample, with the weight of all."""
         factor = self.blocks.n / int(np.count_nonzero(part))
         return self.model.loss_of(block.y[part], block.weights[part]).times(factor)
@@ -163,13 +166,14 @@ class Stream:
 
     def solve(self, lens: Lens, seen: Seen) -> tuple[Factors, float]:
         """Next W and b from the core of a pass."""
-        if lens.far > lens.near:
-            problem, tol = graded_core(self.model, lens, seen), max(0.1 * ROUGH, FINE * self.tol)
+        if lens.graded:
+            problem = graded_core(self.model, lens, seen)
         else:
-            problem, tol = band_core(self.model, seen), FINE * self.tol
+            problem = band_core(self.model, seen)
+        tol = max(FINE * self.tol, 1e-12)
         result = solve_core(problem, self.restarted(lens), tol=tol, scale=self.best.primal)
         self.state = result.state
-        if lens.far <= lens.near and result.dual > self.best.dual:
+        if not lens.graded and result.dual > self.best.dual:
             self.best.dual = result.dual
             self.best.lift = lift(lens, seen, result.beta)
         return result.W, result.b
@@ -201,13 +205,13 @@ class Stream:
             seen = self.blocks.map_reduce(lens)
             if seen.bad >= 0:
                 raise_not_finite(seen.bad)
-            self.counts = seen.counts
+            self.counts = seen.counts.astype(np.float64)
             primal = self.model.penalty.value_of(W) + seen.loss
             better = again or primal < self.best.primal
             again = not better
             if better:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
-            self.record(W, seen, time.perf_counter() - started)
+            self.record(W, seen, lens.graded, time.perf_counter() - started)
             if self.best.gap <= self.tol or len(self.history) >= MOST_PASSES:
                 return
             if not better:
@@ -226,11 +230,12 @@ class Stream:
         self.reach *= 2.0
         self.error *= 2.0
 
-    def record(self, W: Factors, seen: Seen, seconds: float) -> None:
+    def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
         """Add a row to the history, and print it if asked."""
         best, gigabytes = self.best, self.blocks.nbytes / 1e9
         now = time.perf_counter() - self.begun
-        row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank)
+        method = "graded" if graded else "band"
+        row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
         self.history.append((*row, len(seen.y), seconds, gigabytes))
         if self.verbose:
             if len(self.history) == 1:
@@ -257,7 +262,7 @@ class Stream:
             gap=best.gap,
             n_iter=len(self.history),
             converged=best.gap <= self.tol,
-            history=np.array(self.history, dtype=STREAM_COLUMNS).view(np.recarray),
+            history=np.array(self.history, dtype=STREAM_COLUMNS),
             state=best.lift,
         )
 
@@ -320,6 +325,4 @@ def check_finite(block: Block) -> None:
 
 def raise_not_finite(index: int) -> None:
     """Say which sample is not finite."""
-    raise ValueError(
-        f"X must not hold NaN or infinity; sample {index} does. X[{index}] shows it."
-    )
+    raise ValueError(f"X must not hold NaN or infinity; sample {index} does. X[{index}] shows it.")

@@ -10,8 +10,10 @@ themselves, and where the gap is too large the exact gradient corrects the momen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import Array, Index
 from ...blocks import Block, Blocks
@@ -110,9 +112,7 @@ class Sums:
 
     def merge(self, other: Sums) -> Sums:
         """Sums over two parts of the samples."""
-        return Sums(
-            self.rr + other.rr, self.yr + other.yr, self.r + other.r, self.Z + other.Z
-        )
+        return Sums(self.rr + other.rr, self.yr + other.yr, self.r + other.r, self.Z + other.Z)
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def solve_moments(
         if problem.design.n == 0:  # all samples are equal
             p, q = reduced.shape
             empty = np.zeros(0)
-            history = np.zeros(0, dtype=COLUMNS).view(np.recarray)
+            history = np.zeros(0, dtype=COLUMNS)
             results.append(
                 SolverResult(zero_factors(p, q), 0.0, empty, 0.0, 0.0, 0.0, 0, True, history)
             )
@@ -339,6 +339,6 @@ def best_multiple(rr: float, yr: float, Z: Array, tau: float) -> float:
     return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
 
 
-def row(n_iter: int, primal: float, dual: float, gap: float, W: Factors) -> Array:
+def row(n_iter: int, primal: float, dual: float, gap: float, W: Factors) -> NDArray[Any]:
     """The history of a certificate."""
-    return np.array([(n_iter, 0.0, primal, dual, gap, W.rank)], dtype=COLUMNS).view(np.recarray)
+    return np.array([(n_iter, 0.0, primal, dual, gap, W.rank, "moments")], dtype=COLUMNS)
