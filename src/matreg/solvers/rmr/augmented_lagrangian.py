@@ -122,7 +122,8 @@ class AugmentedLagrangian:
         self.memory = memory
         self.start = self.best_start()
         self.beta, self.Lambda = self.start.beta, self.start.Lambda
-        self.s1, self.s2 = self.penalties()
+        # NumPy's numbers: where one underflows, 1 / 0 is infinite and does not raise.
+        self.s1, self.s2 = (np.float64(penalty) for penalty in self.penalties())
 
     def best_start(self) -> Neighbour:
         """The last solution, or its extrapolation where the dual objective says it is better."""
