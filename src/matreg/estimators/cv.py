@@ -155,7 +155,7 @@ class RMRCV(MatrixRegressor, PathCV):
     tau_, C_, epsilon_ : float
         Chosen values.
     cv_results_ : dict of ndarray
-        One row a combination: parameters, scores of the folds, their mean, standard deviation and
+        One row per combination: parameters, scores of the folds, their mean, standard deviation and
         standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
     best_index_, best_score_ : int, float
         Chosen row and its mean score.
