@@ -61,10 +61,10 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
 
     low, high = values.min(), values.max()
     ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
-    ticks = ticks[(ticks >= low) & (ticks <= high)]
+    rounding = 1e-9 * (high - low)
+    ticks = ticks[(ticks >= low - rounding) & (ticks <= high + rounding)]
     order = np.argsort(values)
     place = np.interp(ticks, values[order], order.astype(float))
-    rounding = 1e-9 * (high - low)
     axis.set_ticks(place, labels=[f"{0.0 if abs(t) < rounding else t:g}" for t in ticks])
 
 
