@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM
     from .estimators.rmr import RMR
+    from .estimators.tau_max import tau_max
     from .plotting import CoefDisplay, CVDisplay, PathDisplay
 
 __version__ = "0.1.0"
@@ -30,6 +31,7 @@ __all__ = [
     "information_criteria",
     "rglm_path",
     "rmr_path",
+    "tau_max",
 ]
 
 # Where the names live: each module is loaded when one of its names is first used.
@@ -42,6 +44,7 @@ _HOMES = {
     ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM"],
     ".estimators.rmr": ["RMR"],
+    ".estimators.tau_max": ["tau_max"],
     ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],
 }
 

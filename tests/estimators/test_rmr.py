@@ -23,7 +23,7 @@ SOLVERS = ["newton", "admm"]
 
 
 def fit(X=X, y=Y, weights=None, **parameters):
-    parameters = {"tau": 2.0, "tol": 1e-9} | parameters
+    parameters = {"tau": 2.0, "C": 1.0, "epsilon": 0.1, "tol": 1e-9} | parameters
     return RMR(**parameters).fit(X, y, sample_weight=weights)
 
 

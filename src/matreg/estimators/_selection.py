@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import isfunction
 from itertools import product
@@ -22,6 +23,7 @@ from ..progress import track
 from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
+from ._scale import each
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -34,7 +36,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "matrix_shape": [tuple, list, None],
 }
-NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), "array-like"]
+NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
 
 
 @dataclass(frozen=True)
@@ -258,8 +260,12 @@ def warn_interrupted(finished: int, planned: int) -> None:
     )
 
 
-def number_list(name: str, given: Any, positive: bool) -> list[float]:
-    """A number or a list of numbers as a list."""
+def number_list(
+    name: str, given: Any, positive: bool, scaled: Callable[[Any], float] = float
+) -> list[float]:
+    """A number or a list of numbers as a list; with `scaled`, words such as "scale" too."""
+    if any(isinstance(one, str) for one in each(given)):
+        given = [scaled(one) for one in each(given)]
     values = to_numbers(name, given)
     bad = values <= 0.0 if positive else values < 0.0
     if values.ndim != 1 or values.size == 0 or bad.any() or not np.isfinite(values).all():

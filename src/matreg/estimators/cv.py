@@ -26,6 +26,7 @@ from ..solvers import (
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
+from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
@@ -127,8 +128,9 @@ class RMRCV(MatrixRegressor, PathCV):
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
-    C, epsilon : float or array-like, default=1.0 and 0.1
-        Values to try.
+    C, epsilon : float, str or a list of them
+        Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale",
+        "scale" and ten times it, and epsilon is "scale".
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     cv : int, splitter or iterable, default=None
@@ -186,8 +188,8 @@ class RMRCV(MatrixRegressor, PathCV):
         *,
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
-        C: float | ArrayLike = 1.0,
-        epsilon: float | ArrayLike = 0.1,
+        C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
+        epsilon: float | str | ArrayLike = "scale",
         fit_intercept: bool = True,
         cv: Any = None,
         scoring: Any = None,
@@ -215,9 +217,10 @@ class RMRCV(MatrixRegressor, PathCV):
 
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
         candidates = []
+        units = Units(distinct, self.fit_intercept)
         for C, epsilon in product(
-            number_list("C", self.C, positive=True),
-            number_list("epsilon", self.epsilon, positive=False),
+            number_list("C", self.C, positive=True, scaled=units.C),
+            number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon),
         ):
             problem = rmr_problem(distinct, C, epsilon, self.fit_intercept)
             taus = self._taus(partial(rmr_tau_max, problem))

@@ -25,6 +25,7 @@ from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
 from ._family import rglm_problem
 from ._input import to_numbers
+from ._scale import Units
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import RMR, rmr_problem
@@ -40,8 +41,8 @@ def rmr_path(
     taus: ArrayLike | None = None,
     n_taus: int = 50,
     tau_min_ratio: float = 1e-3,
-    C: float = 1.0,
-    epsilon: float = 0.1,
+    C: float | str = "scale",
+    epsilon: float | str = "scale",
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     tol: float = 1e-6,
@@ -94,6 +95,9 @@ def rmr_path(
         matrix_shape=matrix_shape,
     )
     distinct = _validated(model, X, y, sample_weight)
+    units = Units(distinct, fit_intercept)
+    C, epsilon = units.C(C), units.epsilon(epsilon)
+    model.set_params(C=C, epsilon=epsilon)  # the path remembers the numbers
     problem = rmr_problem(distinct, C, epsilon, fit_intercept)
     grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
     solver = RMRPathSolver(tol, max_iter)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,9 +15,10 @@ from ..design import ArrayDesign
 from ..losses import epsilon_insensitive
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
-from ..solvers import SolverResult, rounding_floor, solve_admm, solve_rmr
+from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
+from ._scale import Units, scaled_tau
 
 
 class RMR(MatrixRegressor):
@@ -30,13 +33,17 @@ class RMR(MatrixRegressor):
 
     Parameters
     ----------
-    tau : float, default=1.0
-        Weight of the nuclear norm. 0 is linear support vector regression; from some value on W
-        is zero.
-    C : float, default=1.0
-        Weight of the loss, a sum over the samples and not a mean.
-    epsilon : float, default=0.1
-        Errors up to this size cost nothing.
+    tau : float or str, default="scale"
+        Weight of the nuclear norm. 0 is linear support vector regression; from :func:`tau_max` on
+        W is zero. "scale" is 0.005 of that.
+    C : float or str, default="scale"
+        Weight of the loss, a sum over the samples and not a mean. "scale" is three times the
+        median absolute deviation of the labels over the median squared Frobenius norm of the
+        samples around their entrywise median (around zero without an intercept).
+    epsilon : float or str, default="scale"
+        Errors up to this size cost nothing. "scale" is a tenth of the median absolute deviation of
+        the labels. For these three "0.1*scale" and the like are multiples, numbers are absolute
+        and the paper's. With the words predictions do not depend on the units of X and y.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     solver : {"auto", "newton", "admm"}, default="auto"
@@ -78,6 +85,8 @@ class RMR(MatrixRegressor):
     history_ : structured ndarray
         One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
         work.
+    tau_, C_, epsilon_ : float
+        Numbers used.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -105,9 +114,9 @@ class RMR(MatrixRegressor):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
-        "tau": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "tau": [Interval(Real, 0, None, closed="left"), str],
+        "C": [Interval(Real, 0, None, closed="neither"), str],
+        "epsilon": [Interval(Real, 0, None, closed="left"), str],
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "newton", "admm"})],
         "rho": [Interval(Real, 0, None, closed="neither")],
@@ -121,10 +130,10 @@ class RMR(MatrixRegressor):
 
     def __init__(
         self,
-        tau: float = 1.0,
+        tau: float | str = "scale",
         *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
+        C: float | str = "scale",
+        epsilon: float | str = "scale",
         fit_intercept: bool = True,
         solver: str = "auto",
         rho: float = 1.0,
@@ -169,12 +178,19 @@ class RMR(MatrixRegressor):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
-            problem = rmr_problem(distinct, self.C, self.epsilon, self.fit_intercept, self.tau)
+            problem = self._problem(distinct)
             result = self._solve(problem, self._last_fit(distinct))
         self._store(result, distinct)
         advice = "" if result.converged else self._advice(problem, result)
         warn_unless_converged("RMR", result, self.tol, advice)
         return self
+
+    def _problem(self, distinct: Distinct) -> Problem:
+        units = Units(distinct, self.fit_intercept)
+        self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
+        problem = rmr_problem(distinct, self.C_, self.epsilon_, self.fit_intercept)
+        self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, problem))
+        return replace(problem, penalty=SpectralElasticNet(self.tau_))
 
     def _solve(self, problem: Problem, start: SolverResult | None) -> SolverResult:
         limits: dict[str, Any] = {
