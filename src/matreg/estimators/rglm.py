@@ -16,6 +16,7 @@ from ..solvers import RGLMState, SolverResult, rglm_tau_max, solve_rglm
 from ._base import warn_unless_converged
 from ._duplicates import merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
+from ._report import warn_if_zero
 from ._scale import RGLM_TAU, scaled_tau
 
 
@@ -194,6 +195,7 @@ class RGLM(FamilyEstimator):
             )
         self._store(result, distinct)
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
+        warn_if_zero(self.rank_, distinct.y, self.tau_, partial(rglm_tau_max, problem))
         return self
 
     def _start(self) -> RGLMState | None:

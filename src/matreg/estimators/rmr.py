@@ -18,6 +18,7 @@ from ..problem import Problem
 from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
+from ._report import warn_if_zero
 from ._scale import Units, scaled_tau
 
 
@@ -183,6 +184,9 @@ class RMR(MatrixRegressor):
         self._store(result, distinct)
         advice = "" if result.converged else self._advice(problem, result)
         warn_unless_converged("RMR", result, self.tol, advice)
+        warn_if_zero(
+            self.rank_, distinct.y, self.tau_, partial(rmr_tau_max, problem), self.epsilon_
+        )
         return self
 
     def _problem(self, distinct: Distinct) -> Problem:
