@@ -295,3 +295,36 @@ def test_clone_and_pickle(data):
 def test_bad_parameters_are_named(data, parameters, message):
     with pytest.raises(ValueError, match=message):
         RMRCV(**parameters).fit(data.X, data.y)
+
+
+class NoFit(RMRCV):
+    """Fails where the first fit would begin."""
+
+    def _candidates(self, distinct):
+        raise AssertionError("a fit has begun")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"cv": GroupKFold(3)}, {}, "groups"),
+        ({"cv": GroupKFold(3)}, {"groups": np.arange(7)}, "groups must have one entry for each"),
+        ({"cv": 100}, {}, "n_splits=100"),
+        ({"scoring": "accuracy"}, {}, "scoring='accuracy' cannot score the predictions of NoFit"),
+        ({"scoring": "roc_auc"}, {}, "scoring='roc_auc' cannot score the predictions of NoFit"),
+        ({"scoring": "no_such_score"}, {}, "scoring"),
+    ],
+)
+def test_bad_arguments_are_found_before_the_first_fit(data, parameters, arguments, message):
+    labels = np.round(data.y / data.y.std()) * 90.0  # numbers that pass for classes
+    with pytest.raises(ValueError, match=message):
+        NoFit(**parameters).fit(data.X, labels, **arguments)
+
+
+def test_a_choice_at_the_edge_of_its_grid_is_reported(data):
+    with pytest.warns(
+        UserWarning, match=r"The choice tau=.* is the smallest of the 3 values tried"
+    ):
+        RMRCV([10.0, 1e3, 1e4], **PAPER, cv=3).fit(data.X, data.y)
+    with pytest.warns(UserWarning, match=r"The choice C=.* is the .* of the 3 values tried"):
+        RMRCV(n_taus=5, C=[1e-6, 2e-6, 4e-6], cv=3).fit(data.X, data.y)

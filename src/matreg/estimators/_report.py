@@ -65,13 +65,13 @@ def warn_if_zero(
         )
     else:
         message = "the samples do not vary with the labels."
-    warnings.warn(f"W = 0, so that all predictions are the same: {message}", stacklevel=3)
+    warnings.warn(f"W = 0, so that all predictions are the same: {message}", stacklevel=4)
 
 
 def warn_at_edge(name: str, chosen: float, tried: Any, remedy: str) -> None:
-    """Warn if a chosen value is the smallest or the largest of those that were tried."""
+    """Warn if a chosen value is the first or the last of three or more that were tried."""
     values = np.unique(np.asarray(tried, dtype=float))
-    if len(values) > 1 and chosen in (values[0], values[-1]):
+    if len(values) > 2 and chosen in (values[0], values[-1]):
         side = "smallest" if chosen == values[0] else "largest"
         warnings.warn(
             f"The choice {name}={chosen:.4g} is the {side} of the {len(values)} values tried, "

@@ -30,7 +30,7 @@ from ._duplicates import Distinct
 # "scale" in the units above.
 EPSILON, C, TAU = 0.1, 3.0, 0.005
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
-RGLM_TAU = 0.01
+RGLM_TAU = 0.02
 
 _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
