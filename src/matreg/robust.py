@@ -74,8 +74,8 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
     return typical or float(weights @ deviation / weights.sum()) or 1.0
 
 
-def squared_size(X: Array, weights: Array, centred: bool = True) -> float:
-    """Median squared Frobenius norm of the samples around their entrywise median, or around zero.
+def size(X: Array, weights: Array, centred: bool = True) -> float:
+    """Median Frobenius norm of the samples around their entrywise median, or around zero.
 
     Parameters
     ----------
@@ -89,17 +89,21 @@ def squared_size(X: Array, weights: Array, centred: bool = True) -> float:
     Returns
     -------
     float
-        The mean over the samples where the median is zero; 1 where all samples are equal.
+        The root mean square over the samples where the median is zero; 1 where all are equal.
 
     Examples
     --------
     >>> import numpy as np
-    >>> squared_size(np.array([[[0.0, 1.0]], [[2.0, 1.0]], [[1.0, 1.0]]]), np.ones(3))
+    >>> size(np.array([[[0.0, 1.0]], [[2.0, 1.0]], [[1.0, 1.0]]]), np.ones(3))
     1.0
     """
     flat = X.reshape(len(X), -1)
     if centred:
         flat = flat - weighted_median(flat, weights)
-    sizes = np.einsum("ij,ij->i", flat, flat)
-    typical = float(weighted_median(sizes, weights))
-    return typical or float(weights @ sizes / weights.sum()) or 1.0
+    unit = float(np.abs(flat).max(initial=0.0))
+    if unit == 0.0:
+        return 1.0
+    flat = flat / unit  # squares of huge or tiny numbers would overflow or vanish
+    squares = np.einsum("ij,ij->i", flat, flat)
+    typical = float(weighted_median(squares, weights))
+    return unit * float(np.sqrt(typical or weights @ squares / weights.sum()))

@@ -254,8 +254,8 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
 
     monkeypatch.setattr(RMRPathSolver, "solve", interrupted)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
-        model = RMRCV(TAUS).fit(data.X, data.y)
-    complete = RMRCV(TAUS).fit(data.X, data.y)
+        model = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
+    complete = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
     for fold in ("split0_test_score", "split1_test_score"):
         np.testing.assert_array_equal(model.cv_results_[fold], complete.cv_results_[fold])
     assert "split2_test_score" not in model.cv_results_

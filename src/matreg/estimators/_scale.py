@@ -5,11 +5,11 @@ times c / a, C times c / a^2 and epsilon times c; its W is c / a and its b c tim
 parameters that are multiples of
 
     spread(y)                      for epsilon,
-    spread(y) / squared_size(X)    for C,
+    spread(y) / size(X)^2          for C,
     tau_max(X, y, C, epsilon)      for tau,
 
 give predictions that do not depend on units. The spread is a median absolute deviation and the
-squared size a median squared norm, which wrong labels and corrupted samples cannot spoil. The
+size a median norm, which wrong labels and corrupted samples cannot spoil. The
 multiples were chosen by ``python -m benchmarks.first_five_minutes``: a larger C follows wrong
 labels where a sample has more entries than there are samples, a larger tau gives away signal where
 the samples have no low rank to find. From half to twice these values little changes.
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..robust import spread, squared_size
+from ..robust import size, spread
 from ._duplicates import Distinct
 
 # "scale" in the units above.
@@ -55,17 +55,22 @@ class Units:
         return spread(self.distinct.y, self.distinct.weights, self.fit_intercept)
 
     @cached_property
-    def squared_size(self) -> float:
-        """Squared size of the samples."""
-        return squared_size(self.distinct.X, self.distinct.weights, self.fit_intercept)
+    def size(self) -> float:
+        """Size of the samples."""
+        return size(self.distinct.X, self.distinct.weights, self.fit_intercept)
 
     def C(self, given: Any) -> float:
         """C as a number."""
-        return scaled("C", given, lambda: C * self.spread / self.squared_size)
+        return scaled("C", given, lambda: positive(C * self.spread / self.size / self.size))
 
     def epsilon(self, given: Any) -> float:
         """Epsilon as a number."""
         return scaled("epsilon", given, lambda: EPSILON * self.spread)
+
+
+def positive(number: float) -> float:
+    """A positive finite number near one that has vanished or overflowed."""
+    return float(np.clip(number, np.finfo(float).tiny, np.finfo(float).max))
 
 
 def scaled(name: str, given: Any, unit: Callable[[], float]) -> float:
