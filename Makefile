@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Many small products in a row are slower on several threads than on one.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: test reproduce benchmark lint clean
+.PHONY: test reproduce benchmark lint docs release-check clean
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -q -n 2
@@ -21,8 +21,18 @@ reproduce: $(VENV)/.plot
 benchmark: $(VENV)/.benchmark
 	$(BIN)/python -m benchmarks
 
+# The site, with its gallery; warnings are errors, and nothing is downloaded but missing data.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+# What users will get: the wheel in an empty environment runs the README's code.
+release-check: $(VENV)/.release
+	rm -rf dist && $(BIN)/python -m build --outdir dist .
+	$(BIN)/python tools/check_release.py dist
+
 clean:
-	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build docs/gallery docs/generated results .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

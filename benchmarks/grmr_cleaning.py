@@ -28,7 +28,7 @@ def rae(predicted, y):
 
 
 def report(title, X, y, tests, options, gamma_factors=(1.0,)):
-    """One row a model and treatment, one column a test set."""
+    """One row per model and treatment, one column per test set."""
     print(f"\n{title}\n{'':>34}", *(f"{name:>12}" for name in tests))
     rmr = RMR(**options).fit(X, y)
     print(f"{'RMR':>34}", *(f"{rae(rmr.predict(A), b):12.4f}" for A, b in tests.values()))

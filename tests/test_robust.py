@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg.robust import spread, size, weighted_median
+from matreg.robust import size, spread, weighted_median
 
 RNG = np.random.default_rng(0)
 
@@ -37,9 +37,7 @@ def test_units_and_shifts(centred):
     assert spread(1e6 * y + shift, weights, centred) == pytest.approx(
         1e6 * spread(y, weights, centred)
     )
-    assert size(1e6 * X + shift, weights, centred) == pytest.approx(
-        1e6 * size(X, weights, centred)
-    )
+    assert size(1e6 * X + shift, weights, centred) == pytest.approx(1e6 * size(X, weights, centred))
 
 
 def test_ties_and_constants():

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM
     from .estimators.rmr import RMR
+    from .estimators.smm import SMM
+    from .estimators.smm_cv import SMMCV
+    from .estimators.smm_path import smm_path
     from .estimators.tau_max import tau_max
     from .plotting import CoefDisplay, CVDisplay, PathDisplay
 
@@ -24,6 +27,8 @@ __all__ = [
     "RGLMCV",
     "RMR",
     "RMRCV",
+    "SMM",
+    "SMMCV",
     "CVDisplay",
     "CoefDisplay",
     "PathDisplay",
@@ -31,6 +36,7 @@ __all__ = [
     "information_criteria",
     "rglm_path",
     "rmr_path",
+    "smm_path",
     "tau_max",
 ]
 
@@ -44,6 +50,9 @@ _HOMES = {
     ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM"],
     ".estimators.rmr": ["RMR"],
+    ".estimators.smm": ["SMM"],
+    ".estimators.smm_cv": ["SMMCV"],
+    ".estimators.smm_path": ["smm_path"],
     ".estimators.tau_max": ["tau_max"],
     ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],
 }

@@ -20,7 +20,8 @@ deviance in the place of ``n log`` of the mean square.
 RMR. With the epsilon-insensitive loss yhat_i follows y_i where the residual sits on the edge of
 the tube, ``0 < |beta_i| < C s_i``, and does not where it is inside or outside: the degrees of
 freedom are the number of samples on the edge, as for quantile regression (Li, Liu and Zhu 2007).
-The criterion is that of Laplace noise.
+The criterion is that of Laplace noise, of asymmetric Laplace noise for the loss "quantile". The
+loss "huber" is the likelihood of no noise of unknown scale, and has none.
 
 Both take the samples for independent and the model for fixed in advance, and neither knows about
 gross outliers: where labels are wrong, cross-validate with a robust score instead.
@@ -87,6 +88,11 @@ def information_criteria(
     _check_deprecated(path, {"model": model, "C": C, "fit_intercept": fit_intercept})
     if path.model not in ("rglm", "rmr"):
         raise ValueError(f"path must be of rglm_path or rmr_path; got one of {path.model!r}.")
+    if path.parameters.get("loss") == "huber":
+        raise ValueError(
+            'path must be of a loss that is a likelihood of noise of unknown scale: loss="huber" '
+            "is not. Cross-validate instead: RMRCV."
+        )
     if path.sample_weight is not None:
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
     samples = validate_samples(X, path.matrix_shape)
@@ -136,16 +142,24 @@ def _criteria(
         df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"])
         deviance = n * np.log(np.mean(residual**2))
     else:
-        df = rmr_degrees_of_freedom(point, path.parameters["C"])
-        deviance = 2.0 * n * np.log(np.mean(np.abs(residual)))
+        lower, upper = -1.0, 1.0
+        if path.parameters.get("loss") == "quantile":
+            upper = path.parameters["quantile"]
+            lower = upper - 1.0
+        df = rmr_degrees_of_freedom(point, path.parameters["C"], lower, upper)
+        slopes = np.where(residual > 0.0, upper, lower)
+        deviance = 2.0 * n * np.log(np.mean(slopes * residual))
     return tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df
 
 
-def rmr_degrees_of_freedom(point: SolverResult, C: float) -> float:
-    """Number of samples on the edge of the tube."""
-    size = np.abs(point.beta)
+def rmr_degrees_of_freedom(
+    point: SolverResult, C: float, lower: float = -1.0, upper: float = 1.0
+) -> float:
+    """Number of samples on the edge of the tube, for slopes of the loss from lower to upper."""
+    slope = point.beta / C
     # A certified beta is at its bounds up to the root of the gap only.
-    return float(np.count_nonzero((size > 1e-3 * C) & (size < (1.0 - 1e-3) * C)))
+    inside = (slope > lower + 1e-3) & (slope < upper - 1e-3)
+    return float(np.count_nonzero(inside & (np.abs(slope) > 1e-3)))
 
 
 @single_threaded(lambda design: design.size)

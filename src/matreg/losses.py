@@ -128,7 +128,7 @@ class PiecewiseLoss:
         """Slopes at the residuals; at a kink the smallest one in size."""
         return self.multiplier(r, 0.0)
 
-    def multiplier(self, v: Array, step: float) -> Array:
+    def multiplier(self, v: Array, step: Array | float) -> Array:
         """Slopes at ``prox(v, step)``, which is ``v - step * multiplier(v, step)``."""
         over = np.maximum(np.abs(v) - self.epsilon, 0.0)
         bound = np.where(v > 0.0, self.upper, -self.lower)
@@ -230,6 +230,15 @@ class PiecewiseLoss:
         """Clip to the bounds; what the sum is off is shared out by the room that is left."""
         with np.errstate(divide="ignore"):
             return shared_out(beta, self.lower, self.upper, total, 1.0 / self.curvature)
+
+    def times(self, factor: Array | float) -> PiecewiseLoss:
+        """The loss times a positive factor, one for all samples or one for each."""
+        return replace(
+            self,
+            lower=self.lower * factor,
+            upper=self.upper * factor,
+            curvature=self.curvature / factor,
+        )
 
     def scaled(self, factor: float) -> PiecewiseLoss:
         """The loss with its finite slopes multiplied by a factor."""

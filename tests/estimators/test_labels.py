@@ -88,7 +88,7 @@ def test_two_full_levels_of_columns_give_the_shape(table):
     np.testing.assert_array_equal(model.coef_, RMR().fit(DATA.X, DATA.y).coef_)
     shuffled = table.iloc[:, np.random.default_rng(0).permutation(12)]
     by_name = RMR().fit(shuffled, DATA.y)
-    assert sorted(by_name.labels_.coords[0]) == sorted(CHANNELS)
+    assert sorted(by_name.labels_["coords"][0]) == sorted(CHANNELS)
     np.testing.assert_allclose(by_name.predict(shuffled), model.predict(table), rtol=1e-9)
     with pytest.raises(ValueError, match="coordinates of the training along 'channel'"):
         model.predict(table.rename(columns={"Oz": "O1"}))

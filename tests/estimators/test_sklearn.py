@@ -5,7 +5,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
 
 ESTIMATORS = [
     RMR(),
@@ -17,6 +17,9 @@ ESTIMATORS = [
     RMRCV(n_taus=10),
     RGLMCV(n_taus=10),
     RGLMCV(n_taus=10, family="binomial"),
+    SMM(),
+    SMM(loss="squared_hinge", multi_class="one_vs_rest"),
+    SMMCV(n_taus=5, cv=3),
     GRMRCV(tau=[1.0, 10.0]),
 ]
 

@@ -24,7 +24,7 @@ from ._input import (
     validate_matrix_shape,
     validate_weights,
 )
-from ._labels import aligned, read_labels, to_xarray
+from ._labels import MatrixLabels, aligned, read_labels, to_xarray
 from ._report import above_optimum, warn_if_flat
 
 
@@ -61,7 +61,7 @@ class MatrixEstimator(BaseEstimator):
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
         self.__dict__.pop("labels_", None)
         if labels is not None:
-            self.labels_ = labels
+            self.labels_ = vars(labels)  # plain, to be stored
         return flat.reshape(-1, *self.matrix_shape_), y, weights
 
     def _validate_labels(self, y: Any, n: int) -> Array:
@@ -83,8 +83,7 @@ class MatrixEstimator(BaseEstimator):
     def _validate_samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) that fit those of the training."""
         check_is_fitted(self, "coef_")
-        labels = getattr(self, "labels_", None)
-        flat, shape = flatten(read_labels(X)[0] if labels is None else aligned(X, labels))
+        flat, shape = flatten(aligned(X, self._matrix_labels()))
         check_matrix_shape(shape, self.matrix_shape_)
         with explained_missing():
             flat = validate_data(self, flat, dtype=np.float64, order="C", reset=False)
@@ -158,7 +157,32 @@ class MatrixEstimator(BaseEstimator):
             With the names and coordinates that the samples of `fit` had.
         """
         check_is_fitted(self, name)
-        return to_xarray(getattr(self, name), getattr(self, "labels_", None), name.rstrip("_"))
+        return to_xarray(getattr(self, name), self._matrix_labels(), name.rstrip("_"))
+
+    def _matrix_labels(self) -> MatrixLabels | None:
+        return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None
+
+    def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
+        """Report on the fitted model: one self-contained page of HTML.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            The samples of `fit`.
+        y : array-like of shape (n,)
+            Their labels.
+        **options
+            `groups`, `cv`, `names`, `target` and `title` of
+            :func:`matreg.reporting.make_report`.
+
+        Returns
+        -------
+        matreg.reporting.Report
+            The page, with a method to save it.
+        """
+        from ..reporting import make_report  # late: it draws, which a fit need not
+
+        return make_report(self, X, y, **options)
 
     def _store(self, result: SolverResult, distinct: Distinct) -> Self:
         """Fitted attributes from a solver's result on the distinct samples."""

@@ -36,10 +36,10 @@ def check_two_classes(classes: NDArray[Any], remedy: str) -> None:
 
 
 def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:
-    """Refuse weights that leave a class without a sample."""
+    """Refuse samples among which a class has none of positive weight."""
     left = np.bincount(index.astype(int), weights=weights, minlength=n_classes)
     if left.min() == 0.0:
         raise ValueError(
-            f"sample_weight must be positive for a sample of each of the {n_classes} classes; got "
-            "zeros for one class."
+            f"y must have a sample with a positive sample_weight of each of the {n_classes} "
+            "classes, in every training fold of cv too; one class has none."
         )

@@ -111,7 +111,7 @@ def validate_weights(sample_weight: Any, n: int) -> Array:
     )
     if weights.shape != (n,):
         raise ValueError(
-            f"sample_weight must be a 1D array of {n} numbers, one a sample; got shape "
+            f"sample_weight must be a 1D array of {n} numbers, one per sample; got shape "
             f"{weights.shape}."
         )
     if weights.min() < 0.0:

@@ -53,8 +53,10 @@ def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
     return X, None
 
 
-def aligned(X: Any, fitted: MatrixLabels) -> Any:
+def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     """New samples as an array (n, p, q), transposed by name; other coordinates are refused."""
+    if fitted is None:
+        return read_labels(X)[0]
     if _has_dims(X) and len(X.dims) == 3:
         rest = [dim for dim in X.dims if dim not in fitted.dims]
         if len(rest) != 1:
@@ -120,7 +122,7 @@ def _from_table(X: Any, columns: Any) -> tuple[Any, MatrixLabels | None]:
         (str(names[0]), str(names[1])),
         (np.array(rows), np.array(inner)),
         str(X.index.name or "sample"),
-        np.asarray(X.index),
+        np.array(list(X.index)),
     )
     return np.asarray(X)[:, order], labels
 

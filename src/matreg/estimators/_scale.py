@@ -4,7 +4,7 @@ RMR has an exact scaling law. With X times a and y times c, the same model in th
 times c / a, C times c / a^2 and epsilon times c; its W is c / a and its b c times as large. So
 parameters that are multiples of
 
-    spread(y)                      for epsilon,
+    spread(y)                      for epsilon and delta,
     spread(y) / size(X)^2          for C,
     tau_max(X, y, C, epsilon)      for tau,
 
@@ -28,7 +28,7 @@ from ..robust import size, spread
 from ._duplicates import Distinct
 
 # "scale" in the units above.
-EPSILON, C, TAU = 0.1, 3.0, 0.005
+EPSILON, DELTA, C, TAU = 0.1, 1.0 / 3.0, 3.0, 0.005
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
 RGLM_TAU = 0.02
 
@@ -36,7 +36,7 @@ _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
 
 class Units:
-    """What "scale" is for C and epsilon, computed where it is asked for.
+    """What "scale" is for C, epsilon and delta, computed where it is asked for.
 
     Parameters
     ----------
@@ -66,6 +66,10 @@ class Units:
     def epsilon(self, given: Any) -> float:
         """Epsilon as a number."""
         return scaled("epsilon", given, lambda: EPSILON * self.spread)
+
+    def delta(self, given: Any) -> float:
+        """Delta as a number."""
+        return scaled("delta", given, lambda: DELTA * self.spread)
 
 
 def positive(number: float) -> float:

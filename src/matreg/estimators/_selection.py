@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import isfunction
 from itertools import product
 from numbers import Integral, Real
@@ -42,10 +42,32 @@ NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """All parameters but tau, and the values of tau to try with them."""
+    """A path to try: all parameters but one, and the values of that one in order.
+
+    Attributes
+    ----------
+    parameters : dict
+        Parameters that are the same all along.
+    values : ndarray of shape (k,)
+        Values of the one that changes, from the most regularisation to the least.
+    along : str
+        Which one that is.
+    """
 
     parameters: dict[str, Any]
-    taus: Array
+    values: Array
+    along: str = field(default="tau", kw_only=True)
+
+    @property
+    def taus(self) -> Array:
+        """Tau of each point."""
+        return self.column("tau")
+
+    def column(self, name: str) -> Any:
+        """Values of a parameter, one per point."""
+        if name == self.along:
+            return self.values
+        return np.array([self.parameters[name]] * len(self.values))
 
 
 class KnownDecisions(BaseEstimator):
@@ -187,7 +209,7 @@ class SelectorCV(MatrixEstimator):
     ) -> tuple[Array, Array]:
         """Scores and ranks, of shape (folds, all values of tau of all candidates)."""
         tasks = list(product(range(len(folds)), range(len(candidates))))
-        edges = np.cumsum([0] + [len(candidate.taus) for candidate in candidates])
+        edges = np.cumsum([0] + [len(candidate.values) for candidate in candidates])
         scores = np.full((len(folds), edges[-1]), np.nan)
         ranks = np.full((len(folds), edges[-1]), np.nan)
         calls = (
@@ -209,7 +231,7 @@ class SelectorCV(MatrixEstimator):
 
     def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
         """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
-        index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.taus))]
+        index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
         mean, std = scores.mean(axis=0), scores.std(axis=0)
         if np.isnan(mean).all():
             raise ValueError(
@@ -219,10 +241,11 @@ class SelectorCV(MatrixEstimator):
             )
         error = std / np.sqrt(max(len(scores) - 1, 1))
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
-        table: dict[str, Any] = {"param_tau": np.array([candidates[c].taus[k] for c, k in index])}
-        for name in candidates[0].parameters:
-            column = [candidates[c].parameters[name] for c, _ in index]
-            table[f"param_{name}"] = np.array(column)
+        names = [candidates[0].along, *candidates[0].parameters]
+        table: dict[str, Any] = {
+            f"param_{name}": np.concatenate([one.column(name) for one in candidates])
+            for name in names
+        }
         for f, row in enumerate(scores):
             table[f"split{f}_test_score"] = row
         table |= {
@@ -236,7 +259,7 @@ class SelectorCV(MatrixEstimator):
         if self.one_standard_error:
             good = mean >= mean[best] - error[best]
             same = np.array([c == index[best][0] for c, _ in index])
-            # The taus of a candidate descend: the first good one has the most regularisation.
+            # The first good one of a candidate has the most regularisation.
             best = int(np.flatnonzero(good & same)[0])
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
         self._warn_at_edges(candidates[index[best][0]], index[best][1])

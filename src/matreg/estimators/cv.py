@@ -9,11 +9,13 @@ from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from ..problem import RMRProblem
 from ..solvers import (
     RGLMPathSolver,
     RMRPathSolver,
@@ -30,9 +32,9 @@ from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
-from .rmr import rmr_problem
+from .rmr import LOSS_CONSTRAINTS, rmr_problem
 
-_PATH_CONSTRAINTS: dict[str, list[Any]] = {
+PATH_CONSTRAINTS: dict[str, list[Any]] = {
     "taus": ["array-like", None],
     "n_taus": [Interval(Integral, 1, None, closed="left")],
     "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -104,7 +106,7 @@ class PathCV(SelectorCV):
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
         distinct = merge_duplicates(X, y, weights)
         taus = candidate.taus
-        (result,) = self._path(distinct, replace(candidate, taus=taus[chosen : chosen + 1]))
+        (result,) = self._path(distinct, replace(candidate, values=taus[chosen : chosen + 1]))
         self.tau_, self.taus_ = float(taus[chosen]), taus
         for name, value in candidate.parameters.items():
             setattr(self, f"{name}_", value)
@@ -130,14 +132,18 @@ class RMRCV(MatrixRegressor, PathCV):
         Its last value relative to its first.
     C, epsilon : float, str or a list of them
         Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale",
-        "scale" and ten times it, and epsilon is "scale".
+        "scale" and ten times it, and epsilon is "scale". Of epsilon only one with losses that do
+        not depend on it.
+    loss, delta, quantile
+        As in :class:`RMR`.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     cv : int, splitter or iterable, default=None
         Folds, as everywhere in scikit-learn; 5 by default.
     scoring : str or callable, default=None
-        Score to maximise; R^2 by default. With wrong labels among the samples take a robust one,
-        such as "neg_median_absolute_error".
+        Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
+        pinball loss. With wrong labels among the samples take a robust one, such as
+        "neg_median_absolute_error".
     one_standard_error : bool, default=False
         Whether to take the largest tau whose score is within one standard error of the best.
     n_jobs : int, default=None
@@ -151,8 +157,10 @@ class RMRCV(MatrixRegressor, PathCV):
     ----------
     tau_, C_, epsilon_ : float
         Chosen values.
+    delta_ : float
+        Number used.
     cv_results_ : dict of ndarray
-        One row a combination: parameters, scores of the folds, their mean, standard deviation and
+        One row per combination: parameters, scores of the folds, their mean, standard deviation and
         standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
     best_index_, best_score_ : int, float
         Chosen row and its mean score.
@@ -174,12 +182,14 @@ class RMRCV(MatrixRegressor, PathCV):
     """
 
     _fit_path = staticmethod(rmr_path)
-    _others = ("C", "epsilon")
+    _others = ("C", "epsilon", "delta")
+    _fixed = ("loss", "quantile")
     _parameter_constraints: dict[str, list[Any]] = {
-        **_PATH_CONSTRAINTS,
+        **PATH_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
+        **LOSS_CONSTRAINTS,
     }
 
     def __init__(
@@ -190,6 +200,9 @@ class RMRCV(MatrixRegressor, PathCV):
         tau_min_ratio: float = 1e-3,
         C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
         epsilon: float | str | ArrayLike = "scale",
+        loss: str = "epsilon_insensitive",
+        delta: float | str = "scale",
+        quantile: float = 0.5,
         fit_intercept: bool = True,
         cv: Any = None,
         scoring: Any = None,
@@ -205,6 +218,9 @@ class RMRCV(MatrixRegressor, PathCV):
         self.tau_min_ratio = tau_min_ratio
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.cv = cv
         self.scoring = scoring
@@ -216,21 +232,40 @@ class RMRCV(MatrixRegressor, PathCV):
         self.matrix_shape = matrix_shape
 
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
-        candidates = []
         units = Units(distinct, self.fit_intercept)
+        self.delta_ = units.delta(self.delta)
+        epsilons = number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon)
+        if self.loss != "epsilon_insensitive" and len(epsilons) > 1:
+            raise ValueError(
+                f"epsilon must be one number with loss={self.loss!r}, which does not depend on it; "
+                f"got {self.epsilon!r}."
+            )
+        candidates = []
         for C, epsilon in product(
-            number_list("C", self.C, positive=True, scaled=units.C),
-            number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon),
+            number_list("C", self.C, positive=True, scaled=units.C), epsilons
         ):
-            problem = rmr_problem(distinct, C, epsilon, self.fit_intercept)
-            taus = self._taus(partial(rmr_tau_max, problem))
-            candidates.append(Candidate({"C": C, "epsilon": epsilon}, taus))
+            parameters = {"C": C, "epsilon": epsilon}
+            taus = self._taus(partial(rmr_tau_max, self._problem(distinct, parameters)))
+            candidates.append(Candidate(parameters, taus))
         return candidates
 
+    def _problem(self, distinct: Distinct, parameters: dict[str, Any]) -> RMRProblem:
+        given = {name: getattr(self, name) for name in self._fixed}
+        given |= {"fit_intercept": self.fit_intercept, "delta": self.delta_}
+        return rmr_problem(distinct, **parameters, **given)
+
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
-        problem = rmr_problem(distinct, fit_intercept=self.fit_intercept, **candidate.parameters)
+        problem = self._problem(distinct, candidate.parameters)
         solver = RMRPathSolver(self.tol, self.max_iter)
         return list(walk(problem, candidate.taus, solver.solve))
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        if self.loss != "quantile":
+            return super()._score_all(y, decisions, sample_weight)
+        from sklearn.metrics import d2_pinball_score
+
+        weighing = {"sample_weight": sample_weight, "alpha": self.quantile}
+        return np.array([d2_pinball_score(y, f, **weighing) for f in decisions])
 
 
 class RGLMCV(FamilyEstimator, PathCV):
@@ -269,7 +304,7 @@ class RGLMCV(FamilyEstimator, PathCV):
     _fit_path = staticmethod(rglm_path)
     _fixed = ("family",)
     _parameter_constraints: dict[str, list[Any]] = {
-        **_PATH_CONSTRAINTS,
+        **PATH_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
         "family": FAMILY_CONSTRAINT,
     }

@@ -28,10 +28,10 @@ from ._input import to_numbers
 from ._scale import Units
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
-from .rmr import RMR, rmr_problem
+from .rmr import LOSS_PARAMETERS, RMR, rmr_problem
 
 # Parameters of a model that a path remembers.
-PARAMETERS = ("family", "C", "epsilon", "fit_intercept", "tol", "max_iter")
+PARAMETERS = ("family", "C", *LOSS_PARAMETERS, "fit_intercept", "tol", "max_iter")
 
 
 def rmr_path(
@@ -43,6 +43,9 @@ def rmr_path(
     tau_min_ratio: float = 1e-3,
     C: float | str = "scale",
     epsilon: float | str = "scale",
+    loss: str = "epsilon_insensitive",
+    delta: float | str = "scale",
+    quantile: float = 0.5,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     tol: float = 1e-6,
@@ -65,7 +68,7 @@ def rmr_path(
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
-    C, epsilon, fit_intercept, sample_weight, tol, max_iter, matrix_shape
+    C, epsilon, loss, delta, quantile, fit_intercept, sample_weight, tol, max_iter, matrix_shape
         As in :class:`RMR` and its `fit`.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
@@ -89,6 +92,9 @@ def rmr_path(
     model = RMR(
         C=C,
         epsilon=epsilon,
+        loss=loss,
+        delta=delta,
+        quantile=quantile,
         fit_intercept=fit_intercept,
         tol=tol,
         max_iter=max_iter,
@@ -96,13 +102,14 @@ def rmr_path(
     )
     distinct = _validated(model, X, y, sample_weight)
     units = Units(distinct, fit_intercept)
-    C, epsilon = units.C(C), units.epsilon(epsilon)
-    model.set_params(C=C, epsilon=epsilon)  # the path remembers the numbers
-    problem = rmr_problem(distinct, C, epsilon, fit_intercept)
+    # The path remembers the numbers.
+    model.set_params(C=units.C(C), epsilon=units.epsilon(epsilon), delta=units.delta(delta))
+    parameters = {name: getattr(model, name) for name in ("C", *LOSS_PARAMETERS)}
+    problem = rmr_problem(distinct, fit_intercept=fit_intercept, **parameters)
     grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
     solver = RMRPathSolver(tol, max_iter)
-    points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
-    return _path(model, "rmr", grid, points, sample_weight)
+    points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
+    return make_path(model, "rmr", grid, points, sample_weight)
 
 
 def rglm_path(
@@ -159,8 +166,8 @@ def rglm_path(
     problem = rglm_problem(distinct, family, fit_intercept)
     grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
     solver = RGLMPathSolver(tol, max_iter)
-    points = _finished(walk(problem, grid, solver.solve), len(grid), verbose)
-    return _path(model, "rglm", grid, points, sample_weight)
+    points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
+    return make_path(model, "rglm", grid, points, sample_weight)
 
 
 def _validated(
@@ -180,7 +187,7 @@ def check_taus(taus: Any, default: Callable[[], Array], name: str = "taus") -> A
     return grid
 
 
-def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
+def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
     """Points of a path; after Ctrl-C those that are finished, with a warning."""
     points: list[SolverResult] = []
     try:
@@ -196,7 +203,7 @@ def _finished(walking: Iterator[SolverResult], total: int, verbose: int) -> list
     return points
 
 
-def _path(
+def make_path(
     model: MatrixEstimator,
     name: str,
     taus: Array,

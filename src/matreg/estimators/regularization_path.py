@@ -38,6 +38,8 @@ class RegularizationPath:
         Weights of the samples, None if there were none.
     classes : ndarray of shape (2,) or None
         The two classes of a classifier.
+    Cs : ndarray of shape (k,) or None
+        Values of C, smallest first, of a path along C, on which tau is the same everywhere.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class RegularizationPath:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     sample_weight: Array | None = field(default=None, repr=False)
     classes: NDArray[Any] | None = None
+    Cs: Array | None = None
 
     @property
     def factors(self) -> list[Factors]:

@@ -11,15 +11,24 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import Array
 from ..design import ArrayDesign
-from ..losses import epsilon_insensitive
+from ..losses import PiecewiseLoss, absolute, epsilon_insensitive, huber, pinball
 from ..penalties import SpectralElasticNet
-from ..problem import Problem
+from ..problem import RMRProblem
 from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._report import warn_if_zero
 from ._scale import Units, scaled_tau
+
+LOSS_CONSTRAINTS: dict[str, list[Any]] = {
+    "loss": [StrOptions({"epsilon_insensitive", "absolute", "huber", "quantile"})],
+    "delta": [Interval(Real, 0, None, closed="neither"), str],
+    "quantile": [Interval(Real, 0, 1, closed="neither")],
+}
+# What decides about the loss of a sample of weight 1.
+LOSS_PARAMETERS = ("loss", "epsilon", "delta", "quantile")
 
 
 class RMR(MatrixRegressor):
@@ -27,10 +36,17 @@ class RMR(MatrixRegressor):
 
     Minimises over the matrix W and the number b
 
-        1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i max(|<W, X_i> + b - y_i| - epsilon, 0).
+        1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i l(y_i - <W, X_i> - b)
 
-    The loss grows linearly, so that a few grossly wrong labels do little harm; the nuclear norm
-    makes W low rank: its rows, and its columns, share few patterns.
+    with a loss l of the residual r,
+
+    - "epsilon_insensitive": ``max(|r| - epsilon, 0)``,
+    - "absolute": ``|r|``,
+    - "huber": ``r^2 / (2 delta)`` up to delta and ``|r| - delta / 2`` beyond,
+    - "quantile": ``quantile r`` for r > 0 and ``(quantile - 1) r`` for r < 0.
+
+    All grow linearly, so that a few grossly wrong labels do little harm; the nuclear norm makes W
+    low rank: its rows, and its columns, share few patterns.
 
     Parameters
     ----------
@@ -39,17 +55,26 @@ class RMR(MatrixRegressor):
         W is zero. "scale" is 0.005 of that.
     C : float or str, default="scale"
         Weight of the loss, a sum over the samples and not a mean. "scale" is three times the
-        median absolute deviation of the labels over the median squared Frobenius norm of the
+        median absolute deviation of the labels over the squared median Frobenius norm of the
         samples around their entrywise median (around zero without an intercept).
     epsilon : float or str, default="scale"
-        Errors up to this size cost nothing. "scale" is a tenth of the median absolute deviation of
-        the labels. For these three "0.1*scale" and the like are multiples, numbers are absolute
-        and the paper's. With the words predictions do not depend on the units of X and y.
+        Errors up to this size cost nothing, with the loss "epsilon_insensitive". "scale" is a
+        tenth of the median absolute deviation of the labels.
+    loss : {"epsilon_insensitive", "absolute", "huber", "quantile"}, default="epsilon_insensitive"
+        "huber" is the most accurate where small errors are normal and only large ones are not;
+        "quantile" predicts a quantile of the labels, "absolute" their median.
+    delta : float or str, default="scale"
+        Where the loss "huber" goes from a parabola to a line, in the units of y. "scale" is a
+        third of the median absolute deviation of the labels. For tau, C, epsilon and delta
+        "0.1*scale" and the like are multiples, and numbers are absolute, as in the paper; with the
+        words predictions do not depend on the units of X and y.
+    quantile : float, default=0.5
+        Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     solver : {"auto", "newton", "admm"}, default="auto"
         "newton" is an interior point method with second-order steps, "admm" the algorithm of the
-        paper; "auto" takes "newton".
+        paper, for the losses "epsilon_insensitive" and "absolute"; "auto" takes "newton".
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -76,7 +101,8 @@ class RMR(MatrixRegressor):
     rank_ : int
         Rank of W.
     dual_coef_ : ndarray of shape (n,)
-        Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``.
+        Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``; for the loss
+        "quantile" from ``(quantile - 1) C sample_weight`` to ``quantile C sample_weight``.
     objective_ : float
         Objective at (W, b).
     dual_gap_ : float
@@ -86,7 +112,7 @@ class RMR(MatrixRegressor):
     history_ : structured ndarray
         One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
         work.
-    tau_, C_, epsilon_ : float
+    tau_, C_, epsilon_, delta_ : float
         Numbers used.
     matrix_shape_ : tuple of int
         (p, q).
@@ -112,12 +138,19 @@ class RMR(MatrixRegressor):
     ((8, 6), 2)
     >>> bool(model.dual_gap_ <= 1e-6)
     True
+
+    Nine labels in ten are below the prediction of the quantile 0.9:
+
+    >>> upper = RMR(tau=40.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
+    >>> round(float((data.y <= upper.predict(data.X)).mean()), 1)
+    0.9
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "C": [Interval(Real, 0, None, closed="neither"), str],
         "epsilon": [Interval(Real, 0, None, closed="left"), str],
+        **LOSS_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "newton", "admm"})],
         "rho": [Interval(Real, 0, None, closed="neither")],
@@ -135,6 +168,9 @@ class RMR(MatrixRegressor):
         *,
         C: float | str = "scale",
         epsilon: float | str = "scale",
+        loss: str = "epsilon_insensitive",
+        delta: float | str = "scale",
+        quantile: float = 0.5,
         fit_intercept: bool = True,
         solver: str = "auto",
         rho: float = 1.0,
@@ -148,6 +184,9 @@ class RMR(MatrixRegressor):
         self.tau = tau
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.rho = rho
@@ -189,14 +228,23 @@ class RMR(MatrixRegressor):
         )
         return self
 
-    def _problem(self, distinct: Distinct) -> Problem:
+    def _problem(self, distinct: Distinct) -> RMRProblem:
         units = Units(distinct, self.fit_intercept)
         self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
-        problem = rmr_problem(distinct, self.C_, self.epsilon_, self.fit_intercept)
+        self.delta_ = units.delta(self.delta)
+        problem = rmr_problem(
+            distinct,
+            self.C_,
+            self.fit_intercept,
+            loss=self.loss,
+            epsilon=self.epsilon_,
+            delta=self.delta_,
+            quantile=self.quantile,
+        )
         self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, problem))
         return replace(problem, penalty=SpectralElasticNet(self.tau_))
 
-    def _solve(self, problem: Problem, start: SolverResult | None) -> SolverResult:
+    def _solve(self, problem: RMRProblem, start: SolverResult | None) -> SolverResult:
         limits: dict[str, Any] = {
             "tol": self.tol,
             "max_iter": self.max_iter,
@@ -206,7 +254,7 @@ class RMR(MatrixRegressor):
             return solve_admm(problem, start=start, rho=self.rho, eta=self.eta, **limits)
         return solve_rmr(problem, start=start, **limits)
 
-    def _advice(self, problem: Problem, result: SolverResult) -> str:
+    def _advice(self, problem: RMRProblem, result: SolverResult) -> str:
         """What to change when the gap is too large."""
         floor = rounding_floor(problem, result.W.d) / result.primal
         if floor > 0.1 * self.tol:
@@ -219,10 +267,25 @@ class RMR(MatrixRegressor):
         return "Raise max_iter or tol, or lower C."
 
 
+def rmr_loss(
+    loss: str, c: Array, epsilon: float = 0.1, delta: float = 1.0, quantile: float = 0.5
+) -> PiecewiseLoss:
+    """A loss by its name, with slopes c, C times the weights of the samples."""
+    match loss:
+        case "absolute":
+            return absolute(c)
+        case "huber":
+            return huber(c, float(delta))
+        case "quantile":
+            return pinball(c, float(quantile))
+        case _:
+            return epsilon_insensitive(c, float(epsilon))
+
+
 def rmr_problem(
-    distinct: Distinct, C: float, epsilon: float, fit_intercept: bool, tau: float = 0.0
-) -> Problem:
-    """RMR on distinct samples."""
-    loss = epsilon_insensitive(float(C) * distinct.weights, float(epsilon))
+    distinct: Distinct, C: float, fit_intercept: bool, tau: float = 0.0, **loss: Any
+) -> RMRProblem:
+    """RMR on distinct samples; `loss` is what :func:`rmr_loss` takes besides the slopes."""
+    cost = rmr_loss(c=float(C) * distinct.weights, **loss)
     penalty = SpectralElasticNet(float(tau))
-    return Problem(ArrayDesign(distinct.X), distinct.y, loss, penalty, fit_intercept)
+    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, fit_intercept)

@@ -58,4 +58,5 @@ def tau_max(
     if model == "rglm":
         return rglm_tau_max(rglm_problem(distinct, "normal", fit_intercept))
     units = Units(distinct, fit_intercept)
-    return rmr_tau_max(rmr_problem(distinct, units.C(C), units.epsilon(epsilon), fit_intercept))
+    tube = {"loss": "epsilon_insensitive", "epsilon": units.epsilon(epsilon)}
+    return rmr_tau_max(rmr_problem(distinct, units.C(C), fit_intercept, 0.0, **tube))

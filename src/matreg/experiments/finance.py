@@ -91,7 +91,7 @@ def run(options: Options) -> Result:
     Returns
     -------
     Result
-        PCP, D100 and RAE a method; ``values["scores"]`` by method.
+        PCP, D100 and RAE of each method; ``values["scores"]`` by method.
     """
     data = load_istanbul()
     tuning = replace(TUNING, n_taus=8, n_rglm_taus=8) if options.quick else TUNING

@@ -36,7 +36,7 @@ class Options:
     data : str or None
         Folder of the QMUL faces.
     jobs : int
-        Number of processes; -1 is one a core.
+        Number of processes; -1 is one per core.
     """
 
     rounds: int | None = None

@@ -62,7 +62,7 @@ def run(
     size : int, default=64
         Rows and columns.
     n_samples : int, default=1000
-        Samples a round, of which the first half trains and the other tests.
+        Samples per round, of which the first half trains and the other tests.
     tuning : Tuning
         Candidates and folds.
 

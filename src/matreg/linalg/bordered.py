@@ -75,7 +75,7 @@ def refined(
     once : callable
         Solves for a residual; all parts of it but the first are optional.
     residual : callable
-        Those parts for a right-hand side and a solution.
+        Parts of the residual for a right-hand side and a solution.
     D : ndarray of shape (n,)
         Diagonal.
     """

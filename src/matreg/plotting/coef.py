@@ -102,9 +102,10 @@ class CoefDisplay:
         model = unwrap(estimator)
         labels = getattr(model, "labels_", None)
         if labels is not None:
-            row_label, column_label = row_label or labels.dims[0], column_label or labels.dims[1]
-            row_coords = labels.coords[0] if row_coords is None else row_coords
-            column_coords = labels.coords[1] if column_coords is None else column_coords
+            names, coords = labels["dims"], labels["coords"]
+            row_label, column_label = row_label or names[0], column_label or names[1]
+            row_coords = coords[0] if row_coords is None else row_coords
+            column_coords = coords[1] if column_coords is None else column_coords
         return cls(
             model.coef_,
             n_vectors,

@@ -9,7 +9,7 @@ from .grmr.default_weights import default_weights
 from .grmr.new_samples import Cleaner, RowSpace, clean, warn_unless_clean
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.split import Decomposition
-from .path import tau_grid, walk
+from .path import follow, tau_grid, walk
 from .rglm.least_squares import RGLMState
 from .rglm.path import PathSolver as RGLMPathSolver
 from .rglm.solve import rglm_tau_max, solve_rglm
@@ -31,6 +31,7 @@ __all__ = [
     "alternate",
     "clean",
     "default_weights",
+    "follow",
     "from_arrays",
     "rglm_tau_max",
     "rmr_tau_max",

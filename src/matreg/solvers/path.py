@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
 
 from .._typing import Array
-from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from .certificate import SolverResult
 
@@ -59,14 +58,32 @@ def walk(problem: Problem, taus: Array, solve: Solve) -> Iterator[SolverResult]:
     solve : callable
         A problem and the last result, None at the first point, give a result.
 
+    Returns
+    -------
+    iterator of SolverResult
+        One per value of tau, without its state.
+    """
+    penalties = (problem.penalty.at(float(tau)) for tau in taus)
+    return follow((replace(problem, penalty=penalty) for penalty in penalties), solve)
+
+
+def follow(problems: Iterable[Problem], solve: Solve) -> Iterator[SolverResult]:
+    """Solutions of neighbouring problems, each from the last.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        What to solve, in an order in which one leads to the next.
+    solve : callable
+        A problem and the last result, None at the first point, give a result.
+
     Yields
     ------
     SolverResult
-        One per value of tau, without its state.
+        One per problem, without its state.
     """
     last: SolverResult | None = None
-    for tau in taus:
-        penalty = SpectralElasticNet(float(tau), problem.penalty.ridge)
-        last = solve(replace(problem, penalty=penalty), last)
+    for problem in problems:
+        last = solve(problem, last)
         # The state is for the next point alone: it may be as large as the samples.
         yield replace(last, state=None)

@@ -54,9 +54,9 @@ def test_solution_is_that_of_a_convex_solver(case, epsilon, fit_intercept):
 
 def test_one_sample():
     K, c, t = np.array([[2.0]]), np.ones(1), np.array([0.7])
-    alone = BoxQuadratic(K, c, 0.1, fit_intercept=False).pivot(t, np.ones(1))
+    alone = box_problem(K, c, 0.1, False).pivot(t, np.ones(1))
     np.testing.assert_allclose(alone.beta, [0.3])
-    beside = BoxQuadratic(K, c, 0.1, fit_intercept=True).pivot(t, np.ones(1))
+    beside = box_problem(K, c, 0.1, True).pivot(t, np.ones(1))
     assert beside.beta == 0.0 and abs(t[0] - beside.b) <= 0.1 + 1e-12
 
 

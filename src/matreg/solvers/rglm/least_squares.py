@@ -159,7 +159,7 @@ def solve_least_squares(
     max_iter : int, default=10000
         Largest number of iterations, those of FISTA and Newton steps together.
     verbose : int, default=0
-        Whether to print a line a check.
+        Whether to print one line per check.
     start : RGLMState, default=None
         State of an earlier run. If that was on the same design, labels and loss (the objects, not
         copies), what it prepared is used again.

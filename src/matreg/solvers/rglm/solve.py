@@ -33,7 +33,7 @@ def solve_rglm(
     max_iter : int, default=10000
         Largest number of iterations, those of FISTA and Newton steps together.
     verbose : int, default=0
-        Whether to print a line a check.
+        Whether to print one line per check.
     start : RGLMState, default=None
         State of an earlier run.
 

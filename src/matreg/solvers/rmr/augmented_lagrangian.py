@@ -122,7 +122,8 @@ class AugmentedLagrangian:
         self.memory = memory
         self.start = self.best_start()
         self.beta, self.Lambda = self.start.beta, self.start.Lambda
-        self.s1, self.s2 = self.penalties()
+        tiny = float(np.finfo(float).tiny)  # numbers of any size must not underflow to zero
+        self.s1, self.s2 = (max(penalty, tiny) for penalty in self.penalties())
 
     def best_start(self) -> Neighbour:
         """The last solution, or its extrapolation where the dual objective says it is better."""

@@ -68,11 +68,12 @@ class Box:
         with np.errstate(invalid="ignore"):
             half = 0.5 * np.minimum(loss.upper - up, -loss.lower - down)
         half = np.where(np.isfinite(half), np.maximum(half, margin), 10.0 * margin)
-        u, v = np.where(self.kinked, up + half, beta), down + half
+        # Slacks that did not belong to beta would let it leave the box by the difference.
+        u = np.where(self.kinked, np.minimum(up + half, loss.upper - 0.4 * margin), beta)
+        v = np.minimum(down + half, -loss.lower - 0.4 * margin)
         with np.errstate(invalid="ignore"):
             s = np.stack([u - self.low, v, loss.upper - u, -loss.lower - v])
-        s[2:] = np.maximum(s[2:], 0.4 * margin)
-        return beta, np.where(self.present, s, 1.0)
+        return np.where(self.kinked, u - v, beta), np.where(self.present, s, 1.0)
 
     def residuals(self, g: Array, m: Array) -> tuple[Array, Array]:
         """First residual and, of samples with a kink, the sum of both."""

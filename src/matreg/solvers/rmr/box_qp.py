@@ -198,7 +198,8 @@ class BoxQuadratic:
                 if solution is not None:
                     return solution
             if inner.mu <= ENOUGH:
-                return BoxSolution(inner.beta, inner.b, inner.side)
+                beta = np.clip(inner.beta, self.loss.lower, self.loss.upper)
+                return BoxSolution(beta, inner.b, inner.side)
         return None
 
     def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
@@ -220,7 +221,7 @@ class BoxQuadratic:
         singular = not float(np.abs(beta).max()) <= HUGE * self.size
         if self.total is not None:
             off = abs(float(beta.sum()) - self.total)
-            singular |= not off <= ROUNDING * float(np.abs(beta).sum())
+            singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
         return None if singular else (beta, b)
 
     def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:

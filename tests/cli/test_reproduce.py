@@ -1,4 +1,4 @@
-"""The command line."""
+"""matreg reproduce, and the command line around it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 import matreg
 from matreg import cli
+from matreg.cli import reproduce
 from matreg.experiments import EXPERIMENTS, Result
 from matreg.experiments.tables import Table
 
@@ -56,7 +57,7 @@ def test_missing_matplotlib_is_told_before_computing(fake, monkeypatch, capsys):
     def refuse():
         raise ImportError("The figures need matplotlib: run `pip install matreg[plot]`.")
 
-    monkeypatch.setattr(cli, "require_matplotlib", refuse)
+    monkeypatch.setattr(reproduce, "require_matplotlib", refuse)
     assert cli.main(["reproduce", "shapes"]) == 1
     assert fake == []
     assert "matreg[plot]" in capsys.readouterr().err

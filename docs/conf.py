@@ -1,0 +1,91 @@
+"""Sphinx settings of the documentation; `make docs` builds it, without network."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import matreg
+
+project = "matreg"
+author = "The matreg developers"
+copyright = f"2026, {author}"
+version = release = matreg.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+highlight_language = "none"  # formulas; code says that it is Python
+# Code in docstrings that is not a reference to anything.
+default_role = "code"
+nitpicky = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"matreg {version}"
+html_static_path = ["_static"]
+html_css_files = ["matreg.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": [], "start": [], "which_model": [], "coming_from": []}
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "doc_module": ("matreg",),
+    "backreferences_dir": "gallery/backreferences",
+    "abort_on_example_error": True,
+    "within_subsection_order": "gallery_order.ByList",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "min_reported_time": 1,
+    "plot_gallery": "True",
+}
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+
+
+def formulas_as_code(app, what, name, obj, options, lines):
+    """Show indented formulas in the first part of a docstring as they are written."""
+    for k, line in enumerate(lines):
+        if set(line.strip()) == {"-"}:  # the first section
+            return
+        starts = line.startswith("    ") and k >= 2 and not lines[k - 1].strip()
+        before = lines[k - 2] if k >= 2 else ""
+        if starts and before.strip() and not before.startswith(" ") and not before.endswith("::"):
+            lines[k - 2] = f"{before}::" if before.endswith(":") else f"{before} ::"
+
+
+def setup(app):
+    """Before numpydoc reads the docstrings."""
+    app.connect("autodoc-process-docstring", formulas_as_code, priority=400)

@@ -1,0 +1,29 @@
+"""The order of the gallery: from what most readers need to what few do."""
+
+from __future__ import annotations
+
+ORDER = [
+    "plot_wrong_labels.py",
+    "plot_eem_calibration.py",
+    "plot_gas_sensors.py",
+    "plot_air_quality.py",
+    "plot_faces.py",
+    "plot_eeg.py",
+    "plot_stock_exchange.py",
+    "plot_mnist.py",
+    "plot_intervals.py",
+    "plot_from_disk.py",
+    "plot_maps.py",
+    "plot_sugar.py",
+]
+
+
+class ByList:
+    """Sorts files as they are listed, and others behind them."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str) -> tuple[int, str]:
+        """Key of a file."""
+        return (ORDER.index(name) if name in ORDER else len(ORDER), name)

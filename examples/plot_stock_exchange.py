@@ -1,0 +1,47 @@
+"""
+Windows of the stock exchange
+=============================
+
+Ten days of eight indices predict the next day's return in Istanbul. Hardly anything can be
+predicted here: the point is to choose on the past alone and to see how far that carries.
+"""
+
+# %%
+# The first 158 days train, as in the paper; the rest is the future. Folds go forward in time.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.model_selection import TimeSeriesSplit
+
+from matreg import RMRCV, CVDisplay
+from matreg.datasets import load_istanbul
+from matreg.inspection import MapAxes, PatternDisplay
+
+stocks = load_istanbul()
+X, y = 100.0 * stocks.X, 100.0 * stocks.y  # in per cent
+train, test = slice(0, 158), slice(158, None)
+model = RMRCV(n_taus=20, C=[0.01, 0.1], cv=TimeSeriesSplit(4), tol=1e-4)
+model.set_params(scoring="neg_mean_absolute_error", one_standard_error=False)
+model.fit(X[train], y[train])
+print(f"tau = {model.tau_:.3g}, C = {model.C_:g}, rank {model.rank_}")
+CVDisplay.from_estimator(model)
+
+# %%
+# On the days after: how often is the sign right, and what becomes of 100 that are invested on days
+# with a positive prediction and held in cash on others?
+
+predicted = model.predict(X[test])
+right = np.mean(np.sign(predicted) == np.sign(y[test]))
+wealth = 100.0 * np.cumprod(1.0 + np.where(predicted > 0.0, y[test], 0.0) / 100.0)
+always = 100.0 * np.cumprod(1.0 + y[test] / 100.0)
+print(f"sign right on {100 * right:.1f} % of {len(predicted)} days")
+
+figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
+axis.plot(wealth, label="long or in cash, by the model")
+axis.plot(always, label="always long", color="grey")
+axis.set(xlabel="day", ylabel="100 become")
+axis.legend(frameon=False)
+names = MapAxes(column_labels=stocks.feature_names, row_name="days back", column_name="")
+if model.rank_:
+    PatternDisplay.from_estimator(model, X[train], names=names)
+plt.show()

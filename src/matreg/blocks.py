@@ -1,0 +1,231 @@
+"""Samples that are read block by block, wherever they lie.
+
+Solvers for data beyond memory see :class:`Blocks` alone: passes over all samples that reduce each
+block to something small, and one small sample of rows. A new kind of storage is a class with two
+methods.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._typing import Array, Index
+
+# Bytes of a block. Two of them are in memory: one is read while the other is treated.
+BLOCK = 2**25
+# Rows that a sample takes in a row: single ones would be as slow as all of them.
+RUN = 64
+
+
+class Block(NamedTuple):
+    """Some samples in a row.
+
+    Attributes
+    ----------
+    start : int
+        Index of the first one.
+    X : ndarray of shape (k, p*q)
+        Samples in their own dtype.
+    y, weights : ndarray of shape (k,)
+        Labels and sample weights.
+    """
+
+    start: int
+    X: NDArray[Any]
+    y: Array
+    weights: Array
+
+
+class Summary(Protocol):
+    """What a block is reduced to. Two of them merge to that of both, in any order."""
+
+    def merge(self, other: Any) -> Any:
+        """Summary of two parts of the samples."""
+        ...
+
+
+S = TypeVar("S", bound=Summary)
+Scan = Callable[[Block], S]
+
+
+class Blocks(Protocol):
+    """Samples of shape (p, q) with labels and weights, read block by block.
+
+    Attributes
+    ----------
+    n, p, q : int
+        Numbers of samples, of their rows and of their columns.
+    nbytes : int
+        Size of all samples as they are stored.
+    rows_read : int
+        Number of samples read so far.
+    """
+
+    n: int
+    p: int
+    q: int
+    nbytes: int
+    rows_read: int
+
+    def map_reduce(self, scan: Scan[S]) -> S:
+        """Merged summaries of all blocks: one pass over the samples."""
+        ...
+
+    def map_rows(self, scan: Callable[[Block], Array]) -> Any:
+        """One number per sample, in the order of the samples."""
+        ...
+
+    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+        """About so many samples from all over the data, and their indices."""
+        ...
+
+
+class ArrayBlocks:
+    """Samples in anything with ``shape``, ``dtype`` and slices along the samples.
+
+    Parameters
+    ----------
+    X : ndarray, memmap, zarr array, HDF5 dataset, ... of shape (n, p, q) or (n, p*q)
+        The samples.
+    y, weights : ndarray of shape (n,)
+        Labels and sample weights.
+    shape : tuple of int
+        (p, q).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    >>> blocks = ArrayBlocks(X, np.zeros(2), np.ones(2), (2, 3))
+    >>> [block.X.sum() for block in blocks]
+    [np.uint64(66)]
+    """
+
+    def __init__(self, X: Any, y: Array, weights: Array, shape: tuple[int, int]) -> None:
+        self.X, self.y, self.weights = X, y, weights
+        self.n, (self.p, self.q) = int(X.shape[0]), shape
+        row = int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
+        self.nbytes = self.n * row
+        self.rows_read = 0
+        self.step = aligned(max(1, BLOCK // row), X)
+        self.read = reader(X)
+
+    def __iter__(self) -> Iterator[Block]:
+        """Blocks in order; the next one is read while one is treated."""
+        starts = range(0, self.n, self.step)
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(self.block, 0)
+            for start in starts:
+                block = coming.result()
+                if start + self.step < self.n:
+                    coming = ahead.submit(self.block, start + self.step)
+                yield block
+
+    def block(self, start: int, stop: int | None = None) -> Block:
+        """The samples from `start` to `stop`, one step by default."""
+        stop = min(start + self.step if stop is None else stop, self.n)
+        X = self.read(start, stop)
+        self.rows_read += stop - start
+        return Block(
+            start, X.reshape(stop - start, -1), self.y[start:stop], self.weights[start:stop]
+        )
+
+    def map_reduce(self, scan: Scan[S]) -> S:
+        """Merged summaries of all blocks: one pass over the samples."""
+        whole: S | None = None
+        for block in self:
+            summary = scan(block)
+            whole = summary if whole is None else whole.merge(summary)
+        assert whole is not None
+        return whole
+
+    def map_rows(self, scan: Callable[[Block], Array]) -> Array:
+        """One number per sample, in the order of the samples."""
+        return np.concatenate([scan(block) for block in self])
+
+    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+        """Runs of samples at equal distances, and their indices."""
+        runs = [self.block(start, stop) for start, stop in sample_runs(self.n, rows, seed)]
+        return joined(runs)
+
+
+def joined(runs: list[Block]) -> tuple[Block, Index]:
+    """Several blocks as one, and the indices of their samples."""
+    index = np.concatenate([np.arange(run.start, run.start + len(run.y)) for run in runs])
+    parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:]]
+    return Block(runs[0].start, parts[0], parts[1], parts[2]), index
+
+
+def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:
+    """Runs (start, stop) of samples at equal distances, each moved at random by up to one.
+
+    Equal distances are a fair sample of data that are sorted; they do not depend on the blocks.
+    """
+    count = max(1, min(rows // RUN, n // RUN))
+    spacing = n / count
+    length = min(RUN, n)
+    offsets = np.random.default_rng(seed).random(count) * (spacing - length)
+    starts = (np.arange(count) * spacing + np.maximum(offsets, 0.0)).astype(int)
+    return [(int(start), min(int(start) + length, n)) for start in starts]
+
+
+def aligned(rows: int, X: Any) -> int:
+    """Number of rows of a block, a multiple of those of a stored chunk where there are chunks."""
+    chunks = getattr(X, "chunks", None)
+    if not chunks or not isinstance(chunks[0], int) or chunks[0] <= 0:
+        return rows
+    return max(rows // chunks[0], 1) * int(chunks[0])
+
+
+def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
+    """Function that reads the samples from a start to a stop.
+
+    Pages of a mapped file count as memory once they are touched, and a file that shrinks meanwhile
+    ends the process. So blocks of a memmap are read from its file.
+    """
+    if isinstance(X, np.memmap) and X.flags.c_contiguous and X.filename is not None:
+        return FileReader(X)
+    return lambda start, stop: np.asarray(X[start:stop])
+
+
+class FileReader:
+    """Reads rows of a mapped file without mapping them.
+
+    Parameters
+    ----------
+    X : memmap
+        C-contiguous; a slice of another one will do.
+    """
+
+    def __init__(self, X: np.memmap[Any, Any]) -> None:
+        assert X.filename is not None
+        self.path = os.fspath(X.filename)
+        self.dtype, self.row = X.dtype, X.shape[1:]
+        first = np.frombuffer(X._mmap, dtype=np.uint8).ctypes.data  # type: ignore[attr-defined]
+        mapped_from = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY
+        self.offset = mapped_from + X.ctypes.data - first
+
+    def __call__(self, start: int, stop: int) -> NDArray[Any]:
+        """Rows from `start` to `stop`."""
+        out = np.empty((stop - start, *self.row), dtype=self.dtype)
+        stride = int(np.prod(self.row)) * self.dtype.itemsize
+        with open(self.path, "rb", buffering=0) as file:
+            file.seek(self.offset + start * stride)
+            buffer = memoryview(out.reshape(-1).view(np.uint8).data)
+            while len(buffer):
+                got = file.readinto(buffer)
+                if not got:
+                    raise ValueError(
+                        f"{self.path} ends before sample {stop - 1} of X: the file was shortened "
+                        "after it was opened. Write it again and open it with np.load(..., "
+                        'mmap_mode="r").'
+                    )
+                buffer = buffer[got:]
+        return out

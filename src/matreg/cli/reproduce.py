@@ -1,0 +1,59 @@
+"""``matreg reproduce``: the paper's experiments."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from ..experiments import EXPERIMENTS, Options
+from ..experiments.figures import require_matplotlib
+
+
+def add_command(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="run the paper's experiments",
+        description="Run an experiment of the paper: print its table with our numbers beside the "
+        "paper's, and write the table (CSV, Markdown), the figures (PNG, SVG) and a record of "
+        "versions, seeds, parameters and times (JSON).",
+    )
+    parser.add_argument("experiment", choices=[*EXPERIMENTS, "all"])
+    parser.add_argument("--out", default="results", metavar="DIR", help="folder for the files")
+    parser.add_argument(
+        "--rounds", type=_positive, metavar="N", help="repetitions (default: a short form)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="start of the random numbers")
+    parser.add_argument("--quick", action="store_true", help="everything small, one round")
+    parser.add_argument("--data", metavar="DIR", help="folder of the QMUL faces (head-pose)")
+    parser.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run one experiment, or all."""
+    options = Options(
+        rounds=args.rounds, seed=args.seed, quick=args.quick, data=args.data, jobs=args.jobs
+    )
+    require_matplotlib()  # now, not after minutes of computing
+    for name in list(EXPERIMENTS) if args.experiment == "all" else [args.experiment]:
+        _reproduce(name, options, args.out)
+
+
+def _reproduce(name: str, options: Options, out: str) -> None:
+    start = time.perf_counter()
+    result = EXPERIMENTS[name](options)
+    seconds = time.perf_counter() - start
+    print(result.to_text())
+    paths = result.save(out, options, seconds)
+    print(f"{seconds:.0f} s. Written to {out}: {', '.join(path.name for path in paths)}\n")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1; got {number}")
+    return number

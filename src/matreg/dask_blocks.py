@@ -1,0 +1,180 @@
+"""Samples in a Dask array: passes as plain delayed tasks, one per block.
+
+Every pass builds a graph of its own, of pure functions: whatever is lost with a worker is computed
+again, and nothing is left behind. Where the tasks run, on threads, processes or a cluster, is for
+Dask to say: there is no client to pass. Nothing is persisted, scattered or rechunked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._typing import Array, Index
+from .blocks import Block, S, Scan, joined, sample_runs
+
+# Summaries that one task merges.
+FAN_IN = 8
+# Blocks from which on Dask's own work on the tasks is noticed.
+MANY_BLOCKS = 20_000
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection."""
+    return hasattr(X, "__dask_graph__")
+
+
+def check_chunks(X: Any) -> None:
+    """Refuse chunks that samples cannot be read by, and say how to mend them."""
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        raise ValueError(
+            "X must have known chunk sizes; they are NaN, as after a selection. Call "
+            "X.compute_chunk_sizes() first."
+        )
+    if any(len(sizes) > 1 for sizes in X.chunks[1:]):
+        rest = ", ".join(f"{axis}: -1" for axis in range(1, X.ndim))
+        raise ValueError(
+            f"X must be chunked along the samples only; got chunks {X.chunksize} of shape "
+            f"{X.shape}. Call X.rechunk({{0: 'auto', {rest}}})."
+        )
+    if X.numblocks[0] > MANY_BLOCKS:
+        import warnings
+
+        warnings.warn(
+            f"X has {X.numblocks[0]} blocks, and Dask spends about a millisecond on each in every "
+            "pass. Larger blocks are faster: X.rechunk({0: 'auto'}).",
+            stacklevel=2,
+        )
+
+
+class DaskBlocks:
+    """Samples in a Dask array.
+
+    Parameters
+    ----------
+    X : dask array of shape (n, p, q) or (n, p*q)
+        The samples, chunked along the first axis only.
+    y, weights : ndarray or dask array of shape (n,)
+        Labels and sample weights; dask arrays of the chunks of X.
+    shape : tuple of int
+        (p, q).
+    """
+
+    def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> None:
+        check_chunks(X)
+        self.X, (self.p, self.q) = X, shape
+        self.n = int(X.shape[0])
+        self.nbytes = self.n * int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
+        self.rows_read = 0
+        sizes = X.chunks[0]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        self.y, self.weights = (
+            split(name, values, self.starts, sizes) for name, values in (("y", y), ("s", weights))
+        )
+
+    def tasks(self, function: Callable[[Block], Any]) -> list[Any]:
+        """One delayed call per block."""
+        import dask
+
+        call = dask.delayed(_on_block, pure=False)
+        shared = dask.delayed(function, pure=False, traverse=False)  # once, not in every task
+        # Optimised, so that reading a chunk and what is done to it are one task: no worker reads
+        # ahead of what it can treat.
+        parts = self.X.to_delayed(optimize_graph=True).reshape(-1)
+        return [
+            call(shared, int(start), X, y, weights)
+            for start, X, y, weights in zip(
+                self.starts[:-1], parts, self.y, self.weights, strict=True
+            )
+        ]
+
+    def map_reduce(self, scan: Scan[S]) -> S:
+        """Merged summaries of all blocks: one pass over the samples."""
+        import dask
+
+        merge = dask.delayed(_merge, pure=False)
+        level = self.tasks(scan)
+        while len(level) > 1:
+            level = [merge(level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
+        (whole,) = dask.compute(level[0])
+        self.rows_read += self.n
+        return whole
+
+    def map_rows(self, scan: Callable[[Block], Array]) -> Any:
+        """One number per sample, as a dask array: nothing is computed yet."""
+        import dask.array
+
+        parts = [
+            dask.array.from_delayed(task, (size,), dtype=np.float64)
+            for task, size in zip(self.tasks(scan), self.X.chunks[0], strict=True)
+        ]
+        return dask.array.concatenate(parts)
+
+    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+        """Runs of samples at equal distances, and their indices."""
+        import dask
+
+        runs = sample_runs(self.n, rows, seed)
+        (found,) = dask.compute(self.tasks(Runs(runs)))
+        self.rows_read += sum(stop - start for start, stop in runs)
+        pieces = sorted((run for block in found for run in block), key=lambda run: run.start)
+        return joined(pieces)
+
+
+class Runs:
+    """The parts of given runs of samples that lie in a block.
+
+    Parameters
+    ----------
+    runs : list of (start, stop)
+        Indices of all samples.
+    """
+
+    def __init__(self, runs: list[tuple[int, int]]) -> None:
+        self.runs = runs
+
+    def __call__(self, block: Block) -> list[Block]:
+        """Those of a block, each a block."""
+        end = block.start + len(block.y)
+        found = []
+        for start, stop in self.runs:
+            a, b = max(start, block.start) - block.start, min(stop, end) - block.start
+            if a < b:
+                found.append(
+                    Block(block.start + a, block.X[a:b].copy(), block.y[a:b], block.weights[a:b])
+                )
+        return found
+
+
+def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
+    """Labels or weights by blocks of the samples: arrays, or delayed ones."""
+    if not is_dask(values):
+        return [values[a:b] for a, b in pairwise(starts)]
+    if values.chunks[0] != sizes:
+        raise ValueError(
+            f"{'y' if name == 'y' else 'sample_weight'} must have the chunks of X; call "
+            ".rechunk((X.chunks[0],)) on it."
+        )
+    return list(values.to_delayed().reshape(-1))
+
+
+def _on_block(
+    function: Callable[[Block], Any], start: int, X: NDArray[Any], y: Array, weights: Array
+) -> Any:
+    """Call a function on a block; it runs on a worker."""
+    labels, weights = (np.asarray(part, dtype=np.float64) for part in (y, weights))
+    X = np.asarray(X)
+    flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would not do for an empty block
+    return function(Block(start, flat, labels, weights))
+
+
+def _merge(parts: list[Any]) -> Any:
+    """Merge summaries; it runs on a worker."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.merge(part)
+    return whole

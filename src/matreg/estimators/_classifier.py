@@ -1,0 +1,178 @@
+"""Classifiers by large margins: several classes as problems of two, and their decisions together.
+
+A problem of two classes has the labels -1 and 1. More classes are told apart one against one, a
+problem for each pair on the samples of both, or one against the rest, a problem for each class on
+all samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from .._typing import Array
+from ..solvers import SolverResult
+from ._base import MatrixEstimator
+from ._classes import check_weighted_classes, encode_classes
+from ._duplicates import Distinct, merge_duplicates
+
+CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "multi_class": [StrOptions({"one_vs_one", "one_vs_rest"})],
+}
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """One of the problems of two classes.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,)
+        Samples that take part.
+    signs : ndarray of shape (m,)
+        Their labels, -1 or 1.
+    """
+
+    rows: NDArray[np.intp]
+    signs: Array
+
+    def distinct(self, X: Array, weights: Array) -> Distinct:
+        """The samples of the problem, each once."""
+        everything = len(self.rows) == len(X)
+        samples = X if everything else np.ascontiguousarray(X[self.rows])
+        return merge_duplicates(samples, self.signs, weights[self.rows])
+
+
+class MatrixClassifier(ClassifierMixin, MatrixEstimator):
+    """Base of classifiers whose samples are matrices."""
+
+    class_weight: dict[Any, float] | str | None
+    multi_class: str
+
+    def _validate_labels(self, y: Any, n: int) -> Array:
+        """Index of the class of each sample."""
+        self.classes_, index = encode_classes(y, n)
+        return index
+
+    def _decode(self, y: Array) -> Any:
+        return self.classes_[y.astype(int)]
+
+    def _weigh_classes(self, y: Array, weights: Array) -> Array:
+        """Weights of samples times those of their classes."""
+        k = len(self.classes_)
+        check_weighted_classes(y, weights, k)
+        if self.class_weight is None:
+            return weights
+        index = y.astype(int)
+        if isinstance(self.class_weight, dict):
+            labels = self.classes_[index]
+            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            if not (np.isfinite(factors) & (factors > 0.0)).all():
+                raise ValueError(
+                    f"class_weight must have positive weights; got {self.class_weight!r}."
+                )
+        else:  # every class the same weight in all
+            factors = weights.sum() / (k * np.bincount(index, weights=weights, minlength=k))
+        return weights * factors[index]
+
+    def _problems(self, y: Array) -> Iterator[TwoClasses]:
+        """The problems of two classes, in the order of `coef_`."""
+        k = len(self.classes_)
+        if self.multi_class == "one_vs_rest" and k > 2:
+            everyone = np.arange(len(y))
+            yield from (TwoClasses(everyone, np.where(y == c, 1.0, -1.0)) for c in range(k))
+            return
+        for first, second in combinations(range(k), 2):
+            rows = np.flatnonzero((y == first) | (y == second))
+            yield TwoClasses(rows, np.where(y[rows] == second, 1.0, -1.0))
+
+    def _store_all(self, results: list[tuple[TwoClasses, Distinct, SolverResult]], n: int) -> None:
+        """Fitted attributes, with a first axis of problems if there are several."""
+        columns: dict[str, list[Any]] = {}
+        for problem, distinct, result in results:
+            self._store(result, distinct)
+            dual = np.zeros(n)
+            dual[problem.rows] = self.dual_coef_
+            self.dual_coef_ = dual
+            for name in PER_PROBLEM:
+                columns.setdefault(name, []).append(getattr(self, name))
+        if len(results) > 1:
+            for name, column in columns.items():
+                setattr(self, name, column if name == "history_" else np.array(column))
+
+    def _combine(self, f: Array) -> Array:
+        """Decisions (..., n) or (..., n, k) from those of the problems, (m, ..., n)."""
+        k = len(self.classes_)
+        if len(f) == 1:
+            return f[0]
+        if self.multi_class == "one_vs_rest":
+            return np.moveaxis(f, 0, -1)
+        flat = f.reshape(len(f), -1).T
+        votes = _ovr_decision_function(flat > 0.0, flat, k)
+        return np.asarray(votes).reshape(*f.shape[1:], k)
+
+    def _labels(self, f: Array) -> NDArray[Any]:
+        index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
+        return np.asarray(self.classes_[index])
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        right = np.array([self._labels(f) == y for f in decisions])
+        return np.average(right, axis=1, weights=sample_weight)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Decisions on samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            For two classes ``<coef_, X_i> + intercept_``, positive for the second one. For more
+            one column a class, the largest for the class that is predicted: one against the rest
+            the decision of the class, one against one the number of its votes, with the sum of its
+            decisions, scaled to less than 1/2, to break ties.
+        """
+        X = self._validate_samples(X)
+        W = self.coef_.reshape(-1, X[0].size)
+        f = W @ X.reshape(len(X), -1).T + np.reshape(self.intercept_, (-1, 1))
+        return self._combine(f)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the classes of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Entries of `classes_`.
+        """
+        return self._labels(self.decision_function(X))
+
+
+PER_PROBLEM = (
+    "coef_",
+    "intercept_",
+    "rank_",
+    "dual_coef_",
+    "objective_",
+    "dual_gap_",
+    "n_iter_",
+    "history_",
+)

@@ -1,0 +1,203 @@
+"""The support matrix machine."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import Array
+from ..design import ArrayDesign
+from ..losses import PiecewiseLoss, hinge, squared_hinge
+from ..penalties import SpectralElasticNet
+from ..problem import RMRProblem
+from ..solvers import SolverResult, solve_rmr
+from ._base import warn_unless_converged
+from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
+from ._duplicates import Distinct
+
+LOSS_CONSTRAINT = [StrOptions({"hinge", "squared_hinge"})]
+
+
+def smm_loss(loss: str, signs: Array, c: Array) -> PiecewiseLoss:
+    """Loss of labels -1 and 1 with weights c, C times those of the samples."""
+    return hinge(signs, c) if loss == "hinge" else squared_hinge(signs, 2.0 * c)
+
+
+def smm_problem(
+    distinct: Distinct, loss: str, C: float, fit_intercept: bool, tau: float = 0.0
+) -> RMRProblem:
+    """SMM of two classes, -1 and 1, on distinct samples."""
+    cost = smm_loss(loss, distinct.y, float(C) * distinct.weights)
+    penalty = SpectralElasticNet(float(tau))
+    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, fit_intercept)
+
+
+class SMM(MatrixClassifier):
+    """Support matrix machine: a classifier with a large margin and low rank.
+
+    Minimises over the matrix W and the number b, for labels y of -1 and 1,
+
+        1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i max(0, 1 - y_i (<W, X_i> + b)).
+
+    More than two classes are told apart by several such problems.
+
+    Parameters
+    ----------
+    tau : float, default=1.0
+        Weight of the nuclear norm. 0 is the linear support vector machine; from some value on W
+        is zero.
+    C : float, default=1.0
+        Weight of the loss, a sum over the samples and not a mean.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "squared_hinge" is ``max(0, 1 - y f)^2``, which has no kink and more support vectors.
+    class_weight : dict or "balanced", default=None
+        Factors of the weights of the samples by class; "balanced" gives every class the same
+        weight in all.
+    multi_class : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+        What to do with more than two classes: one problem for each pair, on the samples of both, or
+        one for each class, on all samples.
+    fit_intercept : bool, default=True
+        Whether to fit b, which is never penalised.
+    tol : float, default=1e-6
+        Relative duality gap (objective - bound) / objective at which the solver stops.
+    max_iter : int, default=1000
+        Largest number of iterations, for each problem.
+    n_jobs : int, default=None
+        Number of problems at a time, if there are more than two classes.
+    verbose : int, default=0
+        Whether to print a line an iteration.
+    matrix_shape : tuple of int, default=None
+        (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in order.
+    coef_ : ndarray of shape (p, q) or (m, p, q)
+        W, exactly of rank `rank_`. With more than two classes this and all that follows has a first
+        axis of m problems: pairs in the order (0, 1), (0, 2), ..., or classes.
+    intercept_ : float or ndarray of shape (m,)
+        b, zero without `fit_intercept`.
+    rank_ : int or ndarray of shape (m,)
+        Rank of W.
+    dual_coef_ : ndarray of shape (n,) or (m, n)
+        Dual point that proves `dual_gap_`: between 0 and ``C sample_weight``, with the sign of the
+        label; not zero for the support vectors.
+    objective_ : float or ndarray of shape (m,)
+        Objective at (W, b).
+    dual_gap_ : float or ndarray of shape (m,)
+        Relative duality gap: the objective is at most this fraction of itself above the optimum.
+    n_iter_ : int or ndarray of shape (m,)
+        Iterations done.
+    history_ : numpy record array, or a list of m of them
+        One row an iteration: iteration, time, primal, dual, gap, rank.
+    matrix_shape_ : tuple of int
+        (p, q).
+    n_features_in_ : int
+        p * q.
+
+    See Also
+    --------
+    SMMCV : With tau and C by cross-validation.
+    RGLM : Logistic regression, with probabilities: ``RGLM(family="binomial")``.
+    sklearn.calibration.CalibratedClassifierCV : Probabilities from the decisions of SMM.
+
+    References
+    ----------
+    L. Luo, Y. Xie, Z. Zhang and W.-J. Li, Support matrix machines, International Conference on
+    Machine Learning (2015) 938-947.
+
+    Examples
+    --------
+    >>> from matreg import SMM
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(200, (8, 6), rank=1, random_state=0)
+    >>> labels = ["small", "large"]
+    >>> y = [labels[int(value > 0.0)] for value in data.y]
+    >>> model = SMM(tau=3.0).fit(data.X, y)
+    >>> model.coef_.shape, bool(model.dual_gap_ <= 1e-6)
+    ((8, 6), True)
+    >>> model.classes_.tolist(), model.score(data.X, y) > 0.9
+    (['large', 'small'], True)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **CLASSIFIER_CONSTRAINTS,
+        "tau": [Interval(Real, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": LOSS_CONSTRAINT,
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "matrix_shape": [tuple, list, None],
+    }
+
+    def __init__(
+        self,
+        tau: float = 1.0,
+        *,
+        C: float = 1.0,
+        loss: str = "hinge",
+        class_weight: dict[Any, float] | str | None = None,
+        multi_class: str = "one_vs_one",
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.tau = tau
+        self.C = C
+        self.loss = loss
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples; a list of n matrices will do.
+        y : array-like of shape (n,)
+            Classes: numbers, strings or anything that can be sorted.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses; weight 2 is the same as the sample twice.
+
+        Returns
+        -------
+        SMM
+            The fitted model itself.
+        """
+        with self._unchanged_on_failure():
+            X, y, weights = self._validate_fit(X, y, sample_weight)
+            weights = self._weigh_classes(y, weights)
+            tasks = (delayed(self._solve)(two, X, weights) for two in self._problems(y))
+            results = Parallel(n_jobs=self.n_jobs)(tasks)
+            self._store_all(results, len(y))
+        worst = max((result for _, _, result in results), key=lambda result: result.gap)
+        warn_unless_converged("SMM", worst, self.tol, "Raise max_iter or tol, or lower C.")
+        return self
+
+    def _solve(
+        self, two: TwoClasses, X: Array, weights: Array
+    ) -> tuple[TwoClasses, Distinct, SolverResult]:
+        distinct = two.distinct(X, weights)
+        problem = smm_problem(distinct, self.loss, self.C, self.fit_intercept, self.tau)
+        result = solve_rmr(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+        return two, distinct, result

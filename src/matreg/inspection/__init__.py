@@ -1,0 +1,29 @@
+"""Maps of fitted models, and how far to trust them."""
+
+from ._axes import MapAxes
+from .bootstrap import BootstrapMaps, bootstrap_maps
+from .displays import (
+    BootstrapDisplay,
+    ComponentsDisplay,
+    PatternDisplay,
+    PermutationDisplay,
+    maps_figure,
+)
+from .maps import Components, components, pattern
+from .permutation import PermutationMap, permutation_map
+
+__all__ = [
+    "BootstrapDisplay",
+    "BootstrapMaps",
+    "Components",
+    "ComponentsDisplay",
+    "MapAxes",
+    "PatternDisplay",
+    "PermutationDisplay",
+    "PermutationMap",
+    "bootstrap_maps",
+    "components",
+    "maps_figure",
+    "pattern",
+    "permutation_map",
+]

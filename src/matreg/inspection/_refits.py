@@ -1,0 +1,97 @@
+"""Many fits of one model to changed data, in parallel, each started from the first."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from .._typing import Array
+from ..progress import track
+from ._models import at_chosen_parameters, linear_part
+
+Indices = np.ndarray[Any, np.dtype[np.intp]]
+
+
+def warm(model: Any, X: Any, y: Any) -> Any:
+    """Fit a copy of a model, its parameters as they were chosen, for others to start from."""
+    fresh = at_chosen_parameters(model)
+    inner = fresh
+    while not hasattr(inner, "coef_") and (hasattr(inner, "steps") or hasattr(inner, "regressor")):
+        inner = inner[-1] if hasattr(inner, "steps") else inner.regressor
+    # A model that cleans samples keeps their clean forms, which are of no use to other samples.
+    if "warm_start" in inner.get_params() and not hasattr(inner, "transform"):
+        inner.set_params(warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fresh.fit(X, y)
+
+
+def refits(
+    task: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    label: str,
+    n_jobs: int | None,
+    verbose: int,
+) -> Iterator[Any]:
+    """Results of ``task(*one)`` in order, with a progress bar and one warning for all."""
+    calls = (delayed(_quietly)(task, one) for one in arguments)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    unsolved = 0
+    for value, failed in track(results, label, len(arguments), verbose):
+        unsolved += failed
+        yield value
+    if unsolved:
+        warnings.warn(
+            f"{unsolved} of {len(arguments)} refits stopped before they reached tol; their "
+            "coefficients are used as they are. Raise max_iter or tol of the model.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, bool]:
+    """Result of a task, and whether a fit in it has not converged."""
+    with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
+        warnings.simplefilter("always", ConvergenceWarning)
+        value = task(*arguments)
+    return value, any(issubclass(one.category, ConvergenceWarning) for one in caught)
+
+
+def refit_coef(model: Any, X: Any, y: Any) -> Array:
+    """Coefficients of a fit to changed data."""
+    return linear_part(copy.deepcopy(model).fit(X, y)).coef
+
+
+def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
+    """Coefficients of a fit to some of the samples, with repetition."""
+    return refit_coef(model, take(X, rows), y[rows])
+
+
+def take(X: Any, rows: Indices) -> Any:
+    """Some of the samples."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def as_samples(X: Any) -> Any:
+    """Samples that can be indexed: whatever is not a table becomes an array."""
+    return X if hasattr(X, "iloc") else np.asarray(X)
+
+
+def check_groups(groups: Any, n: int) -> Indices:
+    """Number of each sample's group, from 0."""
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"groups must have one entry for each of the {n} samples; got shape {labels.shape}."
+        )
+    numbers = np.unique(labels, return_inverse=True)[1]
+    if numbers.max() == 0:
+        raise ValueError("groups must hold two groups or more; got one.")
+    return numbers

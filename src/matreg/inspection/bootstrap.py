@@ -1,0 +1,178 @@
+"""How far a map would change with other samples: the bootstrap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_random_state, check_scalar
+
+from .._typing import Array
+from ._models import linear_part
+from ._refits import Indices, as_samples, check_groups, refit_rows, refits, warm
+from .maps import Components, components_of
+
+
+@dataclass(frozen=True)
+class BootstrapMaps:
+    """Coefficients of refits to resampled data, summed up.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (p, q)
+        Coefficients of the model itself.
+    mean, std : ndarray of shape (p, q)
+        Mean and standard deviation of the refits.
+    sign_agreement : ndarray of shape (p, q)
+        Share of the refits whose entry has the sign of `coef`; 1 where `coef` is zero and so are
+        all refits.
+    components : Components
+        Rank-one terms of the model.
+    row_std, column_std : ndarray of shape (r, p) and (r, q)
+        Standard deviation of their profiles over the refits, whose terms are matched to them.
+    singular_value_std : ndarray of shape (r,)
+        That of the singular values.
+    component_similarity : ndarray of shape (r,)
+        Mean cosine between a term and the matched terms of the refits: near 1 it is the same thing
+        in every resample, near 0 it is not to be interpreted.
+    coefs : ndarray of shape (n_resamples, p, q)
+        All refits.
+    """
+
+    coef: Array
+    mean: Array
+    std: Array
+    sign_agreement: Array
+    components: Components
+    row_std: Array
+    column_std: Array
+    singular_value_std: Array
+    component_similarity: Array
+    coefs: Array = field(repr=False)
+
+
+def bootstrap_maps(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    n_resamples: int = 200,
+    n_jobs: int | None = None,
+    random_state: int | RandomState | None = None,
+    verbose: int = 0,
+) -> BootstrapMaps:
+    """Refit a model to resampled data and say how its coefficients vary.
+
+    The parameters stay as they were chosen; a model that chooses by cross-validation does not
+    choose again. Steps of a pipeline are fitted again. Refits start from the model where it can.
+
+    Parameters
+    ----------
+    model : fitted model
+        A linear model of matreg, or a pipeline or search around one.
+    X : array-like of shape (n, p, q) or (n, p*q)
+        The samples of `fit`.
+    y : array-like of shape (n,)
+        Their labels.
+    groups : array-like of shape (n,), default=None
+        Groups of samples that depend on each other, such as people, days or batches. Whole groups
+        are drawn.
+    n_resamples : int, default=200
+        Number of refits.
+    n_jobs : int, default=None
+        Number of refits at a time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws; the result does not depend on `n_jobs`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Returns
+    -------
+    BootstrapMaps
+        Mean, standard deviation, sign agreement and components. All refits are kept: memory for
+        ``n_resamples * p * q`` numbers.
+
+    Notes
+    -----
+    The spread is that of a *regularised* estimate: it does not know the bias of the shrinkage, and
+    two standard deviations are no confidence interval of the truth. For tests see
+    :func:`permutation_map`.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> from matreg.inspection import bootstrap_maps
+    >>> data = make_matrix_regression(80, (5, 4), noise_scale=0.5, random_state=0)
+    >>> model = RMR(tau=2.0).fit(data.X, data.y)
+    >>> maps = bootstrap_maps(model, data.X, data.y, n_resamples=5, random_state=0)
+    >>> maps.mean.shape, maps.std.shape, maps.coefs.shape
+    ((5, 4), (5, 4), (5, 5, 4))
+    """
+    check_scalar(n_resamples, "n_resamples", (int, np.integer), min_val=2)
+    coef = linear_part(model).coef
+    X, y = as_samples(X), np.asarray(y)
+    draws = _draws(len(y), groups, n_resamples, check_random_state(random_state))
+    start = warm(model, X, y)
+    arguments = [(start, X, y, rows) for rows in draws]
+    coefs = np.array(list(refits(refit_rows, arguments, "bootstrap", n_jobs, verbose)))
+    return _summary(coef, coefs)
+
+
+def _draws(n: int, groups: Any, n_resamples: int, rng: RandomState) -> list[Indices]:
+    if groups is None:
+        return [np.sort(rng.randint(n, size=n)) for _ in range(n_resamples)]
+    numbers = check_groups(groups, n)
+    members = [np.flatnonzero(numbers == g) for g in range(numbers.max() + 1)]
+    return [
+        np.concatenate([members[g] for g in np.sort(rng.randint(len(members), size=len(members)))])
+        for _ in range(n_resamples)
+    ]
+
+
+def _summary(coef: Array, coefs: Array) -> BootstrapMaps:
+    reference = components_of(coef)
+    matched = [match(reference, components_of(one)) for one in coefs]
+    rows, columns, sizes, cosines = (np.array(values) for values in zip(*matched, strict=True))
+    return BootstrapMaps(
+        coef=coef,
+        mean=coefs.mean(axis=0),
+        std=coefs.std(axis=0, ddof=1),
+        sign_agreement=np.mean(np.sign(coefs) == np.sign(coef), axis=0),
+        components=reference,
+        row_std=rows.std(axis=0, ddof=1),
+        column_std=columns.std(axis=0, ddof=1),
+        singular_value_std=sizes.std(axis=0, ddof=1),
+        component_similarity=cosines.mean(axis=0),
+        coefs=coefs,
+    )
+
+
+def match(reference: Components, other: Components) -> tuple[Array, Array, Array, Array]:
+    """Terms of another matrix in the order and with the signs of the reference's.
+
+    Every term is matched to at most one other, so that the sum of the absolute cosines between
+    matched terms is largest. The sign of the row profiles is that of the reference; where this
+    leaves the terms pointing in opposite directions, the cosine is negative. A term that the other
+    matrix does not have is zero.
+
+    Returns
+    -------
+    tuple of ndarray
+        Row profiles (r, p), column profiles (r, q), singular values (r,) and cosines (r,).
+    """
+    left, right = reference.rows @ other.rows.T, reference.columns @ other.columns.T
+    ours, theirs = linear_sum_assignment(-np.abs(left * right))
+    rows, columns = np.zeros_like(reference.rows), np.zeros_like(reference.columns)
+    sizes, cosines = np.zeros(len(rows)), np.zeros(len(rows))
+    signs = np.where(left[ours, theirs] < 0.0, -1.0, 1.0)
+    rows[ours] = signs[:, None] * other.rows[theirs]
+    columns[ours] = signs[:, None] * other.columns[theirs]
+    sizes[ours] = other.singular_values[theirs]
+    cosines[ours] = (left * right)[ours, theirs]
+    return rows, columns, sizes, cosines

@@ -1,0 +1,134 @@
+"""What a fitted model says by itself: its pattern and its components."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+from ._models import linear_part
+
+
+def pattern(model: Any, X: ArrayLike) -> Array:
+    """Pattern of a linear model: how the samples change with the prediction.
+
+    The coefficients W are a *filter*: they may be large where the samples hold nothing about the
+    label but noise that can be subtracted. The pattern
+
+        ``A = Cov(X) W / var(<W, X>)``
+
+    is the change of the samples for one unit of the prediction; that is what a map should show
+    (Haufe et al. 2014). It is computed as the covariance of every entry with the prediction, so
+    that Cov(X), of pq x pq numbers, is never formed.
+
+    Parameters
+    ----------
+    model : fitted model
+        A linear model of matreg, or a pipeline, search or transformed-target regressor around one.
+    X : array-like of shape (n, p, q) or (n, p*q)
+        Samples, as a rule those of `fit`. They go through the steps of a pipeline first; a model
+        that cleans samples cleans them.
+
+    Returns
+    -------
+    ndarray of shape (p, q)
+        A, in units of X (after the steps of a pipeline) per unit of the prediction. Zeros, with a
+        warning, where all predictions are equal.
+
+    References
+    ----------
+    S. Haufe et al., On the interpretation of weight vectors of linear models in multivariate
+    neuroimaging, NeuroImage 87 (2014) 96-110.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> from matreg.inspection import pattern
+    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
+    >>> pattern(RMR(tau=1.0).fit(data.X, data.y), data.X).shape
+    (6, 5)
+    """
+    part = linear_part(model)
+    W, samples = part.coef, part.samples(X)
+    flat = samples.reshape(len(samples), -1)
+    prediction = flat @ W.ravel()
+    prediction = prediction - prediction.mean()
+    variance = float(prediction @ prediction)
+    if variance == 0.0:
+        warnings.warn(
+            "All predictions are equal (W = 0, or one sample only): the pattern is zero. Fit with "
+            "a smaller tau.",
+            stacklevel=2,
+        )
+        return np.zeros_like(W)
+    return ((prediction @ flat) / variance).reshape(W.shape)
+
+
+@dataclass(frozen=True)
+class Components:
+    """Rank-one terms of the coefficients: ``W = sum_k singular_values[k] rows[k] columns[k]'``.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (r, p)
+        Row profiles, of length 1. Their largest entry in absolute value is positive.
+    columns : ndarray of shape (r, q)
+        Column profiles, of length 1, which carry the sign of the term.
+    singular_values : ndarray of shape (r,)
+        Sizes of the terms, largest first.
+    """
+
+    rows: Array
+    columns: Array
+    singular_values: Array
+
+    @property
+    def share(self) -> Array:
+        """Share of each term in the squared norm of W."""
+        squares = self.singular_values**2
+        return squares / max(float(squares.sum()), np.finfo(float).tiny)
+
+    def term(self, k: int) -> Array:
+        """Term k, of shape (p, q)."""
+        return self.singular_values[k] * np.outer(self.rows[k], self.columns[k])
+
+
+def components(model: Any) -> Components:
+    """Rank-one terms of the coefficients, with fixed signs.
+
+    Parameters
+    ----------
+    model : fitted model
+        A linear model of matreg, or a pipeline or search around one.
+
+    Returns
+    -------
+    Components
+        Row profiles, column profiles and singular values.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> from matreg.inspection import components
+    >>> data = make_matrix_regression(200, (8, 6), rank=1, random_state=0)
+    >>> found = components(RMR(tau=10.0).fit(data.X, data.y))
+    >>> found.rows.shape, found.columns.shape
+    ((1, 8), (1, 6))
+    """
+    return components_of(linear_part(model).coef)
+
+
+def components_of(coef: Array) -> Components:
+    """Rank-one terms of a matrix."""
+    U, d, Vt = np.linalg.svd(coef, full_matrices=False)
+    rank = int(np.count_nonzero(d > 1e-10 * max(float(d[0]), np.finfo(float).tiny)))
+    rows, columns = U.T[:rank], Vt[:rank]
+    largest = np.abs(rows).argmax(axis=1)
+    signs = np.sign(rows[np.arange(rank), largest])[:, None]
+    return Components(signs * rows, signs * columns, d[:rank])

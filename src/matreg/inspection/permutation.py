@@ -1,0 +1,284 @@
+"""Which entries of a map, and whether the score at all, could be chance: permutations."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.utils import check_random_state, check_scalar
+
+from .._typing import Array
+from ._models import at_chosen_parameters, linear_part
+from ._refits import Indices, as_samples, check_groups, refit_coef, refits, warm
+
+
+@dataclass(frozen=True)
+class PermutationMap:
+    """Tests of the coefficients and of the score.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (p, q)
+        Coefficients of the model.
+    p_values : ndarray of shape (p, q)
+        Of each entry, corrected for all entries: the chance that the largest statistic of all
+        entries is as large where there is nothing to find.
+    threshold : float
+        Absolute entry of W above which an entry is significant at `alpha`.
+    alpha : float
+        Family-wise error rate of `threshold`.
+    null : str
+        What was permuted, "residuals" or "labels".
+    max_null : ndarray of shape (n_permutations,)
+        Largest statistics of the permutations.
+    score : float
+        Cross-validated score of the model at its parameters.
+    score_null : ndarray of shape (n_permutations,)
+        The same with permuted labels.
+    score_p_value : float
+        Chance of a score as good without any relation between samples and labels.
+    """
+
+    coef: Array
+    p_values: Array
+    threshold: float
+    alpha: float
+    null: str
+    max_null: Array = field(repr=False)
+    score: float
+    score_null: Array = field(repr=False)
+    score_p_value: float
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """Whether each entry is significant at `alpha`, of shape (p, q)."""
+        return self.p_values <= self.alpha
+
+
+def permutation_map(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    n_permutations: int = 199,
+    alpha: float = 0.05,
+    null: str = "auto",
+    cv: Any = 5,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    random_state: int | RandomState | None = None,
+    verbose: int = 0,
+) -> PermutationMap:
+    """p-values of the coefficients, corrected for all entries, and of the score.
+
+    The parameters stay as they were chosen. An entry's p-value compares ``|W|`` with the *largest*
+    of all entries in refits to permuted data, so that the chance of any false discovery in the
+    whole map is at most `alpha` (family-wise error).
+
+    What is permuted decides what "false" means:
+
+    - ``null="residuals"`` (regression): labels are the model's prediction plus permuted residuals
+      of cross-validation, and the statistic is how far a refit moves from the mean of the refits
+      (ter Braak 1992). The signal stays in the data, so that the noise that a strong signal spreads
+      along its rows and columns is in the comparison. Entries outside of the true support are
+      found at most at the stated rate.
+    - ``null="labels"`` (classification): labels are permuted and the statistic is ``|W|`` itself.
+      Valid where there is no signal at all; where there is one in some entries, those in the same
+      rows and columns may be called significant with it.
+
+    Parameters
+    ----------
+    model : fitted model
+        A linear model of matreg, or a pipeline or search around one.
+    X : array-like of shape (n, p, q) or (n, p*q)
+        The samples of `fit`.
+    y : array-like of shape (n,)
+        Their labels.
+    groups : array-like of shape (n,), default=None
+        Groups of samples that depend on each other, which folds keep together. Whole groups are
+        exchanged: their labels where these are the same within each group, else their blocks of
+        labels with those of groups of the same size. The residuals of a whole group keep or change
+        their signs together, which takes errors to be symmetric but groups of any size.
+    n_permutations : int, default=199
+        Number of permutations. The smallest p-value is ``1 / (n_permutations + 1)``.
+    alpha : float, default=0.05
+        Family-wise error rate.
+    null : {"auto", "residuals", "labels"}, default="auto"
+        What is permuted for the entries; "auto" is "residuals" for regression and "labels" for
+        classification.
+    cv : int or splitter, default=5
+        Folds of the residuals and of the score.
+    scoring : str or callable, default=None
+        Score; by default that of the model.
+    n_jobs : int, default=None
+        Number of permutations at a time.
+    random_state : int, RandomState instance or None, default=None
+        Seed; the result does not depend on `n_jobs`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Returns
+    -------
+    PermutationMap
+        Corrected p-values, threshold, and the null distribution of the score. It takes
+        ``n_permutations * (1 + folds)`` fits.
+
+    References
+    ----------
+    C. ter Braak, Permutation versus bootstrap significance tests in multiple regression and ANOVA,
+    in Bootstrapping and Related Techniques, Springer 1992, 79-86.
+
+    T. Nichols and A. Holmes, Nonparametric permutation tests for functional neuroimaging, Human
+    Brain Mapping 15 (2002) 1-25.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> from matreg.inspection import permutation_map
+    >>> data = make_matrix_regression(80, (4, 3), rank=1, random_state=0)
+    >>> model = RMR(tau=1.0).fit(data.X, data.y)
+    >>> tested = permutation_map(model, data.X, data.y, n_permutations=19, random_state=0)
+    >>> tested.p_values.shape, float(tested.score_p_value)
+    ((4, 3), 0.05)
+    """
+    check_scalar(n_permutations, "n_permutations", (int, np.integer), min_val=1)
+    check_scalar(alpha, "alpha", float, min_val=0.0, max_val=1.0, include_boundaries="neither")
+    null = _check_null(null, model)
+    coef = linear_part(model).coef
+    X, y = as_samples(X), np.asarray(y)
+    rng = check_random_state(random_state)
+    exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
+    orders = [exchange.draw(rng) for _ in range(n_permutations)]
+    folds = _folds(cv, model, X, y, groups)
+    start = warm(model, X, y)
+
+    labels = [y[order] for order in orders]
+    if null == "residuals":
+        fitted, residual = start.predict(X), y - _out_of_fold(model, X, y, folds)
+        changed = [fitted + _shuffled(residual, exchange.groups, rng) for _ in orders]
+    else:
+        changed = labels
+    tasks = [(start, X, one) for one in changed]
+    maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
+    centre = maps.mean(axis=0) if null == "residuals" else 0.0
+    max_null = np.abs(maps - centre).max(axis=(1, 2))
+
+    plain = at_chosen_parameters(model)
+    scored = [(plain, X, one, folds, scoring) for one in [y, *labels]]
+    score, *others = refits(cross_validated_score, scored, "scores", n_jobs, verbose)
+    score_null = np.array(others)
+    return PermutationMap(
+        coef=coef,
+        p_values=p_values(np.abs(coef), max_null),
+        threshold=_threshold(max_null, alpha),
+        alpha=alpha,
+        null=null,
+        max_null=max_null,
+        score=score,
+        score_null=score_null,
+        score_p_value=float(p_values(np.array(score), score_null)),
+    )
+
+
+def p_values(statistic: Array, null: Array) -> Array:
+    """Share of the permutations, the identity included, with a statistic at least as large.
+
+    A statistic of zero, an entry that the model leaves out, has the p-value 1.
+    """
+    as_large = len(null) - np.searchsorted(np.sort(null), statistic, side="left")
+    return np.asarray((1.0 + as_large) / (1.0 + len(null)), dtype=float)
+
+
+def _threshold(null: Array, alpha: float) -> float:
+    """Smallest of the null's values above which p is at most alpha; infinite if there is none."""
+    allowed = int(np.floor(alpha * (len(null) + 1))) - 1
+    return float(np.sort(null)[len(null) - 1 - allowed]) if allowed >= 0 else float("inf")
+
+
+def _check_null(null: str, model: Any) -> str:
+    if null not in ("auto", "residuals", "labels"):
+        raise ValueError(f'null must be "auto", "residuals" or "labels"; got {null!r}.')
+    if null == "residuals" and is_classifier(model):
+        raise ValueError('null must be "labels" for a classifier, which has no residuals.')
+    if null == "auto":
+        return "labels" if is_classifier(model) else "residuals"
+    return null
+
+
+def _folds(cv: Any, model: Any, X: Any, y: Array, groups: Any) -> list[tuple[Indices, Indices]]:
+    from sklearn.model_selection import GroupKFold, check_cv
+
+    if groups is not None and isinstance(cv, (int, np.integer)):
+        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
+    return list(check_cv(cv, y, classifier=is_classifier(model)).split(X, y, groups))
+
+
+def _out_of_fold(model: Any, X: Any, y: Array, folds: list[tuple[Indices, Indices]]) -> Array:
+    """Predictions for samples that were left out: residuals of a fit to them are too small."""
+    from sklearn.model_selection import cross_val_predict
+
+    return cross_val_predict(at_chosen_parameters(model), X, y, cv=folds)
+
+
+def _shuffled(residual: Array, groups: Indices | None, rng: RandomState) -> Array:
+    """Residuals in another order, or with the signs of whole groups changed."""
+    if groups is None:
+        return rng.permutation(residual)
+    return residual * rng.choice([-1.0, 1.0], size=groups.max() + 1)[groups]
+
+
+def cross_validated_score(model: Any, X: Any, y: Array, folds: list[Any], scoring: Any) -> float:
+    """Mean score of the folds."""
+    from sklearn.model_selection import cross_val_score
+
+    return float(cross_val_score(copy.deepcopy(model), X, y, cv=folds, scoring=scoring).mean())
+
+
+class Exchange:
+    """Permutations of samples, or of whole groups of them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        What is permuted. Where it is the same within each group, groups of different sizes can be
+        exchanged.
+    groups : ndarray of shape (n,) or None
+        Number of each sample's group.
+    """
+
+    def __init__(self, values: Array, groups: Indices | None) -> None:
+        self.n, self.groups = len(values), groups
+        self.constant = False
+        if groups is None:
+            return
+        self.members = [np.flatnonzero(groups == g) for g in range(groups.max() + 1)]
+        self.constant = all(len(np.unique(values[rows])) == 1 for rows in self.members)
+        self.sizes = np.array([len(rows) for rows in self.members])
+        if not self.constant and len(np.unique(self.sizes)) == len(self.sizes):
+            raise ValueError(
+                "groups must be exchangeable: labels that are the same within each group, or at "
+                f"least two groups of the same size; got sizes {sorted(self.sizes.tolist())}."
+            )
+
+    def draw(self, rng: RandomState) -> Indices:
+        """Index of the sample whose value each sample gets."""
+        if self.groups is None:
+            return rng.permutation(self.n)
+        order = np.arange(self.n)
+        if self.constant:
+            for mine, other in enumerate(rng.permutation(len(self.members))):
+                order[self.members[mine]] = self.members[other][0]
+            return order
+        for size in np.unique(self.sizes):
+            same = np.flatnonzero(self.sizes == size)
+            pairs = zip(same.tolist(), rng.permutation(same).tolist(), strict=True)
+            for mine, other in pairs:
+                order[self.members[mine]] = self.members[other]
+        return order

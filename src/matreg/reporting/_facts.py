@@ -1,0 +1,166 @@
+"""What a report says, as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from .._typing import Array
+from ..inspection import Components, MapAxes, components, pattern
+from ..inspection._models import LinearPart, at_chosen_parameters, linear_part
+from ..inspection._refits import as_samples, take
+
+SHOWN = 6  # samples whose pictures are shown
+GROSS = 4.0  # robust standard deviations from which on a label looks wrong
+# A robust standard deviation of Gaussian numbers is this many median absolute deviations.
+MAD_TO_STD = 1.4826
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A fitted model, its data, and what was found out about both.
+
+    Attributes
+    ----------
+    model : fitted model
+        As it was given, with the steps around it.
+    X, y : array
+        Samples and labels.
+    predicted : ndarray of shape (n,)
+        Predictions for samples that were left out, or in the training where nothing was refitted.
+    tested : ndarray of bool, shape (n,)
+        Which samples have a prediction.
+    scores : ndarray of shape (k,)
+        Scores of the folds; empty where nothing was refitted.
+    grouped : bool
+        Whether folds keep groups together.
+    names : MapAxes
+        Labels of rows and columns.
+    target : str
+        What the label is called.
+    """
+
+    model: Any
+    X: Any
+    y: NDArray[Any]
+    predicted: NDArray[Any]
+    tested: NDArray[np.bool_]
+    scores: Array
+    grouped: bool
+    names: MapAxes
+    target: str
+
+    @cached_property
+    def part(self) -> LinearPart:
+        """The linear model and the steps before it."""
+        return linear_part(self.model)
+
+    @property
+    def inner(self) -> Any:
+        """The linear model itself."""
+        return self.part.model
+
+    @property
+    def kind(self) -> str:
+        """Name of its class."""
+        return type(self.inner).__name__
+
+    @cached_property
+    def samples(self) -> Array:
+        """Samples (n, p, q) as they were given, or as the model sees them."""
+        return np.asarray(self.X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
+
+    @cached_property
+    def pattern(self) -> Array:
+        """Pattern of the model."""
+        return pattern(self.model, self.X)
+
+    @cached_property
+    def components(self) -> Components:
+        """Rank-one terms of the coefficients."""
+        return components(self.model)
+
+    @property
+    def history(self) -> Any:
+        """One row an iteration."""
+        return getattr(self.inner, "history_", ())
+
+    @property
+    def score_name(self) -> str:
+        """What the score is called."""
+        return "accuracy" if is_classifier(self.inner) else "R²"
+
+    @cached_property
+    def label_scores(self) -> Array:
+        """How far each label is from its prediction, in robust standard deviations."""
+        if is_classifier(self.inner):
+            return np.where(self.tested & (self.predicted != self.y), np.inf, 0.0)
+        residual = np.where(self.tested, self.y - self.predicted, 0.0)
+        known = residual[self.tested]
+        centre = np.median(known)
+        scale = MAD_TO_STD * np.median(np.abs(known - centre))
+        return np.where(self.tested, np.abs(residual - centre), 0.0) / max(
+            scale, np.finfo(float).tiny
+        )
+
+    @cached_property
+    def suspects(self) -> NDArray[np.intp]:
+        """Samples whose labels look wrong, the worst first."""
+        order = np.argsort(-self.label_scores, kind="stable")
+        return order[self.label_scores[order] > GROSS]
+
+    @cached_property
+    def sample_scores(self) -> Array:
+        """How unlike the others each sample is, in robust standard deviations.
+
+        The share of outliers for models that find them; the distance to the entrywise median for
+        others.
+        """
+        found = getattr(self.inner, "sample_outlier_score_", None)
+        if found is None or callable(found) or len(found) != len(self.y):
+            centre = np.nanmedian(self.samples, axis=0)
+            found = np.sqrt(np.nansum((self.samples - centre) ** 2, axis=(1, 2)))
+        middle = np.median(found)
+        scale = MAD_TO_STD * np.median(np.abs(found - middle))
+        return (found - middle) / max(float(scale), np.finfo(float).tiny)
+
+
+def gather(model: Any, X: Any, y: Any, groups: Any, cv: Any, names: MapAxes, target: str) -> Facts:
+    """Predict, in folds if there are any, and keep what a report needs."""
+    part = linear_part(model)
+    X, y = as_samples(X), np.asarray(y)
+    if y.shape != (len(X),):
+        raise ValueError(f"y must have one label for each of the {len(X)} samples; got {y.shape}.")
+    names.check(part.model.coef_.shape[-2:])
+    tested, scores = np.ones(len(y), dtype=bool), np.zeros(0)
+    if cv is None:
+        predicted = np.asarray(model.predict(X))
+    else:
+        predicted, tested, scores = _in_folds(model, X, y, groups, cv)
+    return Facts(model, X, y, predicted, tested, scores, groups is not None, names, target)
+
+
+def _in_folds(
+    model: Any, X: Any, y: NDArray[Any], groups: Any, cv: Any
+) -> tuple[NDArray[Any], NDArray[np.bool_], Array]:
+    """Predictions for samples that were left out, which have one, and scores of the folds."""
+    from sklearn.metrics import accuracy_score, r2_score
+    from sklearn.model_selection import GroupKFold, check_cv
+
+    if groups is not None and isinstance(cv, (int, np.integer)):
+        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
+    classes = is_classifier(linear_part(model).model)
+    predicted = np.zeros(len(y), dtype=y.dtype if classes else float)
+    tested = np.zeros(len(y), dtype=bool)
+    scores = []
+    for train, test in check_cv(cv, y, classifier=classes).split(X, y, groups):
+        fitted = at_chosen_parameters(model).fit(take(X, train), y[train])
+        predicted[test], tested[test] = fitted.predict(take(X, test)), True
+        score = accuracy_score if classes else r2_score
+        scores.append(score(y[test], predicted[test]) if len(test) > 1 or classes else np.nan)
+    return predicted, tested, np.array(scores)

@@ -1,0 +1,132 @@
+"""Gather what is known about a model and put it on a page."""
+
+from __future__ import annotations
+
+import html
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+
+from ..inspection import MapAxes
+from ..inspection._models import linear_part
+from ..plotting import pyplot
+from . import _figures as figures
+from . import _text as text
+from ._facts import Facts, gather
+from ._page import Section, page
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page about a fitted model.
+
+    Attributes
+    ----------
+    html : str
+        The whole page: no network, no other files.
+    """
+
+    html: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page and return where it is."""
+        target = Path(path)
+        target.write_text(self.html, encoding="utf-8")
+        return target
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40em;border:0">'
+            "</iframe>"
+        )
+
+
+def make_report(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    cv: Any = 5,
+    names: MapAxes | None = None,
+    target: str = "y",
+    title: str | None = None,
+) -> Report:
+    """Report on a fitted model: one self-contained page of HTML.
+
+    What was fitted and a paragraph for a methods section, the score with its folds, observed
+    against predicted, the maps with their axes, the components, the path and the choice, labels
+    and samples that look wrong, the certificate, and the versions.
+
+    Parameters
+    ----------
+    model : fitted model
+        A linear model of matreg, or a pipeline or search around one.
+    X : array-like of shape (n, p, q) or (n, p*q)
+        The samples of `fit`.
+    y : array-like of shape (n,)
+        Their labels.
+    groups : array-like of shape (n,), default=None
+        Groups of samples that folds keep together.
+    cv : int, splitter or None, default=5
+        Folds in which the model, its parameters as they were chosen, is fitted again for the score
+        and the predictions. None fits nothing: both are then those of the training samples.
+    names : MapAxes, default=None
+        Labels of rows and columns; by default those that a model file brought along.
+    target : str, default="y"
+        What the label is called, with its unit.
+    title : str, default=None
+        Heading of the page.
+
+    Returns
+    -------
+    Report
+        The page, with a method to save it.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> from matreg.reporting import make_report
+    >>> data = make_matrix_regression(60, (6, 5), noise_scale=0.5, random_state=0)
+    >>> model = RMR(tau=2.0).fit(data.X, data.y)
+    >>> make_report(model, data.X, data.y).save("report.html")  # doctest: +SKIP
+    """
+    pyplot()  # without it there is no need to begin
+    facts = gather(model, X, y, groups, cv, names or MapAxes(), target)
+    heading = title or f"{facts.kind} for {target}"
+    return Report(page(heading, text.summary(facts), _sections(facts), text.versions_line()))
+
+
+def _sections(facts: Facts) -> list[Section]:
+    sections = [
+        Section("What was fitted", text.methods(facts), table=text.parameters(facts)),
+        Section("Score", text.score(facts), [figures.folds(facts)] if facts.scores.size else []),
+        _predictions(facts),
+    ]
+    if linear_part(facts.model).model.coef_.ndim == 2:
+        sections += [
+            Section("Maps", text.MAPS, [figures.maps(facts)]),
+            Section("Components", text.components(facts), [figures.profiles(facts)]),
+        ]
+    if hasattr(facts.inner, "cv_results_"):
+        sections.append(Section("Path and choice", text.choice(facts), [figures.choice(facts)]))
+    if facts.suspects.size:
+        sections.append(
+            Section("Labels that look wrong", text.labels(facts), [figures.labels(facts)])
+        )
+    sections.append(Section("Samples that look wrong", text.SAMPLES, [figures.samples(facts)]))
+    drawn = [figures.history(facts)] if len(facts.history) > 1 else []
+    sections.append(Section("Certificate", text.certificate(facts), drawn))
+    return sections
+
+
+def _predictions(facts: Facts) -> Section:
+    if is_classifier(facts.inner):
+        return Section("Observed and predicted", text.PREDICTED, [figures.confusion(facts)])
+    return Section("Observed against predicted", text.PREDICTED, [figures.predictions(facts)])

@@ -1,0 +1,1 @@
+"""RMR on many samples, of which few are on the edge of the tube."""

@@ -1,0 +1,285 @@
+"""Augmented Lagrangian with ramps: RMR where few of the samples are on the edge.
+
+Newton steps minimise the smooth function of :mod:`.ramps`, then the multipliers are updated, the
+ramps made narrower and the penalty of ``U = W`` larger, until the certificate holds. Wide ramps
+need few steps whatever the start, and each narrowing few more as long as the samples on the ramps
+outnumber the coordinates of W. Two rules make it work without tuning:
+
+* Both splittings leave an error in the residuals: ``r`` from ``y - A W - b`` and ``A (W - U)``. The
+  second penalty grows such that the two are alike.
+* A part of the samples, each with more weight, has the same smooth function but for chance. So wide
+  ramps are for few samples, and all of them for narrow ones: :func:`solve_many` takes four times as
+  many whenever those on the ramps get few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Array, Index
+from ...linalg.threads import single_threaded
+from ...problem import RMRProblem
+from ..certificate import SolverResult, Tracker
+from .newton import direction
+from .ramps import Point, Ramps, edge_distances
+from .sums import RampSums, spread_out
+
+# First ramps, as a multiple of the median distance of the labels from the edges, and the first s2,
+# as a multiple of what the penalty and the size of W make comparable.
+FIRST_WIDTH, FIRST_S2 = 20.0, 30.0
+# By what the ramps get narrower after a minimisation of at most so many Newton steps, or more.
+GROWTH = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
+# How far s2 may depart from the pace of the ramps at a time.
+BALANCE = (0.4, 10.0)
+# A minimisation ends when it can win no more than this share of the gap, or of what it began with.
+INNER, FIRST_INNER = 0.1, 0.01
+# Newton steps of a minimisation, and of the search along each.
+MOST_STEPS, MOST_HALVINGS = 40, 25
+# Minimisations after which to give up unless the gap has halved.
+PATIENCE = 12
+# Samples to begin with, as a multiple of the entries of W, and by how much they grow.
+FIRST_SAMPLES, MORE_SAMPLES = 4, 4
+# They do as soon as the samples on the ramps are fewer than this multiple of the coordinates of W.
+FEW = 8
+
+
+@dataclass(frozen=True)
+class State:
+    """Where to go on: coefficients, multiplier of ``U = W``, width of the ramps and penalty."""
+
+    W: Array
+    b: float
+    Lambda: Array
+    width: float
+    s2: float
+
+
+class AugmentedLagrangian:
+    """One run on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    tracker : Tracker
+        Where points are offered.
+    start : State or None
+        Where to start; None is W = 0.
+    """
+
+    def __init__(self, problem: RMRProblem, tracker: Tracker, start: State | None) -> None:
+        self.problem, self.tracker = problem, tracker
+        self.design = problem.design
+        self.sums = RampSums(self.design)
+        self.n_steps = 0
+        self.start = self.cold() if start is None else start
+
+    def cold(self) -> State:
+        """Start from nothing: W = 0, ramps on which nearly all samples are."""
+        problem = self.problem
+        p, q = self.design.p, self.design.q
+        _, b = problem.primal_at(0.0, problem.y)
+        distance = edge_distances(problem.loss, problem.y - b)
+        size = float(np.median(distance)) or float(distance.mean()) or 1.0
+        some = self.design.take(slice(0, min(self.design.n, 1000)))
+        entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
+        s2 = FIRST_S2 * (problem.penalty.tau * entry / size or 1.0)
+        return State(np.zeros((p, q)), b, np.zeros((p, q)), FIRST_WIDTH * size, s2)
+
+    def iterate(self) -> Iterator[Point]:
+        """Points after each minimisation, offered to the tracker."""
+        state = self.start
+        AW = self.design.forward(state.W)
+        ramps = Ramps(self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2)
+        # The samples' own slopes are the best guess of their multipliers.
+        beta = ramps.at(state.W, state.b, AW).beta
+        ramps = Ramps(self.problem, beta, state.Lambda, state.width, state.s2)
+        at = ramps.at(state.W, state.b, AW)
+        goal = FIRST_INNER * self.distance(ramps, *self.gradient(ramps, at))
+        share = INNER
+        while True:
+            at, steps = self.minimise(ramps, at, goal)
+            A_low_rank = self.certify(at)
+            self.state = State(at.W, at.b, at.Lambda, ramps.width, ramps.s2)
+            yield at
+            ramps = self.narrowed(ramps, at, A_low_rank, steps)
+            # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
+            share = INNER * share if steps == 0 else INNER
+            goal = share * (self.tracker.primal - self.tracker.dual)
+            at = ramps.at(at.W, at.b, at.AW)
+
+    def gradient(self, ramps: Ramps, at: Point) -> tuple[Array, float]:
+        """Gradient of W and b."""
+        return ramps.gradient(at, self.sums.adjoint(at.beta))
+
+    def distance(self, ramps: Ramps, gradient: Array, slope_b: float) -> float:
+        """About how far above its minimum the function is at most."""
+        quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
+        return quadratic + 0.5 * abs(slope_b) * ramps.width
+
+    def minimise(self, ramps: Ramps, at: Point, goal: float) -> tuple[Point, int]:
+        """Newton steps until no more than `goal` is left; count them."""
+        for step in range(MOST_STEPS):
+            gradient, slope_b = self.gradient(ramps, at)
+            if self.distance(ramps, gradient, slope_b) <= goal:
+                return at, step
+            dW, db = direction(ramps, self.sums, at, gradient, slope_b)
+            new = self.search(ramps, at, dW, db)
+            self.n_steps += 1
+            if new is None:  # rounding
+                return at, step
+            at = new
+        return at, MOST_STEPS
+
+    def search(self, ramps: Ramps, at: Point, dW: Array, db: float) -> Point | None:
+        """Point that lies lower in a direction; None if there is none."""
+        AdW = self.design.forward(dW)
+        slope = ramps.slope(at, dW, db, AdW)
+        rounding = 1e-13 * abs(at.value)
+        t = 1.0
+        for _ in range(MOST_HALVINGS):
+            if not slope < 0.0:
+                return None
+            new = ramps.at(at.W + t * dW, at.b + t * db, at.AW + t * AdW)
+            ahead = ramps.slope(new, dW, db, AdW)
+            lower = new.value <= at.value + 1e-4 * t * slope + rounding
+            if lower and ahead <= 0.3 * abs(slope):
+                return new
+            t *= min(0.7, max(0.05, slope / (slope - ahead)))
+        return None
+
+    def certify(self, at: Point) -> Array:
+        """Offer the multipliers and the thresholded W; return the images of this one."""
+        problem = self.problem
+        beta = problem.feasible(at.beta)
+        Z = self.sums.adjoint(beta)
+        Z = Z if problem.T is None else Z - problem.T
+        self.tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
+        low_rank = at.threshold.factors(at.threshold.g)
+        image = self.design.forward(low_rank.matrix)
+        self.tracker.offer_primal(low_rank, problem.y - image)
+        return image
+
+    def narrowed(self, ramps: Ramps, at: Point, A_low_rank: Array, steps: int) -> Ramps:
+        """Narrower ramps and a larger s2, with the multipliers of a minimum."""
+        near = at.ramp | (at.beta != ramps.beta)
+        off_loss = norm((ramps.step * (at.beta - ramps.beta))[near])
+        off_rank = norm((at.AW - A_low_rank)[near])
+        ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
+        growth = next(growth for most, growth in GROWTH if steps <= most)
+        s2 = ramps.s2 * growth * float(np.clip(ratio, *BALANCE))
+        return Ramps(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
+
+
+def norm(x: Array) -> float:
+    """Euclidean norm."""
+    return float(np.linalg.norm(x))
+
+
+def coordinates(rank: int, p: int, q: int) -> int:
+    """Dimension of the matrices of a rank, and of the intercept."""
+    return rank * (p + q - rank) + 1
+
+
+def solve_core(
+    problem: RMRProblem,
+    start: State | None = None,
+    *,
+    tol: float = 1e-6,
+    scale: float | None = None,
+    few: int = 0,
+    max_iter: int = 1000,
+    verbose: int = 0,
+) -> SolverResult:
+    """Solve an RMR problem on samples in memory from where another one ended.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    start : State, default=None
+        Where to start; None is W = 0.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    scale : float, default=None
+        Objective that `tol` is relative to; by default that of the problem itself.
+    few : int, default=0
+        Stop, too, when the samples on the ramps are at most this multiple of the coordinates of W.
+    max_iter : int, default=1000
+        Largest number of Newton steps.
+    verbose : int, default=0
+        Whether to print one line per minimisation.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, with the :class:`State` where to go on.
+    """
+    tracker = Tracker(problem, tol, verbose, "ramps")
+    run = AugmentedLagrangian(problem, tracker, start)
+    best, waited = np.inf, 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for at in run.iterate():
+            tracker.record(run.n_steps)
+            d = coordinates(at.threshold.r, problem.design.p, problem.design.q)
+            done = tracker.primal - tracker.dual <= tol * (scale or abs(tracker.primal))
+            if done or run.n_steps >= max_iter:
+                break
+            if np.count_nonzero(at.ramp) <= few * d:
+                break
+            best, waited = (tracker.gap, 0) if tracker.gap <= 0.5 * best else (best, waited + 1)
+            if waited == PATIENCE:
+                break
+    return tracker.result(run.n_steps, run.state)
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_many(
+    problem: RMRProblem, *, tol: float = 1e-6, max_iter: int = 1000, verbose: int = 0
+) -> SolverResult:
+    """Solve an RMR problem on many samples in memory.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Largest number of Newton steps on all samples.
+    verbose : int, default=0
+        Whether to print one line per minimisation.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    state = None
+    for part in growing_samples(problem):
+        state = solve_core(part, state, tol=tol, few=FEW).state
+    return solve_core(problem, state, tol=tol, max_iter=max_iter, verbose=verbose)
+
+
+def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
+    """The problem with growing parts of its samples, that have the weight of all."""
+    design = problem.design
+    order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
+    size = FIRST_SAMPLES * design.p * design.q
+    while 3 * size <= design.n:
+        yield part_of(problem, np.sort(order[:size]))
+        size *= MORE_SAMPLES
+
+
+def part_of(problem: RMRProblem, index: Index) -> RMRProblem:
+    """The problem with some samples, that have the weight of all."""
+    factor = problem.design.n / len(index)
+    return replace(
+        problem,
+        design=problem.design.take(index),
+        y=problem.y[index],
+        loss=problem.loss.take(index).times(factor),
+    )

@@ -1,0 +1,121 @@
+"""Newton directions of the smooth function.
+
+Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
+thresholding, F the samples on the ramps and D their slopes. The first part couples, in the basis of
+the singular vectors, nothing but an entry (k, l) with (l, k). So the system is of the order of W,
+or of that of F where this is smaller.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import Array
+from ...design import Design
+from ...linalg.bordered import cholesky, with_border
+from ...linalg.thresholding import SmoothedThresholding
+from .ramps import Point, Ramps
+from .sums import RampSums
+
+# The intercept has no curvature where no sample is on a ramp: then that of this share of them.
+SOME = 1e-3
+
+
+def direction(
+    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope_b: float
+) -> tuple[Array, float]:
+    """Newton direction of W and b."""
+    count = int(np.count_nonzero(at.ramp))
+    if 0 < count < sums.order // 2:
+        return through_samples(ramps, sums.design, at, gradient, slope_b)
+    return through_coefficients(ramps, sums, at, gradient, slope_b)
+
+
+def through_samples(
+    ramps: Ramps, design: Design, at: Point, gradient: Array, slope_b: float
+) -> tuple[Array, float]:
+    """From a system of the order of the samples on the ramps.
+
+    The inverse of the first part of the Hessian is known: with it the step is the answer of W to
+    changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + db = A_F P^-1 gradient``.
+    """
+    ridge, s2 = ramps.problem.penalty.ridge, ramps.s2
+
+    def inverse(O: Array) -> Array:
+        return 1.0 / (ridge + s2 * (1.0 - O))
+
+    smallest = 1.0 / (ridge + s2)
+    index = np.flatnonzero(at.ramp)
+    samples = design.take(index)
+    Phi = at.threshold.coordinates(lambda O: inverse(O) - smallest).of(samples.stack())
+    S = smallest * samples.gram
+    S += Phi @ Phi.T
+    np.einsum("ii->i", S)[:] += 1.0 / ramps.weights[index]
+    once = cholesky(S.copy())
+
+    def solve(rhs: Array) -> Array:
+        x = once(rhs)
+        return x + once(rhs - S @ x)
+
+    rhs = samples.forward(at.threshold.apply(gradient, inverse))
+    bordered = with_border(solve, len(S), ramps.problem.fit_intercept)
+    dbeta, db = bordered(rhs, slope_b)
+    return at.threshold.apply(samples.adjoint(dbeta) - gradient, inverse), db
+
+
+def through_coefficients(
+    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope_b: float
+) -> tuple[Array, float]:
+    """From a system of the order of W, in the basis of the singular vectors."""
+    problem = ramps.problem
+    # Without curvature the slopes of the ramps are proportional to 1 / width, which is left out
+    # of the sum: so it need not be taken again for another width.
+    unit = 1.0 if problem.loss.curved else ramps.width
+    G = sums.gram(at.ramp, unit * ramps.weights)
+    left, right = bases(at.threshold)
+    H = rotated(G, left, right)
+    H /= unit
+    add_curvature(H, at.threshold, problem.penalty.ridge, ramps.s2)
+    rhs = np.append((left.T @ gradient @ right).reshape(-1), slope_b)
+    if not problem.fit_intercept:
+        H[-1, :-1] = H[:-1, -1] = rhs[-1] = 0.0
+        H[-1, -1] = 1.0
+    elif not at.ramp.any():
+        H[-1, -1] = SOME * float(ramps.weights.sum())
+    x = cholesky(H)(-rhs)
+    return left @ x[:-1].reshape(gradient.shape) @ right.T, float(x[-1])
+
+
+def bases(threshold: SmoothedThresholding) -> tuple[Array, Array]:
+    """Orthogonal matrices of the left and right singular vectors."""
+    U, V = threshold.U, threshold.V
+    if threshold.has_rest:
+        rest = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
+        V = np.hstack([V, rest])
+    return (U, V) if threshold.wide else (V, U)
+
+
+def rotated(G: Array, left: Array, right: Array) -> Array:
+    """Gram matrix of the coordinates ``left' X right``, with the border as it is for these."""
+    p, q = len(left), len(right)
+    m = p * q
+    H = np.empty_like(G)
+    half = np.matmul(left.T, np.matmul(G[:m, :m].reshape(m, p, q), right)).reshape(m, m)
+    H[:m, :m] = np.matmul(left.T, np.matmul(half.T.reshape(m, p, q), right)).reshape(m, m)
+    H[m, :m] = H[:m, m] = (left.T @ G[m, :m].reshape(p, q) @ right).reshape(-1)
+    H[m, m] = G[m, m]
+    return H
+
+
+def add_curvature(H: Array, threshold: SmoothedThresholding, ridge: float, s2: float) -> None:
+    """Add ``ridge + s2 (I - J)`` to a matrix in the basis of the singular vectors."""
+    k, rest = len(threshold.d), len(threshold.V) - len(threshold.d)
+    own = ridge + s2 * (1.0 - 0.5 * (threshold.Os + threshold.Oa))
+    other = -0.5 * s2 * (threshold.Os - threshold.Oa)
+    outside = np.repeat((ridge + s2 * (1.0 - threshold.Oc))[:, None], rest, axis=1)
+    diagonal = np.hstack([own, outside]) if threshold.wide else np.vstack([own.T, outside.T])
+    q = diagonal.shape[1]
+    m = diagonal.size
+    H[np.arange(m), np.arange(m)] += diagonal.reshape(-1)
+    row, column = np.indices((k, k))
+    H[row * q + column, column * q + row] += other

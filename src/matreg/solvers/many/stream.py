@@ -1,0 +1,328 @@
+"""RMR on samples that are read block by block: a handful of passes to a certificate.
+
+A small sample gives a first W. Each pass over all samples then evaluates the objective at W and
+reduces the samples to a core of few rows (:mod:`.cores`), which is solved in memory
+(:mod:`.augmented`) for the next W. While W is still far off the core is graded, then it is a band
+with two groups, whose dual value bounds the optimum from below. The pass that verifies a W is the
+one that makes the core for the next.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...blocks import Block, Blocks
+from ...linalg.factors import Factors, zero_factors
+from ...linalg.threads import one_thread
+from ...losses import PiecewiseLoss
+from ...problem import relative_gap
+from ..certificate import COLUMNS, SolverResult
+from .augmented import FEW, State, coordinates, growing_samples, solve_core
+from .cores import Lift, Model, band_core, graded_core, lift
+from .ramps import edge_distances
+from .scan import EDGES, Lens, Seen, width_for
+
+# Rows of a core, as a multiple of the entries of W, at least of its coordinates, and bytes that a
+# row takes in the solver, as a multiple of itself in float64.
+ROWS, LEAST_ROWS, OVERHEAD = 20, 40, 3
+# Share of the sample that is held out: W has fitted the others, which look nearer to the kinks.
+HELD_OUT = 0.1
+# A band must be this multiple of the error of W wide, and samples beyond that one of it are left to
+# the linear term of a graded core.
+WIDE_ENOUGH, REACH = 1.5, 5.0
+# Gap of the sample, and of the cores relative to tol.
+ROUGH, FINE = 1e-4, 0.2
+# Passes at most, and passes that may fail to improve on the best.
+MOST_PASSES, MOST_FAILURES = 25, 4
+STREAM_COLUMNS = np.dtype(
+    [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
+)
+
+
+@dataclass
+class Best:
+    """The best certified point so far."""
+
+    W: Factors
+    b: float
+    primal: float = np.inf
+    dual: float = 0.0
+    lift: Lift | None = None
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return relative_gap(self.primal, self.dual) if np.isfinite(self.primal) else 1.0
+
+
+class Stream:
+    """One run.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    model : Model
+        What to solve on them.
+    tol : float
+        Relative duality gap at which to stop.
+    memory : float
+        Bytes that a core may take.
+    mean_weight : float
+        Mean of the sample weights.
+    verbose : int
+        Whether to print one line per pass.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        model: Model,
+        tol: float,
+        memory: float,
+        mean_weight: float,
+        verbose: int,
+    ) -> None:
+        self.blocks, self.model, self.tol = blocks, model, tol
+        self.mean_weight, self.verbose = mean_weight, verbose
+        size = blocks.p * blocks.q
+        self.most_rows = max(int(memory / (OVERHEAD * 8 * size)), 1000)
+        self.rows = min(ROWS * size, self.most_rows, blocks.n)
+        self.best = Best(zero_factors(blocks.p, blocks.q), 0.0)
+        self.state: State | None = None
+        self.history: list[tuple[Any, ...]] = []
+        self.begun = time.perf_counter()
+        self.reach = 1.0
+        self.counts: Array = np.zeros(len(EDGES) + 1)
+
+    # -- the sample
+
+    def first(self) -> tuple[Factors, float]:
+        """W and b of a sample; sets the scale and the histogram of the distances, and the error."""
+        while True:
+            block, _ = self.blocks.sample(self.rows, seed=0)
+            check_finite(block)
+            out = np.arange(len(block.y)) % round(1.0 / HELD_OUT) == 0
+            X = block.X.astype(np.float64)
+            problem = self.model.on(X[~out], block.y[~out], self.losses(block, ~out))
+            for part in growing_samples(problem):
+                self.state = solve_core(part, self.state, tol=ROUGH, few=FEW).state
+            result = solve_core(problem, self.state, tol=ROUGH, few=2)
+            self.state = result.state
+            d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)
+            enough = min(LEAST_ROWS * d, self.most_rows, self.blocks.n)
+            if self.rows >= enough:
+                break
+            self.rows, self.state = enough, None
+        W = result.W
+        self.held_out = X[out]
+        r = block.y[out] - self.held_out @ W.matrix.reshape(-1) - result.b
+        distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
+        self.unit = float(np.median(distance)) or 1.0
+        counts = np.bincount(np.searchsorted(EDGES * self.unit, distance), minlength=len(EDGES) + 1)
+        self.counts = counts.astype(np.float64) * (self.blocks.n / max(len(r), 1))
+        self.error = 2.0 * np.sqrt(d / len(problem.y)) / self.slope()
+        return W, result.b
+
+    def losses(self, block: Block, part: Mask) -> PiecewiseLoss:
+        """Losses of a part of a sample, with the weight of all."""
+        factor = self.blocks.n / int(np.count_nonzero(part))
+        return self.model.loss_of(block.y[part], block.weights[part]).times(factor)
+
+    def slope(self) -> float:
+        """Share of the samples near a kink per distance from it."""
+        total = np.cumsum(self.counts)
+        at = int(np.searchsorted(total, 0.1 * total[-1]))
+        at = min(max(at, 1), len(EDGES) - 1)
+        return float(total[at] / total[-1] / (EDGES[at] * self.unit))
+
+    # -- rounds
+
+    def lens(self, W: Factors, b: float) -> Lens:
+        """What to look at in the next pass: a band if it is wide enough, or graded."""
+        near = width_for(self.counts, self.unit, self.rows, 0.0)
+        far = 0.0
+        if WIDE_ENOUGH * self.error > near:
+            far = REACH * self.reach * self.error
+            near = width_for(self.counts, self.unit, self.rows, far)
+        return Lens(
+            W=W.matrix.reshape(-1),
+            b=b,
+            loss_of=self.model.loss_of,
+            near=near,
+            far=far,
+            rows=self.rows,
+            n=self.blocks.n,
+            mean_weight=self.mean_weight,
+            unit=self.unit,
+            seed=len(self.history) * 0x51ED27,
+        )
+
+    def solve(self, lens: Lens, seen: Seen) -> tuple[Factors, float]:
+        """Next W and b from the core of a pass."""
+        if lens.graded:
+            problem = graded_core(self.model, lens, seen)
+        else:
+            problem = band_core(self.model, seen)
+        tol = max(FINE * self.tol, 1e-12)
+        result = solve_core(problem, self.restarted(lens), tol=tol, scale=self.best.primal)
+        self.state = result.state
+        if not lens.graded and result.dual > self.best.dual:
+            self.best.dual = result.dual
+            self.best.lift = lift(lens, seen, result.beta)
+        return result.W, result.b
+
+    def restarted(self, lens: Lens) -> State | None:
+        """The last state with ramps as wide as W is wrong."""
+        if self.state is None:
+            return None
+        width = max(self.state.width, min(self.error, lens.near))
+        factor = self.state.width / width
+        W = lens.W.reshape(self.model.shape)
+        return replace(self.state, W=W, b=lens.b, width=width, s2=self.state.s2 * factor)
+
+    def update_error(self, W: Factors, b: float, lens: Lens) -> None:
+        """How far off the new W is, from how far it moved."""
+        moved = self.held_out @ (W.matrix.reshape(-1) - lens.W) + (b - lens.b)
+        change = float(np.sqrt(np.mean(moved**2)))
+        d = coordinates(W.rank, self.blocks.p, self.blocks.q)
+        near = max(min(self.blocks.n * self.slope() * change, self.rows / 2), 1.0)
+        self.error = change * min(0.5, 1.5 * np.sqrt(d / near))
+
+    def run(self) -> None:
+        """Passes until the certificate holds."""
+        W, b = self.first()
+        failures, again = 0, False
+        while True:
+            lens = self.lens(W, b)
+            started = time.perf_counter()
+            seen = self.blocks.map_reduce(lens)
+            if seen.bad >= 0:
+                raise_not_finite(seen.bad)
+            self.counts = seen.counts.astype(np.float64)
+            primal = self.model.penalty.value_of(W) + seen.loss
+            better = again or primal < self.best.primal
+            again = not better
+            if better:
+                self.best.W, self.best.b, self.best.primal = W, b, primal
+            self.record(W, seen, lens.graded, time.perf_counter() - started)
+            if self.best.gap <= self.tol or len(self.history) >= MOST_PASSES:
+                return
+            if not better:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    return
+                self.back_off()
+                W, b = self.best.W, self.best.b
+                continue
+            W, b = self.solve(lens, seen)
+            self.update_error(W, b, lens)
+
+    def back_off(self) -> None:
+        """After a step that led away: more rows, and further."""
+        self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
+        self.reach *= 2.0
+        self.error *= 2.0
+
+    def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
+        """Add a row to the history, and print it if asked."""
+        best, gigabytes = self.best, self.blocks.nbytes / 1e9
+        now = time.perf_counter() - self.begun
+        method = "graded" if graded else "band"
+        row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
+        self.history.append((*row, len(seen.y), seconds, gigabytes))
+        if self.verbose:
+            if len(self.history) == 1:
+                print(
+                    f"{'pass':>5} {'seconds':>8} {'GB':>7} {'GB/s':>6} {'rows kept':>10} "
+                    f"{'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}"
+                )
+            print(
+                f"{len(self.history):5d} {seconds:8.2f} {gigabytes:7.2f} "
+                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.y):10d} {best.primal:13.6e} "
+                f"{best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
+                flush=True,
+            )
+
+    def result(self) -> SolverResult:
+        """The best certified point; its beta is not computed, but the state says how."""
+        best = self.best
+        return SolverResult(
+            W=best.W,
+            b=best.b,
+            beta=np.zeros(0),
+            primal=best.primal,
+            dual=best.dual,
+            gap=best.gap,
+            n_iter=len(self.history),
+            converged=best.gap <= self.tol,
+            history=np.array(self.history, dtype=STREAM_COLUMNS),
+            state=best.lift,
+        )
+
+
+def solve_stream(
+    blocks: Blocks,
+    model: Model,
+    *,
+    tol: float = 1e-6,
+    memory: float = 2.0**30,
+    mean_weight: float = 1.0,
+    verbose: int = 0,
+) -> SolverResult:
+    """Solve RMR on samples that are read block by block.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    model : Model
+        What to solve on them.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    memory : float, default=2**30
+        Bytes that the rows in memory and the solver on them may take.
+    mean_weight : float, default=1.0
+        Mean of the sample weights: samples of many times that are kept in every core.
+    verbose : int, default=0
+        Whether to print one line per pass.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
+        empty, and `state` is the :class:`~.cores.Lift` that computes it block by block.
+    """
+    run = Stream(blocks, model, tol, memory, mean_weight, verbose)
+    try:
+        with one_thread(run.rows * blocks.p * blocks.q):
+            run.run()
+    except KeyboardInterrupt:
+        if not np.isfinite(run.best.primal):
+            raise
+        warnings.warn(
+            f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
+            f"relative duality gap of {run.best.gap:.1e}.",
+            stacklevel=2,
+        )
+    return run.result()
+
+
+def check_finite(block: Block) -> None:
+    """Refuse samples that are not finite."""
+    bad = np.flatnonzero(~np.isfinite(block.X.astype(np.float64, copy=False).sum(axis=1)))
+    if len(bad):
+        raise ValueError(
+            "X must not hold NaN or infinity; some of the samples that were looked at first do."
+        )
+
+
+def raise_not_finite(index: int) -> None:
+    """Say which sample is not finite."""
+    raise ValueError(f"X must not hold NaN or infinity; sample {index} does. X[{index}] shows it.")

@@ -1,0 +1,344 @@
+"""R-GLM with the squared loss from one pass over the samples, and one more to prove it.
+
+The objective depends on the samples through their second moments alone: the Gram matrix of the
+rows ``sqrt(s_i) (vec(X_i), 1, y_i)``. Its eigenvectors are a few pseudo-samples with the same
+objective, up to a constant, for any tau and, by subtraction, any fold. Squaring loses digits of
+ill-conditioned samples; the second pass evaluates objective, gradient and bound on the samples
+themselves, and where the gap is too large the exact gradient corrects the moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import Array, Index
+from ...blocks import Block, Blocks
+from ...design import ArrayDesign
+from ...linalg.factors import Factors, singular_values, zero_factors
+from ...losses import squared
+from ...penalties import SpectralElasticNet
+from ...problem import Problem, relative_gap
+from ..certificate import COLUMNS, SolverResult
+from .path import PathSolver
+
+# Rows that are treated at a time, in float64.
+PIECE = 2048
+# Entries of a sample up to which the Gram matrix of them is worth its memory and time.
+MOST_ENTRIES = 8192
+# Eigenvalues below this, relative to the largest, are rounding.
+ROUNDING = 1e-14
+# Gap of the reduced problem relative to the tolerance, and corrections at most.
+FINE, MOST_CORRECTIONS = 0.1, 3
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Second moments of the samples, by fold.
+
+    Attributes
+    ----------
+    G : ndarray of shape (k, m + 2, m + 2)
+        Gram matrices of ``sqrt(s_i) (vec(X_i), 1, y_i)`` of the k folds.
+    bad : int
+        Index of the first sample that is not finite, -1 if all are.
+    """
+
+    G: Array
+    bad: int
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of two parts of the samples."""
+        found = [bad for bad in (self.bad, other.bad) if bad >= 0]
+        return Moments(self.G + other.G, min(found, default=-1))
+
+
+@dataclass(frozen=True)
+class MomentScan:
+    """Moments of a block.
+
+    Attributes
+    ----------
+    folds : ndarray of shape (n,) or None
+        Fold of each sample.
+    count : int
+        Number of folds.
+    """
+
+    folds: Index | None = None
+    count: int = 1
+
+    def __call__(self, block: Block) -> Moments:
+        """Moments of a block."""
+        m = block.X.shape[1]
+        G, bad = np.zeros((self.count, m + 2, m + 2)), -1
+        for start in range(0, len(block.y), PIECE):
+            part = slice(start, min(start + PIECE, len(block.y)))
+            rows = np.ones((part.stop - start, m + 2))
+            rows[:, :m], rows[:, m + 1] = block.X[part], block.y[part]
+            wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
+            if len(wrong) and bad < 0:
+                bad = block.start + start + int(wrong[0])
+            rows *= np.sqrt(block.weights[part])[:, None]
+            if self.folds is None:
+                G[0] += rows.T @ rows
+                continue
+            fold = self.folds[block.start + start : block.start + part.stop]
+            for k in np.unique(fold):
+                some = rows[fold == k]
+                G[k] += some.T @ some
+        return Moments(G, bad)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a certificate needs of all samples, for several coefficients.
+
+    Attributes
+    ----------
+    rr, yr, r : ndarray of shape (k,)
+        Sums of ``s r^2``, ``s y r`` and ``s r``.
+    Z : ndarray of shape (k, m)
+        Sums of ``s r X``.
+    """
+
+    rr: Array
+    yr: Array
+    r: Array
+    Z: Array
+
+    def merge(self, other: Sums) -> Sums:
+        """Sums over two parts of the samples."""
+        return Sums(self.rr + other.rr, self.yr + other.yr, self.r + other.r, self.Z + other.Z)
+
+
+@dataclass(frozen=True)
+class CertificateScan:
+    """Sums over a block, at coefficients W (m, k) and intercepts b (k,)."""
+
+    W: Array
+    b: Array
+
+    def __call__(self, block: Block) -> Sums:
+        """Sums over a block."""
+        m, k = self.W.shape
+        whole = Sums(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros((k, m)))
+        for start in range(0, len(block.y), PIECE):
+            part = slice(start, start + PIECE)
+            X = block.X[part].astype(np.float64, copy=False)
+            r = block.y[part, None] - X @ self.W - self.b
+            sr = block.weights[part, None] * r
+            rr = np.einsum("ij,ij->j", r, sr)
+            whole = whole.merge(Sums(rr, block.y[part] @ sr, sr.sum(axis=0), sr.T @ X))
+        return whole
+
+
+@dataclass(frozen=True)
+class DualRows:
+    """Dual variables ``t s_i (y_i - <W, X_i> - b)`` of the samples of a block."""
+
+    W: Array
+    b: float
+    t: float
+
+    def __call__(self, block: Block) -> Array:
+        """Those of a block."""
+        r = block.y - block.X.astype(np.float64, copy=False) @ self.W - self.b
+        return np.asarray(self.t * block.weights * r)
+
+
+class Reduced:
+    """The problem of the moments.
+
+    Parameters
+    ----------
+    G : ndarray of shape (m + 2, m + 2)
+        Moments of the samples, intercept and label.
+    shape : tuple of int
+        (p, q).
+    fit_intercept : bool
+        Whether there is an intercept.
+    """
+
+    def __init__(self, G: Array, shape: tuple[int, int], fit_intercept: bool) -> None:
+        m = len(G) - 2
+        self.shape, self.fit_intercept = shape, fit_intercept
+        self.weight = float(G[m, m])
+        self.mean = G[m] / self.weight if fit_intercept else np.zeros(m + 2)
+        C = G - self.weight * np.outer(self.mean, self.mean)
+        self.S, self.c, self.yy = C[:m, :m], C[:m, m + 1], float(max(C[m + 1, m + 1], 0.0))
+        values, self.V = np.linalg.eigh(self.S)
+        kept = values > ROUNDING * max(values[-1], 0.0) if m else values > 0.0
+        self.root, self.V = np.sqrt(values[kept]), self.V[:, kept]
+
+    def problem(self, c: Array | None = None) -> Problem:
+        """Pseudo-samples; `c` stands for the moments of samples and labels if given."""
+        z = (self.V.T @ (self.c if c is None else c)) / self.root
+        rows = (self.root[:, None] * self.V.T).reshape(-1, *self.shape)
+        penalty = SpectralElasticNet(1.0, ridge=0.0)
+        return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, False)
+
+    def intercept(self, W: Array) -> float:
+        """Best intercept for coefficients (m,)."""
+        return float(self.mean[-1] - self.mean[:-2] @ W)
+
+    def allowed(self, tau: float, rr: float) -> float:
+        """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
+        return tau or 1e-10 * float(np.sqrt(rr * np.trace(self.S)))
+
+    @property
+    def tau_max(self) -> float:
+        """Smallest tau with W = 0."""
+        return float(np.linalg.norm(self.c.reshape(self.shape), 2))
+
+
+def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array:
+    """Moments of all samples, by fold: one pass.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    folds : ndarray of shape (n,), default=None
+        Fold of each sample; one for all by default.
+    count : int, default=1
+        Number of folds.
+
+    Returns
+    -------
+    ndarray of shape (count, p*q + 2, p*q + 2)
+        Gram matrices of samples, ones and labels.
+    """
+    m = blocks.p * blocks.q
+    if m > MOST_ENTRIES:
+        raise ValueError(
+            f"X has samples of {m} entries; R-GLM on data beyond memory holds the Gram matrix of "
+            f"the entries, which is meant for up to {MOST_ENTRIES} of them. Reduce the samples, "
+            "for example by block means, or take a part of them that fits into memory."
+        )
+    seen = blocks.map_reduce(MomentScan(folds, count))
+    if seen.bad >= 0:
+        raise ValueError(
+            f"X must not hold NaN or infinity; sample {seen.bad} does. X[{seen.bad}] shows it."
+        )
+    return seen.G
+
+
+def solve_moments(
+    reduced: Reduced, taus: Array, tol: float, max_iter: int, c: Array | None = None
+) -> list[SolverResult]:
+    """Solutions of the reduced problem, largest tau first, each from the last."""
+    problem, solver = reduced.problem(c), PathSolver(FINE * tol, max_iter)
+    results: list[SolverResult] = []
+    for tau in taus:
+        last = results[-1] if results else None
+        posed = replace(problem, penalty=problem.penalty.at(float(tau)))
+        if problem.design.n == 0:  # all samples are equal
+            p, q = reduced.shape
+            empty = np.zeros(0)
+            history = np.zeros(0, dtype=COLUMNS)
+            results.append(
+                SolverResult(zero_factors(p, q), 0.0, empty, 0.0, 0.0, 0.0, 0, True, history)
+            )
+            continue
+        results.append(solver.solve(posed, last))
+    return results
+
+
+def solve_streamed_rglm(
+    blocks: Blocks,
+    taus: Array,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    G: Array | None = None,
+) -> list[SolverResult]:
+    """R-GLM with the squared loss on samples that are read block by block.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    taus : ndarray of shape (k,)
+        Values of tau, largest first.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    tol : float, default=1e-6
+        Relative duality gap, on all samples, at which to stop.
+    max_iter : int, default=10000
+        Largest number of iterations for one tau.
+    G : ndarray of shape (m + 2, m + 2), default=None
+        Moments of all samples, if they are known: then one pass is spared.
+
+    Returns
+    -------
+    list of SolverResult
+        One per tau, certified on all samples. `beta` is empty; `state` computes it block by block.
+    """
+    if G is None:
+        (G,) = moments(blocks)
+    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept)
+    results = solve_moments(reduced, taus, tol, max_iter)
+    proven = certified(blocks, reduced, taus, results, tol)
+    for _ in range(MOST_CORRECTIONS):
+        wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
+        if not wrong:
+            break
+        corrected = list(results)
+        for k in wrong:  # the moments, such that the gradient at W is what the samples say
+            W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
+            one = taus[k : k + 1]
+            (corrected[k],) = solve_moments(reduced, one, tol, max_iter, reduced.S @ W + Z)
+        new = certified(blocks, reduced, taus, corrected, tol)
+        proven = [a if a[0].gap <= b[0].gap else b for a, b in zip(new, proven, strict=True)]
+    return [result for result, _ in proven]
+
+
+def certified(
+    blocks: Blocks, reduced: Reduced, taus: Array, results: list[SolverResult], tol: float
+) -> list[tuple[SolverResult, Array]]:
+    """Solutions with objective, bound and gap on all samples, and their exact gradients."""
+    Ws = [result.W.matrix.reshape(-1) for result in results]
+    b = np.array([reduced.intercept(W) if reduced.fit_intercept else 0.0 for W in Ws])
+    sums = blocks.map_reduce(CertificateScan(np.stack(Ws, axis=1), b))
+    found = []
+    for k, (tau, result) in enumerate(zip(taus, results, strict=True)):
+        shift = float(sums.r[k]) / reduced.weight if reduced.fit_intercept else 0.0
+        rr = float(sums.rr[k]) - shift * float(sums.r[k])
+        yr = float(sums.yr[k]) - shift * reduced.weight * float(reduced.mean[-1])
+        Z = sums.Z[k] - shift * reduced.weight * reduced.mean[:-2]
+        t = best_multiple(rr, yr, Z.reshape(reduced.shape), reduced.allowed(float(tau), rr))
+        primal = 0.5 * rr + float(tau) * float(result.W.d.sum())
+        dual = t * yr - 0.5 * t * t * rr
+        gap = relative_gap(primal, dual)
+        b_k = float(b[k]) + shift
+        proof = replace(
+            result,
+            b=b_k,
+            beta=np.zeros(0),
+            primal=primal,
+            dual=dual,
+            gap=gap,
+            converged=gap <= tol,
+            history=row(result.n_iter, primal, dual, gap, result.W),
+            state=DualRows(Ws[k], b_k, t),
+        )
+        found.append((proof, Z))
+    return found
+
+
+def best_multiple(rr: float, yr: float, Z: Array, tau: float) -> float:
+    """Maximiser of ``t yr - t^2 rr / 2`` where the spectral norm of ``t Z`` is at most tau."""
+    if rr <= 0.0:
+        return 0.0
+    t, norm = yr / rr, float(singular_values(Z)[0])
+    return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
+
+
+def row(n_iter: int, primal: float, dual: float, gap: float, W: Factors) -> NDArray[Any]:
+    """The history of a certificate."""
+    return np.array([(n_iter, 0.0, primal, dual, gap, W.rank, "moments")], dtype=COLUMNS)

@@ -1,0 +1,126 @@
+"""Every kind of file gives the same data; what is wrong with one is said in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pytest
+
+from matreg.cli.data import add_data_options, load_data
+
+
+def load(*arguments, **options):
+    parser = argparse.ArgumentParser()
+    add_data_options(parser)
+    return load_data(parser.parse_args([str(one) for one in arguments]), **options)
+
+
+def write_csv(path, arrays, target="y"):
+    flat = arrays["X"].reshape(len(arrays["X"]), -1)
+    header = [target, "g", *(f"x{k}" for k in range(flat.shape[1]))]
+    lines = [",".join(header)]
+    for row, y, g in zip(flat, arrays["y"], arrays["groups"], strict=True):
+        lines.append(",".join([repr(float(y)), f"day{g}", *(repr(float(v)) for v in row)]))
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_npz_with_groups_and_coordinates(npz, arrays):
+    data = load(npz)
+    np.testing.assert_array_equal(data.X, arrays["X"])
+    np.testing.assert_array_equal(data.y, arrays["y"])
+    np.testing.assert_array_equal(data.groups, arrays["groups"])
+    assert (data.names.row_name, data.names.column_name) == ("emission", "excitation")
+    assert data.names.column_labels == [250.0, 260.0, 270.0, 280.0]
+
+
+def test_npy_is_mapped_and_labels_come_from_a_file(tmp_path, arrays):
+    np.save(tmp_path / "x.npy", arrays["X"])
+    np.save(tmp_path / "y.npy", arrays["y"])
+    (tmp_path / "y.txt").write_text("\n".join(repr(float(v)) for v in arrays["y"]))
+    (tmp_path / "t.csv").write_text("age\n" + "\n".join(repr(float(v)) for v in arrays["y"]))
+    data = load(tmp_path / "x.npy", "--labels", tmp_path / "y.npy")
+    assert isinstance(data.X, np.memmap)
+    for options in (["--labels", "y.npy"], ["--labels", "y.txt"]):
+        again = load(tmp_path / "x.npy", options[0], tmp_path / options[1])
+        np.testing.assert_array_equal(again.y, arrays["y"])
+    named = load(tmp_path / "x.npy", "--labels", tmp_path / "t.csv", "--target", "age")
+    np.testing.assert_array_equal(named.y, arrays["y"])
+
+
+def test_flat_npy_takes_a_shape(tmp_path, arrays):
+    np.save(tmp_path / "x.npy", arrays["X"].reshape(40, -1))
+    data = load(tmp_path / "x.npy", "--shape", "5,4", labelled=False)
+    np.testing.assert_array_equal(data.X, arrays["X"])
+
+
+def test_csv_with_shape_target_and_groups(tmp_path, arrays):
+    path = write_csv(tmp_path / "d.csv", arrays, target="cells")
+    data = load(path, "--shape", "5,4", "--target", "cells", "--groups", "g")
+    np.testing.assert_array_equal(data.X, arrays["X"])
+    np.testing.assert_array_equal(data.y, arrays["y"])
+    assert data.groups[4] == "day1"
+
+
+def test_zarr_folder(tmp_path, arrays):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    group = zarr.open_group(str(tmp_path / "d.zarr"), mode="w")
+    for name, values in arrays.items():
+        group.create_array(name, data=values)
+    data = load(tmp_path / "d.zarr")
+    np.testing.assert_array_equal(data.X[:], arrays["X"])
+    assert data.names.row_name == "emission"
+
+
+def test_netcdf_with_named_dimensions(tmp_path, arrays):
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
+    axes = {name: arrays[name] for name in ("emission", "excitation")}
+    dims = ("sample", *axes)
+    content = {"X": (dims, arrays["X"]), "cells": ("sample", arrays["y"])}
+    xarray.Dataset(content, axes).to_netcdf(tmp_path / "d.nc")
+    data = load(tmp_path / "d.nc", "--target", "cells")
+    np.testing.assert_array_equal(data.X, arrays["X"])
+    np.testing.assert_array_equal(data.y, arrays["y"])
+    assert data.names.row_labels == arrays["emission"].tolist()
+
+
+def test_labels_may_be_words(tmp_path, arrays):
+    np.save(tmp_path / "x.npy", arrays["X"])
+    (tmp_path / "y.txt").write_text("\n".join(["cat", "dog"] * 20))
+    assert load(tmp_path / "x.npy", "--labels", tmp_path / "y.txt").y[1] == "dog"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.npz"], "nowhere.npz does not exist"),
+        (["{npz}", "--target", "z"], "has no labels 'z'"),
+        (["{npz}", "--samples", "Z"], "choose one of X, emission, excitation, groups, y"),
+        (["{npz}", "--groups", "g"], "with --groups"),
+        (["{npz}", "--samples", "y"], "must have three dimensions"),
+        (["{npz}", "--target", "emission"], "emission must have one entry for each of the 40"),
+        (["{csv}"], "flat samples of 21 columns: pass --shape"),
+        (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers a sample; there are 21"),
+        (["{txt}"], r"must be .npz, .npy, .csv, .zarr or .nc; got .txt"),
+        (["{ragged}", "--shape", "1,1"], "must have 2 cells in each line; line 3 has 1"),
+        (["{words}", "--shape", "1,1"], "column 'x' has others"),
+    ],
+)
+def test_bad_data(arguments, message, npz, tmp_path, arrays):
+    (tmp_path / "d.txt").write_text("1")
+    (tmp_path / "ragged.csv").write_text("y,x\n1,2\n3\n")
+    (tmp_path / "words.csv").write_text("y,x\n1,a\n3,b\n")
+    arrays = arrays | {"groups": np.arange(40)}
+    csv = write_csv(tmp_path / "d.csv", arrays)
+    csv.write_text(csv.read_text().replace("day", ""))
+    places = {
+        "npz": npz,
+        "csv": csv,
+        "txt": tmp_path / "d.txt",
+        "ragged": tmp_path / "ragged.csv",
+        "words": tmp_path / "words.csv",
+    }
+    with pytest.raises((ValueError, OSError), match=message):
+        load(*[one.format(**places) for one in arguments])

@@ -1,0 +1,112 @@
+"""fit, predict, inspect and report, one after the other, and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import matreg
+from matreg import RMR
+from matreg.cli import main
+from matreg.cli.model_files import load_model
+
+skops_io = pytest.importorskip("skops.io", reason="skops is not installed")
+
+
+@pytest.fixture
+def fitted(npz, tmp_path):
+    path = str(tmp_path / "model.skops")
+    assert main(["fit", npz, "--tau", "1", "-o", path]) == 0
+    return path
+
+
+def test_fit_predict_inspect_report(fitted, npz, arrays, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert main(["predict", fitted, npz, "-o", str(out)]) == 0
+    expected = RMR(tau=1.0).fit(arrays["X"], arrays["y"]).predict(arrays["X"])
+    with out.open() as stream:
+        rows = list(csv.DictReader(stream))
+    np.testing.assert_allclose([float(row["predicted_y"]) for row in rows], expected, rtol=1e-9)
+    np.testing.assert_allclose([float(row["y"]) for row in rows], arrays["y"])
+
+    assert main(["inspect", fitted, "-o", str(tmp_path / "w.npy")]) == 0
+    printed = capsys.readouterr().out
+    assert "RMR for y, samples 5 x 4" in printed
+    assert "emission: 300.0 to 400.0" in printed
+    assert np.load(tmp_path / "w.npy").shape == (5, 4)
+
+    page = tmp_path / "report.html"
+    assert main(["report", fitted, npz, "-o", str(page), "--cv", "2"]) == 0
+    assert "emission" in page.read_text()
+
+
+def test_the_command_and_the_method_make_the_same_page(fitted, npz, arrays, tmp_path):
+    page = tmp_path / "report.html"
+    assert main(["report", fitted, npz, "-o", str(page), "--cv", "0"]) == 0
+    model, names, _ = load_model(fitted)
+    report = model.report(arrays["X"], arrays["y"], cv=None, names=names, groups=arrays["groups"])
+    assert report.html == page.read_text()
+
+
+def test_without_options_parameters_are_chosen_in_folds_that_keep_groups(npz, tmp_path):
+    path = str(tmp_path / "model.skops")
+    assert main(["fit", npz, "--cv", "3", "-o", path]) == 0
+    model, _, target = load_model(path)
+    assert type(model) is matreg.RMRCV
+    assert target == "y"
+    assert "split2_test_score" in model.cv_results_
+
+
+@pytest.mark.parametrize("name", ["rglm", "grmr"])
+def test_other_models(name, npz, tmp_path):
+    path = str(tmp_path / "model.skops")
+    assert main(["fit", npz, "--model", name, "--tau", "1", "-o", path]) == 0
+    assert type(load_model(path)[0]).__name__ == name.upper()
+
+
+def test_a_file_with_foreign_classes_is_not_loaded(fitted, npz, tmp_path, capsys):
+    from sklearn.pipeline import make_pipeline
+    from skops.card import Card
+
+    model = RMR(tau=1.0).fit(np.ones((3, 2, 2)), [1.0, 2.0, 3.0])
+    model.hidden_ = Card(make_pipeline(None))
+    skops_io.dump(model, tmp_path / "bad.skops")
+    assert main(["predict", str(tmp_path / "bad.skops"), npz]) == 1
+    assert "does not trust: not loaded" in capsys.readouterr().err
+
+
+def test_a_pickle_is_not_loaded(npz, tmp_path, capsys):
+    import pickle
+
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(RMR()))
+    assert main(["inspect", str(path)]) == 1
+    assert capsys.readouterr().err == f"matreg: {path} is not a model that matreg has written.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "nowhere.npz"], "nowhere.npz does not exist"),
+        (["fit", "{npz}", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (["fit", "{npz}", "--model", "rglm", "--C", "1"], "--C has no meaning for --model rglm"),
+        (["fit", "{npz}", "--scoring", "best"], "scoring"),
+        (["inspect", "nowhere.skops"], "nowhere.skops does not exist"),
+        (["inspect", "{model}", "-o", "w.txt"], "--out must end with .npy or .csv"),
+    ],
+)
+def test_errors_are_one_sentence_and_status_1(arguments, message, fitted, npz, capsys):
+    capsys.readouterr()
+    assert main([one.format(npz=npz, model=fitted) for one in arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("matreg: ") and message in error
+    assert error.count("\n") == 1
+
+
+def test_warnings_are_one_line(npz, tmp_path, capsys):
+    path = str(tmp_path / "model.skops")
+    assert main(["fit", npz, "--tau", "1e9", "-o", path]) == 0
+    assert main(["report", path, npz, "--cv", "0", "-o", str(tmp_path / "r.html")]) == 0
+    assert "matreg: warning: All predictions are equal" in capsys.readouterr().err

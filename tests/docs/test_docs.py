@@ -1,0 +1,82 @@
+"""The site builds without a warning, its gallery not run; the README's code runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import matreg
+import matreg.datasets
+import matreg.inspection
+import matreg.reporting
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx_gallery", reason="pip install matreg[docs]")
+    pytest.importorskip("pydata_sphinx_theme", reason="pip install matreg[docs]")
+    folder = tmp_path / "docs"
+    _copy_sources(folder)
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0"]
+    done = subprocess.run(
+        [*build, str(folder), str(tmp_path / "html")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "html" / "generated" / "matreg.RMR.html").read_text(encoding="utf-8")
+    assert "Examples using RMR" in page
+
+
+def _copy_sources(folder):
+    """The gallery and the API are written next to the sources: not into the repository."""
+    import shutil
+
+    ignored = shutil.ignore_patterns("_build", "gallery", "generated")
+    shutil.copytree(DOCS, folder, ignore=ignored)
+    shutil.copytree(ROOT / "examples", folder.parent / "examples")
+    (folder.parent / "src").symlink_to(ROOT / "src")
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"):
+        shutil.copy(ROOT / name, folder.parent / name)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [matreg, matreg.inspection, matreg.reporting, matreg.datasets],
+    ids=lambda m: m.__name__,
+)
+def test_everything_public_is_in_the_api(module):
+    listed = set(re.findall(r"^   (\w+)$", (DOCS / "api.md").read_text(), flags=re.MULTILINE))
+    constants = {"SHAPES"}
+    assert set(module.__all__) - listed - constants == set()
+
+
+def test_every_example_is_in_the_order_of_the_gallery():
+    text = (DOCS / "gallery_order.py").read_text()
+    listed = set(re.findall(r'"(plot_\w+\.py)"', text))
+    assert {path.name for path in (ROOT / "examples").glob("plot_*.py")} <= listed
+
+
+def test_the_readme_runs(tmp_path):
+    script = ROOT / "tools" / "run_readme.py"
+    readme = ROOT / "README.md"
+    done = subprocess.run(
+        [sys.executable, str(script), str(readme)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert links
+    for link in links:
+        assert link.startswith("http") or (ROOT / link).exists(), link

@@ -1,0 +1,112 @@
+"""Permutations: exchanges, p-values, and the error rate on planted truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from matreg import RGLM, RMR
+from matreg.inspection import permutation_map
+from matreg.inspection.permutation import Exchange, _threshold, p_values
+from problems import random_data
+
+
+def planted(seed, noise=1.0):
+    """One row and column that matter, among 4 x 4."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 4, 4))
+    W = np.zeros((4, 4))
+    W[1, :2] = 1.0
+    return X, np.tensordot(X, W, 2) + noise * rng.standard_normal(60), W
+
+
+def test_p_values_count_the_identity():
+    null = np.array([1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(p_values(np.array([0.0, 2.5, 9.0]), null), [1.0, 0.6, 0.2])
+    np.testing.assert_allclose(p_values(np.array(2.0), null), 0.8)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2, 0.21, 0.4])
+def test_the_threshold_says_the_same_as_the_p_values(alpha):
+    null = np.random.default_rng(0).uniform(size=19)
+    values = np.linspace(0.0, 1.2, 1000)
+    expected = p_values(values, null) <= alpha
+    np.testing.assert_array_equal(values > _threshold(null, alpha), expected)
+
+
+def test_planted_entries_are_found_and_others_are_not():
+    """The small form of benchmarks/error_rate.py: one false map in ten is what is allowed."""
+    false, found = [], []
+    for seed in range(10):
+        X, y, W = planted(seed)
+        model = RGLM(tau=8.0, tol=1e-4).fit(X, y)
+        tested = permutation_map(model, X, y, alpha=0.1, n_permutations=19, cv=2, random_state=seed)
+        false.append(tested.significant[W == 0.0].any())
+        found.append(tested.significant[W != 0.0].mean())
+    assert np.sum(false) <= 3  # more than three of ten have a chance of 1 % at the stated rate
+    assert np.mean(found) > 0.7
+
+
+def test_a_score_of_chance_is_not_significant_and_a_good_one_is():
+    X, y, _ = planted(0)
+    options = {"n_permutations": 19, "cv": 2, "random_state": 0}
+    good = permutation_map(RGLM(tau=5.0).fit(X, y), X, y, **options)
+    assert good.score_p_value == pytest.approx(0.05)
+    noise = np.random.default_rng(1).standard_normal(60)
+    chance = permutation_map(RGLM(tau=5.0).fit(X, noise), X, noise, **options)
+    assert chance.score_p_value > 0.05
+
+
+def test_the_null_of_permuted_labels_is_that_of_refits_by_hand():
+    X, y, _ = planted(2)
+    model = RMR(tau=5.0).fit(X, y)
+    tested = permutation_map(model, X, y, n_permutations=3, null="labels", cv=2, random_state=0)
+    rng = np.random.RandomState(0)
+    expected = [np.abs(RMR(tau=5.0).fit(X, y[rng.permutation(60)]).coef_).max() for _ in range(3)]
+    np.testing.assert_allclose(tested.max_null, expected, rtol=1e-2, atol=1e-5)
+    assert tested.null == "labels"
+
+
+def test_labels_of_whole_groups_are_exchanged():
+    groups = np.repeat([0, 1, 2], [2, 3, 4])
+    values = np.array([10.0, 20.0, 30.0])[groups]
+    for seed in range(5):
+        order = Exchange(values, groups).draw(np.random.RandomState(seed))
+        changed = values[order]
+        assert sorted({changed[0], changed[2], changed[5]}) == [10.0, 20.0, 30.0]
+        assert all(len(np.unique(changed[groups == g])) == 1 for g in range(3))
+
+
+def test_blocks_of_equal_groups_are_exchanged_in_order():
+    exchange = Exchange(np.arange(7.0), np.array([0, 1, 0, 1, 2, 2, 2]))
+    orders = {tuple(exchange.draw(np.random.RandomState(seed)).tolist()) for seed in range(20)}
+    assert orders == {(0, 1, 2, 3, 4, 5, 6), (1, 0, 3, 2, 4, 5, 6)}
+
+
+def test_groups_that_cannot_be_exchanged_are_refused():
+    with pytest.raises(ValueError, match=r"same size; got sizes \[1, 2\]"):
+        Exchange(np.arange(3.0), np.array([0, 0, 1]))
+
+
+def test_groups_of_residuals_change_their_sign_together():
+    X, y, _ = planted(3)
+    model = RMR(tau=5.0, tol=1e-4).fit(X, y)
+    groups = np.arange(60) // 5
+    tested = permutation_map(model, X, y, groups=groups, n_permutations=9, cv=3, random_state=0)
+    assert tested.p_values.min() >= 0.1
+    assert len(tested.score_null) == 9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_permutations": 0}, "n_permutations"),
+        ({"alpha": 1.5}, "alpha"),
+        ({"null": "none"}, 'null must be "auto"'),
+        ({"groups": [1]}, "groups must have one entry"),
+    ],
+)
+def test_bad_input(wrong, message):
+    X, y = random_data(20, 3, 2)
+    with pytest.raises(ValueError, match=message):
+        permutation_map(RMR().fit(X, y), X, y, **wrong)

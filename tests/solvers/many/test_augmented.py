@@ -1,0 +1,190 @@
+"""RMR on many samples in memory, against the solver for few and against its own definitions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from matreg.design import ArrayDesign
+from matreg.losses import (
+    absolute,
+    epsilon_insensitive,
+    hinge,
+    huber,
+    pinball,
+    squared_hinge,
+)
+from matreg.penalties import SpectralElasticNet
+from matreg.problem import Problem
+from matreg.solvers.many.augmented import AugmentedLagrangian, solve_core, solve_many
+from matreg.solvers.many.newton import through_coefficients, through_samples
+from matreg.solvers.many.ramps import Ramps
+from matreg.solvers.many.sums import RampSums
+from matreg.solvers.rmr.cold import solve_cold
+from problems import random_data, random_weights
+
+LOSSES = {
+    "epsilon-insensitive": lambda y, c: epsilon_insensitive(c, 0.1),
+    "absolute": lambda y, c: absolute(c),
+    "quantile": lambda y, c: pinball(c, 0.8),
+    "hinge": hinge,
+    "squared hinge": squared_hinge,
+    "huber": lambda y, c: huber(c, 0.3),
+}
+
+
+def problem_of(loss, n=400, p=5, q=4, tau=5.0, seed=0, weights=None, **others):
+    X, y = random_data(n, p, q, seed=seed, noise=1.0)
+    if "hinge" in loss:
+        y = np.where(y > np.median(y), 1.0, -1.0)
+    weights = np.ones(n) if weights is None else weights
+    penalty = SpectralElasticNet(tau)
+    return Problem(ArrayDesign(X), y, LOSSES[loss](y, weights), penalty, **others)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_same_optimum_as_the_solver_for_few_samples(loss):
+    problem = problem_of(loss, weights=random_weights(400))
+    many, cold = solve_many(problem, tol=1e-8), solve_cold(problem, tol=1e-8)
+    assert many.converged and many.gap <= 1e-8
+    assert many.primal == pytest.approx(cold.primal, rel=1e-7)
+    # The certificate is what the problem itself says of the points.
+    assert problem.primal(many.W)[0] == pytest.approx(many.primal, rel=1e-12)
+    assert problem.dual(many.beta) == pytest.approx(many.dual, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (3, 7), (1, 6), (6, 1)])
+@pytest.mark.parametrize("tau", [0.0, 2.0, 1e4])
+def test_any_shape_and_tau(shape, tau):
+    p, q = shape
+    problem = problem_of("epsilon-insensitive", 300, p, q, tau, fit_intercept=tau > 0.0)
+    result = solve_many(problem)
+    assert result.converged
+    assert result.primal == pytest.approx(solve_cold(problem).primal, rel=2e-6)
+    if tau == 1e4:
+        assert result.W.rank == 0
+
+
+def test_linear_term_is_that_of_samples_far_away():
+    problem = problem_of("epsilon-insensitive", 300)
+    far = np.random.default_rng(3).standard_normal((2, 5, 4))
+    slopes = np.array([3.0, -2.0])
+    loss = epsilon_insensitive(np.append(problem.loss.upper, np.abs(slopes)), 0.1)
+    X = np.concatenate([problem.design.X, far])
+    y = np.append(problem.y, 1e4 * np.sign(slopes))
+    whole = replace(problem, design=ArrayDesign(X), y=y, loss=loss)
+    T = -np.einsum("i,ijk->jk", slopes, far)
+    short = replace(problem, T=T, t=-float(slopes.sum()))
+    constant = float(np.abs(slopes) @ (np.full(2, 1e4) - 0.1))
+    result = solve_core(short, tol=1e-9)
+    expected = solve_cold(whole, tol=1e-11).primal - constant
+    assert result.primal == pytest.approx(expected, abs=1e-4)
+
+
+def test_units_do_not_matter():
+    problem = problem_of("epsilon-insensitive")
+    X, y = 1e3 * problem.design.X, 1e-4 * problem.y
+    # W is 1e-7 as large, so the loss must count 1e-10 and tau 1e-7 times as much.
+    loss = epsilon_insensitive(np.full(400, 1e-10), 1e-5)
+    scaled = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(5.0 * 1e-7))
+    one, other = solve_many(problem), solve_many(scaled)
+    assert other.converged
+    assert other.primal * 1e14 == pytest.approx(one.primal, rel=3e-6)
+    assert other.n_iter == one.n_iter
+
+
+def ramps_at(problem, seed=0):
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((problem.design.p, problem.design.q))
+    beta = rng.uniform(problem.loss.lower, problem.loss.upper)
+    ramps = Ramps(problem, beta, rng.standard_normal(W.shape), width=2.0, s2=3.0)
+    return ramps, ramps.at(W, 0.3, problem.design.forward(W))
+
+
+@pytest.mark.parametrize("loss", ["epsilon-insensitive", "hinge", "huber"])
+def test_gradient_against_differences(loss):
+    problem = problem_of(loss, 50)
+    problem = replace(problem, T=np.full((5, 4), 0.2), t=0.7)
+    ramps, at = ramps_at(problem)
+    gradient, slope_b = ramps.gradient(at, problem.design.adjoint(at.beta))
+    rng = np.random.default_rng(1)
+    dW, db, h = rng.standard_normal((5, 4)), 0.8, 1e-6
+    AdW = problem.design.forward(dW)
+    ahead = ramps.at(at.W + h * dW, at.b + h * db, at.AW + h * AdW)
+    back = ramps.at(at.W - h * dW, at.b - h * db, at.AW - h * AdW)
+    slope = np.vdot(gradient, dW) + slope_b * db
+    assert (ahead.value - back.value) / (2 * h) == pytest.approx(slope, rel=1e-6)
+    assert ramps.slope(at, dW, db, AdW) == pytest.approx(slope, rel=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_both_systems_give_the_direction_of_the_dense_hessian(shape, intercept):
+    p, q = shape
+    problem = problem_of("epsilon-insensitive", 60, p, q, fit_intercept=intercept)
+    ramps, at = ramps_at(problem)
+    gradient, slope_b = ramps.gradient(at, problem.design.adjoint(at.beta))
+    sums = RampSums(problem.design)
+    found = [
+        through_samples(ramps, problem.design, at, gradient, slope_b),
+        through_coefficients(ramps, sums, at, gradient, slope_b),
+    ]
+    rows = np.hstack([problem.design.X.reshape(60, -1), np.ones((60, 1))])[at.ramp]
+    H = rows.T @ (ramps.weights[at.ramp, None] * rows)
+    for k, E in enumerate(np.eye(p * q)):
+        E = E.reshape(p, q)
+        JE = at.threshold.apply(E, lambda O: O)
+        H[: p * q, k] += (problem.penalty.ridge * E + ramps.s2 * (E - JE)).reshape(-1)
+    rhs = -np.append(gradient.reshape(-1), slope_b)
+    if intercept:
+        expected = np.linalg.solve(H, rhs)
+    else:
+        expected = np.append(np.linalg.solve(H[:-1, :-1], rhs[:-1]), 0.0)
+    for dW, db in found:
+        np.testing.assert_allclose(np.append(dW.reshape(-1), db), expected, rtol=1e-8, atol=1e-10)
+
+
+def test_sums_follow_what_changes():
+    problem = problem_of("epsilon-insensitive", 200)
+    sums, rng = RampSums(problem.design), np.random.default_rng(0)
+    beta, ramp = np.zeros(200), np.zeros(200, dtype=bool)
+    flat = np.hstack([problem.design.X.reshape(200, -1), np.ones((200, 1))])
+    for _ in range(5):
+        some = rng.integers(0, 200, 20)
+        beta = beta.copy()
+        beta[some] = rng.standard_normal(20)
+        ramp = ramp.copy()
+        ramp[some] = ~ramp[some]
+        weights = rng.uniform(1.0, 2.0, 200)
+        np.testing.assert_allclose(sums.adjoint(beta), problem.design.adjoint(beta), atol=1e-12)
+        expected = flat[ramp].T @ (weights[ramp, None] * flat[ramp])
+        np.testing.assert_allclose(sums.gram(ramp, weights), expected, atol=1e-10)
+
+
+def test_samples_of_other_types_stay_what_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 255, (300, 4, 5)).astype(np.uint8)
+    y = X.reshape(300, -1) @ rng.standard_normal(20) / 100 + rng.laplace(size=300)
+    loss, penalty = epsilon_insensitive(np.ones(300), 0.1), SpectralElasticNet(10.0)
+    kept = solve_many(Problem(ArrayDesign(X), y, loss, penalty))
+    double = solve_many(Problem(ArrayDesign(X.astype(float)), y, loss, penalty))
+    assert kept.converged
+    assert kept.primal == pytest.approx(double.primal, rel=1e-6)
+
+
+def test_goes_on_from_where_another_problem_ended():
+    problem = problem_of("epsilon-insensitive", 2000)
+    first = solve_core(problem)
+    close = replace(problem, penalty=problem.penalty.at(4.5))
+    again = solve_core(close, first.state)
+    assert again.converged
+    assert again.primal == pytest.approx(solve_core(close).primal, rel=2e-6)
+
+
+def test_cold_start_has_nearly_all_samples_on_ramps():
+    problem = problem_of("epsilon-insensitive", 500)
+    from matreg.solvers.certificate import Tracker
+
+    run = AugmentedLagrangian(problem, Tracker(problem, 1e-6), None)
+    assert not run.start.W.any()
+    assert run.start.width > np.abs(problem.y).max()

@@ -1,0 +1,186 @@
+"""RMR on samples that are read block by block, against the solver in memory."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from matreg.blocks import ArrayBlocks
+from matreg.losses import epsilon_insensitive, hinge
+from matreg.penalties import SpectralElasticNet
+from matreg.solvers.many.cores import Model, band_core, graded_core, lift
+from matreg.solvers.many.scan import Lens, nothing_seen, width_for
+from matreg.solvers.many.stream import Stream, solve_stream
+from problems import bound, objective, random_data, random_weights
+
+MEMORY = 3e6  # rows of a core: a few thousand
+
+
+def eps_loss(y, weights, C=1.0, epsilon=0.1):
+    return epsilon_insensitive(C * weights, epsilon)
+
+
+def hinge_loss(y, weights, C=1.0):
+    return hinge(y, C * weights)
+
+
+def make_model(tau=100.0, loss_of=eps_loss, shape=(6, 5)):
+    return Model(loss_of, SpectralElasticNet(tau), True, shape)
+
+
+def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
+    X, y = random_data(n, 6, 5, noise=1.0)
+    if sort:
+        order = np.argsort(y)
+        X, y = X[order], y[order]
+    weights = np.ones(n) if weights is None else weights
+    blocks = ArrayBlocks(X.astype(dtype), y, weights, (6, 5))
+    blocks.step = 1700
+    return blocks
+
+
+def look(blocks, near, far=0.0, seed=0):
+    rng = np.random.default_rng(1)
+    W = 0.5 * rng.standard_normal(30)
+    lens = Lens(W, 0.2, eps_loss, near, far, blocks.n, blocks.n, 1.0, 1.0, seed)
+    return lens, blocks.map_reduce(lens)
+
+
+@pytest.mark.parametrize("sort", [False, True], ids=["shuffled", "sorted by label"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_certificate_on_all_samples(sort, weighted):
+    weights = random_weights(12_000) if weighted else np.ones(12_000)
+    blocks, model = make_blocks(weights=weights, sort=sort), make_model()
+    result = solve_stream(blocks, model, memory=MEMORY)
+    assert result.converged and result.gap <= 1e-6
+    X = blocks.X.astype(float)
+    parameters = {"tau": 100.0, "C": 1.0, "epsilon": 0.1, "weights": weights}
+    primal = objective(X, blocks.y, result.W.matrix, result.b, **parameters)
+    dual = bound(X, blocks.y, blocks.map_rows(result.state), **parameters)
+    assert primal == pytest.approx(result.primal, rel=1e-10)
+    assert dual == pytest.approx(result.dual, rel=1e-10)
+    assert blocks.rows_read / blocks.n < 8
+
+
+def test_hinge_loss():
+    blocks = make_blocks()
+    blocks.y = np.where(blocks.y > 0.0, 1.0, -1.0)
+    result = solve_stream(blocks, make_model(10.0, hinge_loss), memory=MEMORY)
+    assert result.converged
+
+
+def test_a_band_bounds_the_optimum_and_its_dual_point_is_one_of_all_samples():
+    blocks, model = make_blocks(2000), make_model()
+    lens, seen = look(blocks, near=0.3)
+    core = band_core(model, seen)
+    assert core.design.n < 1500
+    rng = np.random.default_rng(0)
+    beta = core.feasible(rng.uniform(core.loss.lower, core.loss.upper))
+    lifted = blocks.map_rows(lift(lens, seen, beta))
+    whole = bound(blocks.X.astype(float), blocks.y, lifted, tau=100.0, C=1.0, epsilon=0.1)
+    assert core.dual(beta) == pytest.approx(whole, rel=1e-10)
+
+
+def test_a_graded_core_has_the_slope_of_all_samples():
+    blocks, model = make_blocks(2000), make_model()
+    lens, seen = look(blocks, near=0.1, far=2.0)
+    core = graded_core(model, lens, seen)
+    assert core.design.n < 1500
+    r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.b
+    gradient = core.image(core.loss.gradient(r))
+    r = blocks.y - blocks.X.reshape(2000, -1) @ lens.W - lens.b
+    exact = np.tensordot(eps_loss(blocks.y, np.ones(2000)).gradient(r), blocks.X, 1)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("far", [0.0, 2.0])
+def test_what_is_seen_does_not_depend_on_the_blocks(far):
+    blocks = make_blocks(3000)
+    one = look(blocks, 0.3, far)[1].rows()
+    blocks.step = 577
+    other = look(blocks, 0.3, far)[1].rows()
+    np.testing.assert_array_equal(one[0], other[0])
+    np.testing.assert_array_equal(one[1].index, other[1].index)
+    np.testing.assert_allclose(one[1].groups, other[1].groups, rtol=1e-10)
+    assert one[1].loss == pytest.approx(other[1].loss, rel=1e-12)
+
+
+def test_nothing_seen_changes_nothing():
+    seen = look(make_blocks(500), 0.3)[1]
+    both = nothing_seen(30).merge(seen)
+    assert both.loss == seen.loss and both.bad == seen.bad
+    np.testing.assert_array_equal(both.rows()[0], seen.rows()[0])
+
+
+def test_width_keeps_as_many_rows_as_asked():
+    blocks = make_blocks()
+    counts = look(blocks, 0.3)[1].counts
+    for far in (0.0, 3.0):
+        near = width_for(counts, 1.0, 2000, far)
+        assert 1200 < len(look(blocks, near, far)[1].y) < 2500
+
+
+def test_heavy_samples_are_always_kept():
+    weights = np.ones(2000)
+    weights[[7, 1900]] = 1000.0
+    seen = look(make_blocks(2000, weights=weights), near=1e-6)[1]
+    assert {7, 1900} <= set(seen.index)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_the_first_bad_sample_is_named(bad):
+    blocks = make_blocks()
+    sampled = blocks.sample(Stream(blocks, make_model(), 1e-6, MEMORY, 1.0, 0).rows, 0)[1]
+    hidden = int(np.setdiff1d(np.arange(5000, blocks.n), sampled)[0])
+    blocks.X[[hidden, 11_990], 2, 3] = bad
+    with pytest.raises(ValueError, match=f"sample {hidden} does"):
+        solve_stream(blocks, make_model(), memory=MEMORY)
+
+
+def test_bad_samples_among_the_first_ones():
+    blocks = make_blocks()
+    blocks.X[:] = np.nan
+    with pytest.raises(ValueError, match="must not hold NaN"):
+        solve_stream(blocks, make_model(), memory=MEMORY)
+
+
+class Interrupting(ArrayBlocks):
+    """Blocks whose third pass is interrupted."""
+
+    passes = 0
+
+    def map_reduce(self, scan):
+        self.passes += 1
+        if self.passes == 3:
+            raise KeyboardInterrupt
+        return super().map_reduce(scan)
+
+
+def test_interrupt_keeps_the_best_so_far():
+    good = make_blocks()
+    blocks = Interrupting(good.X, good.y, good.weights, (6, 5))
+    with pytest.warns(UserWarning, match="Interrupted after 2 passes"):
+        result = solve_stream(blocks, make_model(), tol=0.0, memory=MEMORY)
+    value = objective(
+        good.X.astype(float), good.y, result.W.matrix, result.b, tau=100.0, C=1.0, epsilon=0.1
+    )
+    assert result.primal == pytest.approx(value, rel=1e-10)
+    assert not result.converged
+
+
+def test_too_few_rows_never_give_a_wrong_gap():
+    blocks = make_blocks(6000)
+    model = make_model(0.5, partial(eps_loss, C=10.0))
+    result = solve_stream(blocks, model, memory=8e5)  # a thousand rows
+    X = blocks.X.astype(float)
+    value = objective(X, blocks.y, result.W.matrix, result.b, tau=0.5, C=10.0, epsilon=0.1)
+    assert result.primal == pytest.approx(value, rel=1e-10)
+    assert result.dual <= value
+
+
+def test_lines_of_the_passes(capsys):
+    result = solve_stream(make_blocks(), make_model(), memory=MEMORY, verbose=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:4] == ["pass", "seconds", "GB", "GB/s"]
+    assert len(lines) == 1 + len(result.history) == 1 + result.n_iter
+    assert result.history["rows"][-1] > 0

@@ -1,0 +1,95 @@
+"""R-GLM from moments, against the solver on the samples."""
+
+import numpy as np
+import pytest
+
+from matreg import RGLM
+from matreg.blocks import ArrayBlocks
+from matreg.solvers.rglm import gram
+from matreg.solvers.rglm.gram import moments, solve_streamed_rglm
+from problems import random_data, random_weights
+
+TAUS = np.array([300.0, 30.0, 1.0])
+
+
+def make_blocks(n=1500, offset=0.0):
+    X, y = random_data(n, 5, 4, noise=1.0)
+    blocks = ArrayBlocks(X + offset, y, random_weights(n), (5, 4))
+    blocks.step = 400
+    return blocks
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_two_passes_for_any_number_of_taus(fit_intercept):
+    blocks = make_blocks()
+    results = solve_streamed_rglm(blocks, TAUS, fit_intercept=fit_intercept)
+    assert blocks.rows_read == 2 * blocks.n
+    for tau, result in zip(TAUS, results, strict=True):
+        model = RGLM(tau=tau, fit_intercept=fit_intercept, tol=1e-9)
+        model.fit(blocks.X, blocks.y, blocks.weights)
+        assert result.converged
+        assert result.primal == pytest.approx(model.objective_, rel=1e-7)
+        np.testing.assert_allclose(result.W.matrix, model.coef_, atol=1e-4)
+
+
+def test_certificate_is_that_of_the_samples():
+    blocks = make_blocks(offset=2.0)
+    (result,) = solve_streamed_rglm(blocks, np.array([30.0]))
+    X, y, s = blocks.X, blocks.y, blocks.weights
+    beta = blocks.map_rows(result.state)
+    assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+    assert np.linalg.norm(np.tensordot(beta, X, 1), 2) <= 30.0 * (1 + 1e-9)
+    assert y @ beta - 0.5 * beta @ (beta / s) == pytest.approx(result.dual, rel=1e-9)
+    r = y - np.tensordot(X, result.W.matrix, 2) - result.b
+    nuclear = np.linalg.svd(result.W.matrix, compute_uv=False).sum()
+    assert 0.5 * s @ r**2 + 30.0 * nuclear == pytest.approx(result.primal, rel=1e-12)
+
+
+def test_wrong_moments_are_corrected_by_the_exact_gradient():
+    blocks = make_blocks()
+    (G,) = moments(blocks)
+    noise = np.random.default_rng(0).standard_normal(G.shape)
+    wrong = G + 1e-4 * np.abs(G).max() * (noise + noise.T)
+    wrong[-2:, -2:] = G[-2:, -2:]
+    blocks.rows_read = 0
+    (result,) = solve_streamed_rglm(blocks, np.array([30.0]), G=wrong, fit_intercept=False)
+    assert result.converged
+    assert blocks.rows_read > blocks.n
+
+
+def test_folds_add_up():
+    blocks = make_blocks()
+    folds = np.arange(blocks.n) % 3
+    G = moments(blocks, folds, 3)
+    np.testing.assert_allclose(G.sum(axis=0), moments(blocks)[0], rtol=1e-10, atol=1e-8)
+    rows = np.hstack([blocks.X.reshape(blocks.n, -1), np.ones((blocks.n, 1)), blocks.y[:, None]])
+    some = rows[folds == 1] * np.sqrt(blocks.weights[folds == 1, None])
+    np.testing.assert_allclose(G[1], some.T @ some, rtol=1e-9, atol=1e-8)
+
+
+def test_least_squares():
+    blocks = make_blocks()
+    (result,) = solve_streamed_rglm(blocks, np.zeros(1))
+    model = RGLM(tau=0.0).fit(blocks.X, blocks.y, blocks.weights)
+    assert result.converged
+    assert result.primal == pytest.approx(model.objective_, rel=1e-10)
+
+
+def test_bad_samples_and_too_large_ones(monkeypatch):
+    blocks = make_blocks()
+    monkeypatch.setattr(gram, "MOST_ENTRIES", 10)
+    with pytest.raises(ValueError, match="samples of 20 entries"):
+        moments(blocks)
+    monkeypatch.undo()
+    blocks.X[777, 1, 1] = np.nan
+    with pytest.raises(ValueError, match="sample 777 does"):
+        moments(blocks)
+
+
+def test_equal_samples_have_no_coefficients():
+    n = 300
+    y = np.random.default_rng(0).standard_normal(n)
+    blocks = ArrayBlocks(np.ones((n, 5, 4)), y, np.ones(n), (5, 4))
+    (result,) = solve_streamed_rglm(blocks, np.array([1.0]))
+    assert result.W.rank == 0
+    assert result.b == pytest.approx(y.mean())

@@ -1,0 +1,76 @@
+"""Samples that are read block by block."""
+
+import numpy as np
+import pytest
+
+from matreg.blocks import ArrayBlocks, FileReader, aligned, sample_runs
+
+
+@pytest.fixture
+def samples():
+    return np.random.default_rng(0).standard_normal((500, 4, 3)).astype(np.float32)
+
+
+def blocks_of(X):
+    n = X.shape[0]
+    return ArrayBlocks(X, np.arange(n, dtype=float), np.ones(n), (4, 3))
+
+
+def stored(samples, path, kind):
+    if kind == "memmap":
+        np.save(path / "X.npy", samples)
+        return np.load(path / "X.npy", mmap_mode="r")
+    if kind == "zarr":
+        zarr = pytest.importorskip("zarr")
+        array = zarr.open_array(
+            path / "X.zarr", mode="w", shape=samples.shape, chunks=(70, 4, 3), dtype="f4"
+        )
+        array[:] = samples
+        return array
+    if kind == "h5py":
+        h5py = pytest.importorskip("h5py")
+        file = h5py.File(path / "X.h5", "w")
+        return file.create_dataset("X", data=samples, chunks=(90, 4, 3))
+    return samples
+
+
+@pytest.mark.parametrize("kind", ["array", "memmap", "zarr", "h5py"])
+def test_all_samples_in_order(samples, tmp_path, kind):
+    blocks = blocks_of(stored(samples, tmp_path, kind))
+    blocks.step = aligned(120, blocks.X)
+    parts = list(blocks)
+    assert len(parts) > 3
+    np.testing.assert_array_equal(np.concatenate([b.X for b in parts]), samples.reshape(500, -1))
+    assert np.concatenate([b.y for b in parts]).tolist() == list(range(500))
+    assert {b.X.dtype for b in parts} == {np.dtype(np.float32)}
+    assert blocks.rows_read == 500
+
+
+def test_a_slice_of_a_memmap_is_read_from_its_own_place(samples, tmp_path):
+    X = stored(samples, tmp_path, "memmap")
+    for part in (X[37:], X[100:400]):
+        assert isinstance(blocks_of(part).read, FileReader)
+        np.testing.assert_array_equal(blocks_of(part).block(5, 9).X, part[5:9].reshape(4, -1))
+
+
+def test_a_file_that_shrinks(samples, tmp_path):
+    blocks = blocks_of(stored(samples, tmp_path, "memmap"))
+    with open(tmp_path / "X.npy", "r+b") as file:
+        file.truncate(10_000)
+    with pytest.raises(ValueError, match=r"X\.npy ends before sample 499"):
+        blocks.block(490, 500)
+
+
+def test_runs_are_all_over_the_samples_and_apart():
+    runs = sample_runs(10_000, 1000, seed=0)
+    starts = np.array([start for start, _ in runs])
+    assert sum(stop - start for start, stop in runs) == 64 * len(runs)
+    assert np.all(np.diff(starts) >= 64)
+    assert starts[0] < 1000 and starts[-1] > 9000
+    assert sample_runs(10, 1000, seed=0) == [(0, 10)]
+
+
+def test_sample_has_the_rows_of_its_indices(samples):
+    block, index = blocks_of(samples).sample(200, seed=1)
+    np.testing.assert_array_equal(block.X, samples.reshape(500, -1)[index])
+    np.testing.assert_array_equal(block.y, index)
