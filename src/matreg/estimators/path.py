@@ -69,7 +69,8 @@ def rmr_path(
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
     C, epsilon, loss, delta, quantile, fit_intercept, sample_weight, tol, max_iter, matrix_shape
-        As in :class:`RMR` and its `fit`.
+        As in :class:`RMR` and its `fit`; `max_iter` is for one point, and for all methods that it
+        tries together (see :attr:`RegularizationPath.n_iters`).
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
 

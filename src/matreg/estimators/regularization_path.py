@@ -101,9 +101,11 @@ class RegularizationPath:
 
     @property
     def n_iters(self) -> NDArray[np.intp]:
-        """Iterations of the solver, of shape (k,).
+        """Iterations of the solver, of shape (k,), of all methods that a point tried together.
 
-        0 where the linear system of the point before was enough.
+        An iteration of RMR is what takes the time: a new linear system of the active set method (0
+        where that of the point before was enough), or a Newton step of the other methods. One of
+        R-GLM is a proximal gradient or a Newton step.
         """
         return np.array([point.n_iter for point in self.points], dtype=np.intp)
 

@@ -94,7 +94,7 @@ class SMM(MatrixClassifier):
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int or ndarray of shape (m,)
         Iterations done.
-    history_ : numpy record array, or a list of m of them
+    history_ : structured ndarray, or a list of m of them
         One row an iteration: iteration, time, primal, dual, gap, rank.
     matrix_shape_ : tuple of int
         (p, q).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import finance, head_pose, label_noise, risk_bound, shapes, tau_path
+from . import finance, head_pose, label_noise, risk_bound, shapes, smm, tau_path
 from .records import Options, Result
 
 __all__ = ["EXPERIMENTS", "Options", "Result"]
@@ -16,5 +16,6 @@ EXPERIMENTS: dict[str, Callable[[Options], Result]] = {
     "head-pose": head_pose.run,
     "risk-bound": risk_bound.run,
     "label-noise": label_noise.run,
+    "smm": smm.run,
 }
 """Experiments by the names that the command line knows."""

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from .._typing import Array
+from ..estimators._base import MatrixEstimator
 from ..progress import track
 from ._models import at_chosen_parameters, linear_part
 
@@ -22,12 +23,8 @@ Indices = np.ndarray[Any, np.dtype[np.intp]]
 def warm(model: Any, X: Any, y: Any) -> Any:
     """Fit a copy of a model, its parameters as they were chosen, for others to start from."""
     fresh = at_chosen_parameters(model)
-    inner = fresh
-    while not hasattr(inner, "coef_") and (hasattr(inner, "steps") or hasattr(inner, "regressor")):
-        inner = inner[-1] if hasattr(inner, "steps") else inner.regressor
-    # A model that cleans samples keeps their clean forms, which are of no use to other samples.
-    if "warm_start" in inner.get_params() and not hasattr(inner, "transform"):
-        inner.set_params(warm_start=True)
+    if isinstance(fresh, MatrixEstimator) and "warm_start" in fresh.get_params():
+        fresh.set_params(warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fresh.fit(X, y)
@@ -70,7 +67,14 @@ def refit_coef(model: Any, X: Any, y: Any) -> Array:
 
 
 def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
-    """Coefficients of a fit to some of the samples, with repetition."""
+    """Coefficients of a fit to some of the samples, with repetition.
+
+    Repetitions are weights where they can be: the samples stay in their places then, and the fit
+    can start from the one before. The steps of a pipeline may know no weights.
+    """
+    if isinstance(model, MatrixEstimator):
+        weights = np.bincount(rows, minlength=len(y)).astype(float)
+        return linear_part(copy.deepcopy(model).fit(X, y, sample_weight=weights)).coef
     return refit_coef(model, take(X, rows), y[rows])
 
 

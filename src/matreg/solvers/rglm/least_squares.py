@@ -4,8 +4,8 @@ Weights and intercept are eliminated first: with rows ``sqrt(s_i) (X_i - mean)``
 ``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z - A W|^2 + tau ||W||_*``. The
 iterations of :mod:`.fista` are cheap, but on ill-conditioned samples, such as images and spectra,
 there are many thousands of them. So it hands over to the proximal point steps of
-:mod:`.proximal_newton` as soon as it has cost as much as these should. Which one is better, nobody
-has to know: the cost is within a small factor of the better one's.
+:mod:`.proximal_newton` as soon as it has cost as much as these should. The
+cost of both is therefore within a small factor of that of the better one.
 """
 
 from __future__ import annotations

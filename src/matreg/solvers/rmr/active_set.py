@@ -294,7 +294,7 @@ class ActiveSetNewton:
         It may be solved from allow_afar, which takes long.
         """
         drift = linear.drift(at)
-        target = self.y - self.design.forward(at.W + drift) + linear.quadratic.K @ at.beta
+        target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
         solution = linear.quadratic.pivot(target, at.side, MAX_WRONG)
         if solution is None and allow_afar:
             solution = linear.quadratic.solve_from_afar(target, at.beta, at.b)
@@ -308,7 +308,7 @@ class ActiveSetNewton:
         """Offer W cut to its rank, and made to fit again as long as that helps."""
         low_rank, last = at.low_rank, np.inf
         quadratic = linear.quadratic
-        image = quadratic.K @ at.beta
+        image = quadratic.image_of(at.beta)
         while True:
             W = low_rank.matrix
             residual = self.y - self.design.forward(W)

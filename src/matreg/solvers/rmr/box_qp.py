@@ -224,6 +224,11 @@ class BoxQuadratic:
             singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
         return None if singular else (beta, b)
 
+    def image_of(self, beta: Array) -> Array:
+        """``Phi Phi' beta``, without the curvature."""
+        image = self.K @ beta
+        return image - self.loss.curvature * beta if self.loss.curved else image
+
     def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
         """``t - K beta - b`` of a solution for given sides, where free samples are on the edge."""
         fixed = np.flatnonzero(np.abs(side) != 1.0)

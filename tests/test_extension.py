@@ -1,0 +1,278 @@
+"""A loss and penalties that the package does not know, with every solver that applies."""
+
+from dataclasses import dataclass, replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from matreg.design import ArrayDesign
+from matreg.linalg.factors import Factors, svd
+from matreg.linalg.thresholding import soft_threshold
+from matreg.losses import (
+    PiecewiseLoss,
+    absolute,
+    epsilon_insensitive,
+    hinge,
+    huber,
+    pinball,
+    squared,
+    squared_hinge,
+)
+from matreg.penalties import SpectralElasticNet, SpectralPenalty
+from matreg.problem import Problem
+from matreg.solvers.path import walk
+from matreg.solvers.rmr.active_set import solve_active_set
+from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.rmr.path import PathSolver
+from matreg.solvers.rmr.tau_max import tau_max
+from matreg.solvers.universal import solve_universal
+from problems import random_data
+
+ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+
+
+# [loss]
+def asymmetric_tube(c, epsilon, steepness):
+    """``c max(r - epsilon, 0) + steepness c max(-r - epsilon, 0)``: too high costs more."""
+    return PiecewiseLoss(
+        lower=-steepness * c,
+        upper=c,
+        epsilon=np.full_like(c, epsilon),
+        curvature=np.zeros_like(c),
+    )
+
+
+# [/loss]
+
+
+# [penalty]
+@dataclass(frozen=True)
+class CappedSlope(SpectralPenalty):
+    """``ridge/2 ||W||_F^2 + tau sum_i (d_i + max(d_i - 1, 0)^2 / 2)``: large values cost more."""
+
+    def part(self, d):
+        return self.tau * float(np.sum(d + 0.5 * np.maximum(d - 1.0, 0.0) ** 2))
+
+    def derivative(self, d):
+        return self.tau * (1.0 + np.maximum(d - 1.0, 0.0))
+
+    def threshold(self, d, scale, smoothing):
+        g, slope = soft_threshold(d, self.tau, smoothing)
+        # Beyond d = 1, where g is the scale, the slope of the prox is smaller.
+        beyond, factor = g > scale, scale / (scale + self.tau)
+        return np.where(beyond, scale + factor * (g - scale), g), np.where(
+            beyond, factor * slope, slope
+        )
+
+
+# [/penalty]
+
+
+class EntrywiseElasticNet:
+    """``ridge/2 ||W||_F^2 + tau sum |W_ij|``, which is no spectral penalty."""
+
+    def __init__(self, tau, ridge=1.0):
+        self.tau, self.ridge = tau, ridge
+
+    def value_of(self, W: Factors):
+        return 0.5 * self.ridge * np.sum(W.matrix**2) + self.tau * np.abs(W.matrix).sum()
+
+    def conjugate_of(self, Z):
+        return float(np.sum(np.maximum(np.abs(Z) - self.tau, 0.0) ** 2)) / (2.0 * self.ridge)
+
+    def shrink_factor_of(self, Z):
+        return 1.0
+
+    def prox(self, Z, step):
+        W = np.sign(Z) * np.maximum(np.abs(Z) - step * self.tau, 0.0) / (1.0 + step * self.ridge)
+        return svd(W)
+
+
+class LogCosh:
+    """``sum_i log cosh r_i``: smooth, with a gradient and no prox."""
+
+    def value(self, r):
+        return float(np.sum(np.logaddexp(r, -r) - np.log(2.0)))
+
+    def gradient(self, r):
+        return np.tanh(r)
+
+    def conjugate(self, beta):
+        beta = np.clip(beta, -1.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = [(1.0 + s * beta) * np.log1p(s * beta) for s in (1.0, -1.0)]
+        return 0.5 * float(np.nansum(parts))
+
+    def best_intercept(self, r, total=0.0):
+        low, high = float(r.min()) - 1.0, float(r.max()) + 1.0
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            high, low = (high, middle) if self.gradient(r - middle).sum() > total else (middle, low)
+        return 0.5 * (low + high)
+
+    def feasible(self, beta, total):
+        return beta if total is None else beta - (beta.sum() - total) / len(beta)
+
+
+def cvxpy_loss(name, r, y, c):
+    pos = cp.pos
+    return {
+        "tube": lambda: c @ pos(cp.abs(r) - 0.1),
+        "absolute": lambda: c @ cp.abs(r),
+        "pinball": lambda: c @ cp.maximum(0.2 * r, -0.8 * r),
+        "hinge": lambda: c @ pos(cp.multiply(y, r)),
+        "squared hinge": lambda: 0.5 * c @ cp.square(pos(cp.multiply(y, r))),
+        "huber": lambda: c @ cp.huber(r, 0.5) / (2 * 0.5),
+        "squared": lambda: 0.5 * c @ cp.square(r),
+        "asymmetric tube": lambda: c @ pos(r - 0.2) + 3.0 * c @ pos(-r - 0.2),
+    }[name]()
+
+
+LOSSES = {
+    "tube": lambda y, c: epsilon_insensitive(c, 0.1),
+    "absolute": lambda y, c: absolute(c),
+    "pinball": lambda y, c: pinball(c, 0.2),
+    "hinge": hinge,
+    "squared hinge": squared_hinge,
+    "huber": lambda y, c: huber(c, 0.5),
+    "squared": lambda y, c: squared(c),
+    "asymmetric tube": lambda y, c: asymmetric_tube(c, 0.2, 3.0),
+}
+
+
+def cvxpy_penalty(penalty, W):
+    cost = 0.5 * penalty.ridge * cp.sum_squares(W)
+    if isinstance(penalty, SpectralElasticNet):
+        return cost + penalty.tau * cp.normNuc(W)
+    if isinstance(penalty, EntrywiseElasticNet):
+        return cost + penalty.tau * cp.sum(cp.abs(W))
+    # The excess over 1 of the singular values, squared, as an infimal convolution.
+    V = cp.Variable(W.shape)
+    square = 0.5 * penalty.tau * cp.sum_squares(V)
+    return cost + penalty.tau * cp.normNuc(W) + square, [cp.sigma_max(W - V) <= 1.0]
+
+
+def make(name, penalty, fit_intercept=True, linear=False):
+    X, y = random_data(30, 4, 3, seed=3, noise=0.5)
+    rng = np.random.default_rng(0)
+    c = rng.uniform(0.5, 2.0, 30)
+    y = np.sign(y) if "hinge" in name else y
+    T, t = (0.3 * rng.standard_normal((4, 3)), 0.4) if linear else (None, 0.0)
+    loss = LOSSES[name](y, c)
+    return Problem(ArrayDesign(X), y, loss, penalty, fit_intercept, T, t), c
+
+
+def optimum(name, problem, c):
+    """Optimal value by a general interior point solver."""
+    design = problem.design
+    W, b = cp.Variable((design.p, design.q)), cp.Variable() if problem.fit_intercept else 0.0
+    r = problem.y - design.X.reshape(design.n, -1) @ cp.vec(W, order="C") - b
+    penalty, constraints = cvxpy_penalty(problem.penalty, W), []
+    if isinstance(penalty, tuple):
+        penalty, constraints = penalty
+    cost = cvxpy_loss(name, r, problem.y, c) + penalty + problem.t * b
+    if problem.T is not None:
+        cost = cost + cp.sum(cp.multiply(problem.T, W))
+    return cp.Problem(cp.Minimize(cost), constraints).solve(solver="CLARABEL", **ACCURACY)
+
+
+def certified(problem, result):
+    """Primal and dual value of a result, from its own W, b and beta."""
+    residual = problem.y - problem.design.forward(result.W.matrix) - result.b
+    linear = 0.0 if problem.T is None else float(np.vdot(problem.T, result.W.matrix))
+    primal = problem.loss.value(residual) + problem.penalty.value_of(result.W)
+    lower, upper = problem.loss.lower, problem.loss.upper
+    slack = 1e-12 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+    assert np.all((result.beta >= lower - slack) & (result.beta <= upper + slack))
+    if problem.fit_intercept:
+        assert abs(result.beta.sum() - problem.t) <= 1e-10 * np.abs(result.beta).sum()
+    return primal + linear + problem.t * result.b, problem.dual(result.beta)
+
+
+PENALTIES = {"nuclear": SpectralElasticNet(3.0, 0.7), "capped slope": CappedSlope(1.5, 1.2)}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("linear", [False, True], ids=["", "linear term"])
+def test_every_solver_finds_the_optimum(name, penalty, linear):
+    problem, c = make(name, PENALTIES[penalty], linear=linear)
+    best = optimum(name, problem, c)
+    cold = solve_cold(problem, tol=1e-8)
+    near = replace(problem, penalty=problem.penalty.at(1.1 * problem.penalty.tau))
+    results = {
+        "cold": cold,
+        "universal": solve_universal(problem, tol=1e-6, max_iter=20_000),
+        "active set": solve_active_set(problem, start=solve_cold(near, tol=1e-8)),
+    }
+    for method, result in results.items():
+        tol = 1e-8 if method == "cold" else 1e-6
+        assert result.gap <= tol, method
+        primal, dual = certified(problem, result)
+        assert primal == pytest.approx(result.primal, rel=1e-10), method
+        assert dual == pytest.approx(result.dual, rel=1e-10), method
+        size = abs(best)
+        assert dual - 1e-7 * size <= best <= primal + 1e-7 * size, method
+        assert primal - best <= 1.1 * tol * size + 1e-7 * size, method
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_without_an_intercept(name):
+    problem, c = make(name, PENALTIES["nuclear"], fit_intercept=False)
+    result = solve_cold(problem, tol=1e-8)
+    assert result.converged and result.b == 0.0
+    assert result.primal == pytest.approx(optimum(name, problem, c), rel=1e-7)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_paths_of_every_loss(name):
+    problem, c = make(name, PENALTIES["nuclear"])
+    top = tau_max(problem)
+    taus = top * np.array([1.0, 0.5, 0.2, 0.05])
+    points = list(walk(problem, taus, PathSolver(1e-7, 1000).solve))
+    assert points[0].W.rank == 0 and all(point.converged for point in points)
+    last = replace(problem, penalty=problem.penalty.at(taus[-1]))
+    assert points[-1].primal == pytest.approx(optimum(name, last, c), rel=1e-6)
+    below = solve_cold(replace(problem, penalty=problem.penalty.at(0.99 * top)), tol=1e-9)
+    assert below.W.rank >= 1
+
+
+@pytest.mark.parametrize("name", ["tube", "huber", "hinge"])
+def test_a_penalty_of_the_entries_goes_to_the_universal_solver(name):
+    problem, c = make(name, EntrywiseElasticNet(2.0))
+    result = solve_universal(problem, tol=1e-6, max_iter=20_000)
+    assert result.converged
+    assert result.primal == pytest.approx(optimum(name, problem, c), rel=2e-6)
+
+
+def test_a_loss_without_a_prox_goes_by_its_gradient():
+    X, y = random_data(30, 4, 3, seed=3, noise=0.5)
+    problem = Problem(ArrayDesign(X), y, LogCosh(), SpectralElasticNet(1.0))
+    result = solve_universal(problem, tol=1e-6, max_iter=5_000)
+    W, b = cp.Variable((4, 3)), cp.Variable()
+    r = y - X.reshape(30, -1) @ cp.vec(W, order="C") - b
+    # log cosh r = log((e^r + e^-r) / 2)
+    loss = cp.sum(cp.logistic(2 * r) - r) - 30 * np.log(2.0)
+    cost = loss + cvxpy_penalty(problem.penalty, W)
+    best = cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL", **ACCURACY)
+    assert result.converged and result.primal == pytest.approx(best, rel=2e-6)
+
+
+class Incomplete:
+    def value(self, r):
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "missing"),
+    [
+        (Incomplete(), SpectralElasticNet(1.0), "loss Incomplete .* no conjugate, best_intercept"),
+        (absolute(np.ones(5)), Incomplete(), "penalty Incomplete .* no value_of"),
+        (type("NoProx", (LogCosh,), {"gradient": property()})(), SpectralElasticNet(1.0), "prox"),
+    ],
+)
+def test_what_is_missing_is_said_by_name(loss, penalty, missing):
+    X, y = random_data(5, 2, 2)
+    with pytest.raises(TypeError, match=missing):
+        solve_universal(Problem(ArrayDesign(X), y, loss, penalty))
