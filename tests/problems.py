@@ -124,15 +124,14 @@ def gap_of_result(problem, result):
 
 def gap_of_model(model, X, y, weights=None):
     """Independent certificate of a fitted RMR."""
+    names = ("tau", "C", "epsilon")
     return certified_gap(
         X,
         y,
         model.coef_,
         model.intercept_,
         model.dual_coef_,
-        tau=model.tau,
-        C=model.C,
-        epsilon=model.epsilon,
+        **{name: getattr(model, f"{name}_", getattr(model, name)) for name in names},
         weights=weights,
         fit_intercept=model.fit_intercept,
     )

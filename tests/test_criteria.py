@@ -57,7 +57,7 @@ def test_rmr_degrees_of_freedom_are_the_divergence():
     data = make_matrix_regression(30, (3, 3), noise_scale=1.0, random_state=0)
 
     def path(X, y):
-        return rmr_path(X, y, taus=[5.0], tol=1e-12)
+        return rmr_path(X, y, taus=[5.0], C=1.0, epsilon=0.1, tol=1e-12)
 
     table = information_criteria(path(data.X, data.y), data.X, data.y)
     assert table["df"][0] == pytest.approx(divergence(path, data.X, data.y), abs=0.1)

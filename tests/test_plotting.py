@@ -3,9 +3,14 @@
 import sys
 
 import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from matreg import RGLMCV, RMR, RMRCV, CoefDisplay, CVDisplay, PathDisplay, rmr_path
 from matreg.datasets import make_matrix_regression
@@ -30,6 +35,8 @@ def test_path_display(model, data):
     assert len(values.lines) == path.ranks.max() + 1  # and the line of the chosen tau
     np.testing.assert_array_equal(ranks.lines[0].get_ydata(), path.ranks)
     assert ranks.get_xscale() == "log"
+    named = [text.get_text() for text in values.get_legend().get_texts()]
+    assert named[0] == "1" and named[-1] == "chosen tau" and len(named) <= 6
 
 
 def test_path_display_of_rglm_with_weights(data):
@@ -43,7 +50,7 @@ def test_path_display_of_rglm_with_weights(data):
 
 def test_path_display_says_which_models_have_a_path(data):
     with pytest.raises(TypeError, match=r"RMRCV or an RGLMCV; got RMR\."):
-        PathDisplay.from_estimator(RMR(), data.X, data.y)
+        PathDisplay.from_estimator(RMR().fit(data.X, data.y), data.X, data.y)
 
 
 def test_cv_display_shows_the_chosen_candidate_alone(model):
@@ -80,3 +87,77 @@ def test_without_matplotlib_a_sentence_says_what_to_install(model, data, monkeyp
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install matreg\[plot\]"):
         PathDisplay.from_estimator(model, data.X, data.y)
+
+
+def halved(X):
+    return X / 2.0
+
+
+def test_models_inside_of_others_are_found(model, data):
+    pipeline = make_pipeline(FunctionTransformer(halved), RMRCV(n_taus=4, cv=2))
+    wrapped = TransformedTargetRegressor(pipeline, transformer=StandardScaler())
+    wrapped.fit(data.X, data.y)
+    inner = wrapped.regressor_[-1]
+    np.testing.assert_array_equal(CoefDisplay.from_estimator(wrapped).coef, inner.coef_)
+    assert CVDisplay.from_estimator(wrapped).chosen == inner.tau_
+    scaled = (data.y - data.y.mean()) / data.y.std()
+    expected = inner.path(data.X / 2.0, scaled).coefs
+    path = PathDisplay.from_estimator(wrapped, data.X, data.y).path
+    np.testing.assert_allclose(path.coefs, expected, atol=1e-8)
+
+
+def test_grid_search_over_tau(data):
+    pipeline = make_pipeline(FunctionTransformer(halved), RMR())
+    grid = {"rmr__tau": [10.0, 0.1, 1.0], "rmr__C": [0.5, 1.0]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(data.X, data.y)
+    display = CVDisplay.from_estimator(search)
+    np.testing.assert_array_equal(display.taus, [0.1, 1.0, 10.0])
+    assert display.chosen == search.best_params_["rmr__tau"] and len(display.axes_) == 1
+    CoefDisplay.from_estimator(search)
+    other = GridSearchCV(RMR(), {"C": [0.5, 1.0]}, cv=2).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="estimator must have searched over tau"):
+        CVDisplay.from_estimator(other)
+
+
+def test_coef_display_has_labels_and_coordinates(model):
+    channels = [f"EEG {k}" for k in range(5)]
+    times = np.linspace(-0.1, 0.2, 4)
+    display = CoefDisplay.from_estimator(
+        model,
+        row_label="channel",
+        row_coords=channels,
+        column_label="time (s)",
+        column_coords=times,
+    )
+    left, right = display.axes_["left"], display.axes_["right"]
+    assert [text.get_text() for text in left.get_yticklabels()] == channels
+    assert [text.get_text() for text in right.get_xticklabels()] == ["-0.1", "0", "0.1", "0.2"]
+    assert left.get_ylabel() == "channel" and right.get_xlabel() == "time (s)"
+    with pytest.raises(ValueError, match=r"row_coords must have 5 entries .* got shape \(3,\)"):
+        CoefDisplay(model.coef_, row_coords=[1, 2, 3])
+
+
+def test_many_channels_stay_readable():
+    coef = np.random.default_rng(0).standard_normal((128, 4))
+    display = CoefDisplay(coef, row_coords=[f"channel {k}" for k in range(128)]).plot()
+    shown = display.axes_["left"].get_yticklabels()
+    assert [text.get_text() for text in shown[:2]] == ["channel 0", "channel 6"]
+    assert len(shown) <= 24
+
+
+def test_given_axes_and_colours(model, data):
+    figure, axes = matplotlib.pyplot.subplots(1, 2)
+    display = CoefDisplay.from_estimator(model, ax=axes[0], cmap="PiYG", row_label="channel")
+    assert list(display.axes_) == ["coef"] and display.figure_ is figure
+    assert axes[0].images[0].get_cmap().name == "PiYG" and axes[0].get_ylabel() == "channel"
+    assert CVDisplay.from_estimator(model, ax=axes[1]).axes_.tolist() == [axes[1]]
+    PathDisplay.from_estimator(model, data.X, data.y, ax=axes, cmap="plasma")
+    with pytest.raises(ValueError, match="ax must be at most 2 axes; got 3"):
+        CVDisplay.from_estimator(model, ax=[*axes, axes[0]])
+    with pytest.warns(FutureWarning, match="axes is called ax"):
+        CVDisplay.from_estimator(model, axes=axes)
+
+
+def test_other_things_have_no_coefficients():
+    with pytest.raises(TypeError, match="estimator must be a fitted model with coefficients"):
+        CoefDisplay.from_estimator(42)

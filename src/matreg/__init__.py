@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .estimators.smm import SMM
     from .estimators.smm_cv import SMMCV
     from .estimators.smm_path import smm_path
+    from .estimators.tau_max import tau_max
     from .plotting import CoefDisplay, CVDisplay, PathDisplay
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "rglm_path",
     "rmr_path",
     "smm_path",
+    "tau_max",
 ]
 
 # Where the names live: each module is loaded when one of its names is first used.
@@ -51,6 +53,7 @@ _HOMES = {
     ".estimators.smm": ["SMM"],
     ".estimators.smm_cv": ["SMMCV"],
     ".estimators.smm_path": ["smm_path"],
+    ".estimators.tau_max": ["tau_max"],
     ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],
 }
 

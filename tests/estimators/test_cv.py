@@ -25,6 +25,7 @@ def data():
     return make_matrix_regression(60, (5, 4), rank=1, noise_scale=1.0, random_state=0)
 
 
+PAPER = {"C": 1.0, "epsilon": 0.1}
 TAUS = [1.0, 5.0, 20.0, 60.0]
 
 
@@ -32,8 +33,8 @@ TAUS = [1.0, 5.0, 20.0, 60.0]
 def test_one_test_sample_has_no_r2_but_other_scores(data):
     X, y = data.X[:12], data.y[:12]
     with pytest.raises(ValueError, match=r"scoring must be defined .* LeaveOneOut"):
-        RMRCV(TAUS, cv=LeaveOneOut()).fit(X, y)
-    model = RMRCV(TAUS, cv=LeaveOneOut(), scoring="neg_mean_absolute_error").fit(X, y)
+        RMRCV(TAUS, **PAPER, cv=LeaveOneOut()).fit(X, y)
+    model = RMRCV(TAUS, **PAPER, cv=LeaveOneOut(), scoring="neg_mean_absolute_error").fit(X, y)
     assert np.isfinite(model.best_score_)
 
 
@@ -41,7 +42,7 @@ def test_one_test_sample_has_no_r2_but_other_scores(data):
 def test_the_default_score_is_that_of_a_regressor(data, weighted):
     weights = np.random.default_rng(0).uniform(0.1, 2.0, len(data.y)) if weighted else None
     default, named = (
-        RMRCV(TAUS, cv=3, scoring=scoring).fit(data.X, data.y, sample_weight=weights)
+        RMRCV(TAUS, **PAPER, cv=3, scoring=scoring).fit(data.X, data.y, sample_weight=weights)
         for scoring in (None, "r2")
     )
     scores = "split2_test_score"
@@ -154,8 +155,8 @@ def test_halving_goes_on_with_the_better_half(data):
 
 
 def test_last_fit_is_that_of_the_model(data):
-    ours = RMRCV(n_taus=6, cv=3, tol=1e-9).fit(data.X, data.y)
-    model = RMR(ours.tau_, tol=1e-9).fit(data.X, data.y)
+    ours = RMRCV(n_taus=6, **PAPER, cv=3, tol=1e-9).fit(data.X, data.y)
+    model = RMR(ours.tau_, **PAPER, tol=1e-9).fit(data.X, data.y)
     assert ours.objective_ == pytest.approx(model.objective_, rel=1e-8)
     assert ours.rank_ == model.rank_
     assert ours.dual_gap_ <= 1e-9
@@ -176,15 +177,15 @@ def test_one_standard_error_takes_a_larger_tau(data):
 
 def test_splitters_with_groups_and_time(data):
     groups = np.repeat(np.arange(6), 10)
-    grouped = RMRCV(TAUS, cv=GroupKFold(3)).fit(data.X, data.y, groups=groups)
+    grouped = RMRCV(TAUS, **PAPER, cv=GroupKFold(3)).fit(data.X, data.y, groups=groups)
     assert "split2_test_score" in grouped.cv_results_
-    timed = RMRCV(TAUS, cv=TimeSeriesSplit(4)).fit(data.X, data.y)
+    timed = RMRCV(TAUS, **PAPER, cv=TimeSeriesSplit(4)).fit(data.X, data.y)
     assert "split3_test_score" in timed.cv_results_
 
 
 def test_folds_in_parallel_give_the_same(data):
-    one = RMRCV(TAUS, cv=3).fit(data.X, data.y)
-    two = RMRCV(TAUS, cv=3, n_jobs=2).fit(data.X, data.y)
+    one = RMRCV(TAUS, **PAPER, cv=3).fit(data.X, data.y)
+    two = RMRCV(TAUS, **PAPER, cv=3, n_jobs=2).fit(data.X, data.y)
     np.testing.assert_allclose(
         one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-6
     )
@@ -207,8 +208,8 @@ def test_sample_weight_zero_is_no_sample_in_the_fits(data):
     kept = weights > 0
     position = np.cumsum(kept) - 1
     splits_kept = [tuple(position[part[kept[part]]] for part in fold) for fold in splits]
-    one = RMRCV(TAUS, cv=splits, tol=1e-9).fit(data.X, data.y, sample_weight=weights)
-    two = RMRCV(TAUS, cv=splits_kept, tol=1e-9).fit(data.X[kept], data.y[kept])
+    one = RMRCV(TAUS, **PAPER, cv=splits, tol=1e-9).fit(data.X, data.y, sample_weight=weights)
+    two = RMRCV(TAUS, **PAPER, cv=splits_kept, tol=1e-9).fit(data.X[kept], data.y[kept])
     np.testing.assert_allclose(
         one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-4
     )
@@ -231,12 +232,12 @@ def press_ctrl_c_after(count, monkeypatch):
 def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
     done = press_ctrl_c_after(2, monkeypatch)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
-        model = RMRCV(TAUS).fit(data.X, data.y)
+        model = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
     assert model.coef_.shape == (5, 4)
     done.clear()
     done.extend([None, None])
     with pytest.raises(KeyboardInterrupt):
-        RMRCV(TAUS).fit(data.X, data.y)
+        RMRCV(TAUS, **PAPER).fit(data.X, data.y)
 
 
 @pytest.mark.parametrize("finished", [1, 2])
@@ -253,8 +254,8 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
 
     monkeypatch.setattr(RMRPathSolver, "solve", interrupted)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
-        model = RMRCV(TAUS).fit(data.X, data.y)
-    complete = RMRCV(TAUS).fit(data.X, data.y)
+        model = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
+    complete = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
     for fold in ("split0_test_score", "split1_test_score"):
         np.testing.assert_array_equal(model.cv_results_[fold], complete.cv_results_[fold])
     assert "split2_test_score" not in model.cv_results_
@@ -272,7 +273,7 @@ def test_ctrl_c_while_halving(data, monkeypatch):
 
 
 def test_clone_and_pickle(data):
-    model = RMRCV(TAUS, cv=3).fit(data.X, data.y)
+    model = RMRCV(TAUS, **PAPER, cv=3).fit(data.X, data.y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
     assert clone(model).get_params()["taus"] == TAUS
@@ -294,3 +295,36 @@ def test_clone_and_pickle(data):
 def test_bad_parameters_are_named(data, parameters, message):
     with pytest.raises(ValueError, match=message):
         RMRCV(**parameters).fit(data.X, data.y)
+
+
+class NoFit(RMRCV):
+    """Fails where the first fit would begin."""
+
+    def _candidates(self, distinct):
+        raise AssertionError("a fit has begun")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"cv": GroupKFold(3)}, {}, "groups"),
+        ({"cv": GroupKFold(3)}, {"groups": np.arange(7)}, "groups must have one entry for each"),
+        ({"cv": 100}, {}, "n_splits=100"),
+        ({"scoring": "accuracy"}, {}, "scoring='accuracy' cannot score the predictions of NoFit"),
+        ({"scoring": "roc_auc"}, {}, "scoring='roc_auc' cannot score the predictions of NoFit"),
+        ({"scoring": "no_such_score"}, {}, "scoring"),
+    ],
+)
+def test_bad_arguments_are_found_before_the_first_fit(data, parameters, arguments, message):
+    labels = np.round(data.y / data.y.std()) * 90.0  # numbers that pass for classes
+    with pytest.raises(ValueError, match=message):
+        NoFit(**parameters).fit(data.X, labels, **arguments)
+
+
+def test_a_choice_at_the_edge_of_its_grid_is_reported(data):
+    with pytest.warns(
+        UserWarning, match=r"The choice tau=.* is the smallest of the 3 values tried"
+    ):
+        RMRCV([10.0, 1e3, 1e4], **PAPER, cv=3).fit(data.X, data.y)
+    with pytest.warns(UserWarning, match=r"The choice C=.* is the .* of the 3 values tried"):
+        RMRCV(n_taus=5, C=[1e-6, 2e-6, 4e-6], cv=3).fit(data.X, data.y)

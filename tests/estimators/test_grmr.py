@@ -98,7 +98,7 @@ def test_certificate_of_the_regression_can_be_recomputed(coupling, weighted):
 def test_large_price_of_outliers_gives_rmr():
     data = planted(x_corruption=0.0)
     model = GRMR(tau=5.0, lam=1e6, gamma=1.0, regression_tol=1e-8).fit(data.X, data.y)
-    rmr = RMR(tau=5.0, tol=1e-8).fit(data.X, data.y)
+    rmr = RMR(tau=5.0, C=1.0, epsilon=0.1, tol=1e-8).fit(data.X, data.y)
     assert not model.outliers_.any()
     assert model.outlier_fraction_ == 0.0
     np.testing.assert_allclose(model.coef_, rmr.coef_, atol=1e-4)

@@ -18,7 +18,7 @@ def data():
 
 
 def test_rmr_path_starts_at_zero_and_is_certified(data):
-    path = rmr_path(data.X, data.y, n_taus=12, C=0.5)
+    path = rmr_path(data.X, data.y, n_taus=12, C=0.5, epsilon=0.1)
     assert path.ranks[0] == 0
     assert path.ranks[1] > 0
     assert np.all(np.diff(path.taus) < 0)

@@ -23,7 +23,7 @@ SOLVERS = ["newton", "admm"]
 
 
 def fit(X=X, y=Y, weights=None, **parameters):
-    parameters = {"tau": 2.0, "tol": 1e-9} | parameters
+    parameters = {"tau": 2.0, "C": 1.0, "epsilon": 0.1, "tol": 1e-9} | parameters
     return RMR(**parameters).fit(X, y, sample_weight=weights)
 
 
@@ -331,7 +331,7 @@ def test_warm_start_from_far_away_still_converges():
     data = make_matrix_regression(60, (6, 5), noise_scale=1.0, random_state=0)
     model = RMR(tau=1e-3, C=1e3, epsilon=0.0, warm_start=True).fit(data.X, data.y)
     model.set_params(tau=300.0, C=1.0).fit(data.X[::-1] ** 3, data.y)
-    cold = RMR(tau=300.0, epsilon=0.0).fit(data.X[::-1] ** 3, data.y)
+    cold = RMR(tau=300.0, C=1.0, epsilon=0.0).fit(data.X[::-1] ** 3, data.y)
     assert model.dual_gap_ <= 1e-6
     assert model.objective_ == pytest.approx(cold.objective_, rel=2e-6)
     assert model.history_["iteration"][-1] == model.n_iter_

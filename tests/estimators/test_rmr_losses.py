@@ -93,10 +93,10 @@ def test_with_next_to_no_penalty_it_is_quantile_regression():
 
 def test_special_cases_of_each_other():
     X, y = random_data(60, 4, 3, noise=1.0)
-    absolute = RMR(2.0, loss="absolute", tol=1e-9).fit(X, y)
+    absolute = RMR(2.0, C=1.0, loss="absolute", tol=1e-9).fit(X, y)
     median = RMR(2.0, C=2.0, loss="quantile", quantile=0.5, tol=1e-9).fit(X, y)
-    tube = RMR(2.0, epsilon=0.0, tol=1e-9).fit(X, y)
-    sharp = RMR(2.0, loss="huber", delta=1e-7, tol=1e-9).fit(X, y)
+    tube = RMR(2.0, C=1.0, epsilon=0.0, tol=1e-9).fit(X, y)
+    sharp = RMR(2.0, C=1.0, loss="huber", delta=1e-7, tol=1e-9).fit(X, y)
     for other in (median, tube, sharp):
         assert other.objective_ == pytest.approx(absolute.objective_, rel=1e-5)
         np.testing.assert_allclose(other.coef_, absolute.coef_, atol=1e-3)
@@ -133,14 +133,14 @@ def test_units_of_the_labels(loss, scale):
 def test_path_and_choice(loss):
     X, y = random_data(80, 4, 3, noise=0.5)
     p = PARAMETERS[loss]
-    path = rmr_path(X, y, n_taus=5, loss=loss, **p)
+    path = rmr_path(X, y, n_taus=5, C=1.0, loss=loss, **p)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
     assert path.parameters["loss"] == loss
     for k in (1, 4):
-        model = RMR(path.taus[k], loss=loss, tol=1e-8, **p).fit(X, y)
+        model = RMR(path.taus[k], C=1.0, loss=loss, tol=1e-8, **p).fit(X, y)
         assert path.objectives[k] == pytest.approx(model.objective_, rel=2e-6)
-    choice = RMRCV(n_taus=4, cv=3, loss=loss, **p).fit(X, y)
-    single = RMR(choice.tau_, loss=loss, **p)
+    choice = RMRCV(n_taus=4, C=1.0, cv=3, loss=loss, **p).fit(X, y)
+    single = RMR(choice.tau_, C=1.0, loss=loss, **p)
     scoring = None
     if loss == "quantile":
 
@@ -166,7 +166,7 @@ def test_huber_resists_wrong_labels():
 def test_information_criteria():
     X, y = random_data(120, 5, 4, noise=0.5)
     for loss, slopes in (("absolute", (-1.0, 1.0)), ("quantile", (-0.2, 0.8))):
-        path = rmr_path(X, y, n_taus=10, loss=loss, **PARAMETERS[loss])
+        path = rmr_path(X, y, n_taus=10, C=1.0, loss=loss, **PARAMETERS[loss])
         table = information_criteria(path, X, y)
         for k in (3, 9):  # samples that are fitted exactly
             r = y - path.predict(X)[k]

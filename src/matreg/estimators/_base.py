@@ -18,13 +18,14 @@ from ..solvers import SolverResult, starting_point
 from ._duplicates import Distinct
 from ._input import (
     check_matrix_shape,
-    dimension_names,
+    explained_missing,
     flatten,
-    in_order,
     validate_labels,
     validate_matrix_shape,
     validate_weights,
 )
+from ._labels import MatrixLabels, aligned, read_labels, to_xarray
+from ._report import above_optimum, warn_if_flat
 
 
 class MatrixEstimator(BaseEstimator):
@@ -47,16 +48,20 @@ class MatrixEstimator(BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array]:
         """Samples (n, p, q), labels (n,) and weights (n,), all of dtype float64."""
-        self._dims = dimension_names(X)
+        X, labels = read_labels(X, y)
         flat, shape = flatten(X)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        flat = validate_data(self, flat, dtype=np.float64, order="C")
+        with explained_missing():
+            flat = validate_data(self, flat, dtype=np.float64, order="C")
         y = self._validate_labels(y, len(flat))
         weights = validate_weights(sample_weight, len(flat))
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
+        self.__dict__.pop("labels_", None)
+        if labels is not None:
+            self.labels_ = vars(labels)  # plain, to be stored
         return flat.reshape(-1, *self.matrix_shape_), y, weights
 
     def _validate_labels(self, y: Any, n: int) -> Array:
@@ -78,14 +83,17 @@ class MatrixEstimator(BaseEstimator):
     def _validate_samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) that fit those of the training."""
         check_is_fitted(self, "coef_")
-        flat, shape = flatten(in_order(X, getattr(self, "_dims", None)))
+        flat, shape = flatten(aligned(X, self._matrix_labels()))
         check_matrix_shape(shape, self.matrix_shape_)
-        flat = validate_data(self, flat, dtype=np.float64, order="C", reset=False)
+        with explained_missing():
+            flat = validate_data(self, flat, dtype=np.float64, order="C", reset=False)
         return flat.reshape(-1, *self.matrix_shape_)
 
     def _resolve_shape(self, shape: tuple[int, int] | None, n_features: int) -> tuple[int, int]:
         given = self.matrix_shape
         if given is None:
+            if shape is None:
+                warn_if_flat(n_features)
             return shape if shape is not None else (n_features, 1)
         given = validate_matrix_shape(given)
         if shape is not None and shape != given:
@@ -122,6 +130,37 @@ class MatrixEstimator(BaseEstimator):
         if self.dual_coef_.shape != distinct.group.shape:
             return None
         return starting_point(self.coef_, self.intercept_, distinct.gather(self.dual_coef_))
+
+    def coef_to_xarray(self) -> Any:
+        """Coefficients as an xarray.DataArray.
+
+        Returns
+        -------
+        xarray.DataArray of shape (p, q)
+            `coef_` with the names and coordinates of rows and columns, if the samples of `fit` had
+            any: as a DataArray of three dimensions, or as a table whose columns are a MultiIndex.
+        """
+        return self.to_xarray("coef_")
+
+    def to_xarray(self, name: str) -> Any:
+        """A fitted attribute as an xarray.DataArray.
+
+        Parameters
+        ----------
+        name : str
+            Attribute of shape (p, q), such as "coef_", or with one matrix a sample, such as
+            "X_clean_" and "outliers_" of :class:`GRMR`.
+
+        Returns
+        -------
+        xarray.DataArray
+            With the names and coordinates that the samples of `fit` had.
+        """
+        check_is_fitted(self, name)
+        return to_xarray(getattr(self, name), self._matrix_labels(), name.rstrip("_"))
+
+    def _matrix_labels(self) -> MatrixLabels | None:
+        return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None
 
     def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
         """Report on the fitted model: one self-contained page of HTML.
@@ -197,8 +236,8 @@ def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: s
     if not result.converged:
         warnings.warn(
             f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
-            f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is within "
-            f"{100 * result.gap:.2g} % of the optimum. {advice}",
+            f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
+            f"{above_optimum(result.gap)} the optimum. {advice}",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +17,7 @@ from .._typing import Array
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     """Flatten samples that come as matrices; return them with the shape of one, if known."""
+    X = unmasked(X)
     if np.ndim(X) == 2 if hasattr(X, "ndim") else hasattr(X, "__dataframe__"):
         reject_complex(X, "X")
         return X, None
@@ -40,27 +43,29 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     return X, None
 
 
-def dimension_names(X: Any) -> tuple[str, ...] | None:
-    """Names of the dimensions of a labelled array, such as xarray's; None for any other."""
-    names = getattr(X, "dims", None)
-    if not isinstance(names, tuple):
-        return None
-    return tuple(str(name) for name in names)
+def unmasked(array: Any) -> Any:
+    """NaN where a masked array is masked: what is below the mask is of no account."""
+    if isinstance(array, np.ma.MaskedArray):
+        return (
+            np.where(np.ma.getmaskarray(array), np.nan, array.data)
+            if array.mask.any()
+            else array.data
+        )
+    return array
 
 
-def in_order(X: Any, fitted: tuple[str, ...] | None) -> Any:
-    """Samples with named dimensions in the order of the training, where names are known.
-
-    The first one is that of the samples, whose name may differ.
-    """
-    names = dimension_names(X)
-    if fitted is None or names is None or len(names) != len(fitted) or names[1:] == fitted[1:]:
-        return X
-    if sorted(names[1:]) == sorted(fitted[1:]):
-        return X.transpose(names[0], *fitted[1:])
-    if sorted(names) == sorted(fitted):
-        return X.transpose(*fitted)
-    raise ValueError(f"X must have the dimensions {fitted} as in fit; got {names}.")
+@contextmanager
+def explained_missing() -> Iterator[None]:
+    """Say of missing values in X what helps with matrices."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("Input X contains NaN"):
+            raise
+        raise ValueError(
+            "Input X contains NaN, and only GRMR takes missing entries. Interpolate them along "
+            "rows or columns (numpy.interp), or drop the samples, rows or columns that have them."
+        ) from None
 
 
 def reject_complex(array: Any, name: str) -> None:
@@ -73,6 +78,7 @@ def reject_complex(array: Any, name: str) -> None:
 def validate_labels(y: Any, n: int) -> Array:
     """Labels of n samples, of shape (n,) and dtype float64."""
     reject_complex(y, "y")
+    y = unmasked(y)
     y = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
     y = column_or_1d(y, warn=True)
     check_length(y, n)
@@ -93,6 +99,7 @@ def validate_weights(sample_weight: Any, n: int) -> Array:
     if sample_weight is None:
         return np.ones(n)
     reject_complex(sample_weight, "sample_weight")
+    sample_weight = unmasked(sample_weight)
     if np.asarray(sample_weight).ndim == 0:
         sample_weight = np.full(n, sample_weight)
     weights = check_array(

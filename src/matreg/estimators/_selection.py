@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import isfunction
 from itertools import product
@@ -22,6 +23,8 @@ from ..progress import track
 from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
+from ._report import warn_at_edge
+from ._scale import each
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -34,7 +37,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "matrix_shape": [tuple, list, None],
 }
-NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), "array-like"]
+NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
 
 
 @dataclass(frozen=True)
@@ -150,21 +153,50 @@ class SelectorCV(MatrixEstimator):
         self
             The fitted model itself.
         """
-        # Late: they double the time to import matreg.
-        from sklearn.metrics import check_scoring
-        from sklearn.model_selection import check_cv
-
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
+            # All that can be wrong with the arguments, before the first fit.
+            folds = self._folds(X, y, groups)
+            score = self._score(X, y, weights, folds, sample_weight is not None)
             candidates = self._candidates(merge_duplicates(X, y, weights))
-            splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-            folds = list(splitter.split(X, y, groups))
-            scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
-            score = FoldScore(self, scorer, sample_weight is not None)
             scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
             best = self._select(candidates, scores, ranks)
             self._refit(X, y, weights, candidates[best[0]], best[1])
         return self
+
+    def _folds(self, X: Array, y: Array, groups: ArrayLike | None) -> list[tuple[Any, Any]]:
+        """Training and test samples of all folds."""
+        from sklearn.model_selection import check_cv  # late: it takes long to import
+
+        if groups is not None and len(np.asarray(groups)) != len(y):
+            raise ValueError(
+                f"groups must have one entry for each of the {len(y)} samples of X; got "
+                f"{len(np.asarray(groups))}."
+            )
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        return list(splitter.split(X, y, groups))
+
+    def _score(
+        self, X: Array, y: Array, weights: Array, folds: list[tuple[Any, Any]], weighted: bool
+    ) -> FoldScore:
+        """How to score, tried on a constant prediction for the first fold."""
+        from sklearn.metrics import check_scoring  # late, too
+
+        if self.scoring is None:
+            return FoldScore(self, None, weighted)
+        score = FoldScore(self, check_scoring(self, scoring=self.scoring), weighted)
+        test = folds[0][1]
+        constant = min(y.mean(), 30.0) + 1e-3 * y.std()  # no integer, which passes for a class
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                score(np.full((1, len(test)), constant), X[test], y[test], weights[test])
+        except Exception as error:  # a scorer may fail in any way
+            raise ValueError(
+                f"scoring={self.scoring!r} cannot score the predictions of {type(self).__name__}: "
+                f"{error}"
+            ) from error
+        return score
 
     def _cross_validate(
         self,
@@ -230,7 +262,20 @@ class SelectorCV(MatrixEstimator):
             # The first good one of a candidate has the most regularisation.
             best = int(np.flatnonzero(good & same)[0])
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
+        self._warn_at_edges(candidates[index[best][0]], index[best][1])
         return index[best]
+
+    def _warn_at_edges(self, chosen: Candidate, k: int) -> None:
+        """Warn where the chosen parameters are the last ones that were tried."""
+        if k == 0 and len(chosen.taus) > 1:
+            edge = "Try larger ones; W = 0 there may be as good as any."
+        else:
+            edge = "Try smaller ones: lower tau_min_ratio, or pass taus."
+        warn_at_edge("tau", float(chosen.taus[k]), chosen.taus, edge)
+        for name, value in chosen.parameters.items():
+            tried = self.cv_results_[f"param_{name}"]
+            if value is not None and tried.dtype.kind == "f":
+                warn_at_edge(name, value, tried, f"Pass {name} with values beyond.")
 
 
 @dataclass(frozen=True)
@@ -281,8 +326,12 @@ def warn_interrupted(finished: int, planned: int) -> None:
     )
 
 
-def number_list(name: str, given: Any, positive: bool) -> list[float]:
-    """A number or a list of numbers as a list."""
+def number_list(
+    name: str, given: Any, positive: bool, scaled: Callable[[Any], float] = float
+) -> list[float]:
+    """A number or a list of numbers as a list; with `scaled`, words such as "scale" too."""
+    if any(isinstance(one, str) for one in each(given)):
+        given = [scaled(one) for one in each(given)]
     values = to_numbers(name, given)
     bad = values <= 0.0 if positive else values < 0.0
     if values.ndim != 1 or values.size == 0 or bad.any() or not np.isfinite(values).all():

@@ -28,6 +28,7 @@ from ..solvers import (
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
+from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
@@ -129,8 +130,10 @@ class RMRCV(MatrixRegressor, PathCV):
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
-    C, epsilon : float or array-like, default=1.0 and 0.1
-        Values to try; of epsilon only one with losses that do not depend on it.
+    C, epsilon : float, str or a list of them
+        Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale",
+        "scale" and ten times it, and epsilon is "scale". Of epsilon only one with losses that do
+        not depend on it.
     loss, delta, quantile
         As in :class:`RMR`.
     fit_intercept : bool, default=True
@@ -154,6 +157,8 @@ class RMRCV(MatrixRegressor, PathCV):
     ----------
     tau_, C_, epsilon_ : float
         Chosen values.
+    delta_ : float
+        Number used.
     cv_results_ : dict of ndarray
         One row per combination: parameters, scores of the folds, their mean, standard deviation and
         standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
@@ -177,8 +182,8 @@ class RMRCV(MatrixRegressor, PathCV):
     """
 
     _fit_path = staticmethod(rmr_path)
-    _others = ("C", "epsilon")
-    _fixed = ("loss", "delta", "quantile")
+    _others = ("C", "epsilon", "delta")
+    _fixed = ("loss", "quantile")
     _parameter_constraints: dict[str, list[Any]] = {
         **PATH_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
@@ -193,10 +198,10 @@ class RMRCV(MatrixRegressor, PathCV):
         *,
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
-        C: float | ArrayLike = 1.0,
-        epsilon: float | ArrayLike = 0.1,
+        C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
+        epsilon: float | str | ArrayLike = "scale",
         loss: str = "epsilon_insensitive",
-        delta: float = 1.0,
+        delta: float | str = "scale",
         quantile: float = 0.5,
         fit_intercept: bool = True,
         cv: Any = None,
@@ -227,14 +232,18 @@ class RMRCV(MatrixRegressor, PathCV):
         self.matrix_shape = matrix_shape
 
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
-        epsilons = number_list("epsilon", self.epsilon, positive=False)
+        units = Units(distinct, self.fit_intercept)
+        self.delta_ = units.delta(self.delta)
+        epsilons = number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon)
         if self.loss != "epsilon_insensitive" and len(epsilons) > 1:
             raise ValueError(
                 f"epsilon must be one number with loss={self.loss!r}, which does not depend on it; "
                 f"got {self.epsilon!r}."
             )
         candidates = []
-        for C, epsilon in product(number_list("C", self.C, positive=True), epsilons):
+        for C, epsilon in product(
+            number_list("C", self.C, positive=True, scaled=units.C), epsilons
+        ):
             parameters = {"C": C, "epsilon": epsilon}
             taus = self._taus(partial(rmr_tau_max, self._problem(distinct, parameters)))
             candidates.append(Candidate(parameters, taus))
@@ -242,7 +251,8 @@ class RMRCV(MatrixRegressor, PathCV):
 
     def _problem(self, distinct: Distinct, parameters: dict[str, Any]) -> RMRProblem:
         given = {name: getattr(self, name) for name in self._fixed}
-        return rmr_problem(distinct, fit_intercept=self.fit_intercept, **parameters, **given)
+        given |= {"fit_intercept": self.fit_intercept, "delta": self.delta_}
+        return rmr_problem(distinct, **parameters, **given)
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = self._problem(distinct, candidate.parameters)

@@ -25,6 +25,7 @@ from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
 from ._family import rglm_problem
 from ._input import to_numbers
+from ._scale import Units
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import LOSS_PARAMETERS, RMR, rmr_problem
@@ -40,10 +41,10 @@ def rmr_path(
     taus: ArrayLike | None = None,
     n_taus: int = 50,
     tau_min_ratio: float = 1e-3,
-    C: float = 1.0,
-    epsilon: float = 0.1,
+    C: float | str = "scale",
+    epsilon: float | str = "scale",
     loss: str = "epsilon_insensitive",
-    delta: float = 1.0,
+    delta: float | str = "scale",
     quantile: float = 0.5,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
@@ -101,8 +102,11 @@ def rmr_path(
         matrix_shape=matrix_shape,
     )
     distinct = _validated(model, X, y, sample_weight)
-    parameters = {name: getattr(model, name) for name in LOSS_PARAMETERS}
-    problem = rmr_problem(distinct, C, fit_intercept, **parameters)
+    units = Units(distinct, fit_intercept)
+    # The path remembers the numbers.
+    model.set_params(C=units.C(C), epsilon=units.epsilon(epsilon), delta=units.delta(delta))
+    parameters = {name: getattr(model, name) for name in ("C", *LOSS_PARAMETERS)}
+    problem = rmr_problem(distinct, fit_intercept=fit_intercept, **parameters)
     grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
     solver = RMRPathSolver(tol, max_iter)
     points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)

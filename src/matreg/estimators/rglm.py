@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -9,10 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..solvers import RGLMState, SolverResult, solve_rglm
+from ..penalties import SpectralElasticNet
+from ..solvers import RGLMState, SolverResult, rglm_tau_max, solve_rglm
 from ._base import warn_unless_converged
 from ._duplicates import merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
+from ._report import warn_if_zero
+from ._scale import RGLM_TAU, scaled_tau
 
 
 class RGLM(FamilyEstimator):
@@ -33,9 +38,10 @@ class RGLM(FamilyEstimator):
 
     Parameters
     ----------
-    tau : float, default=1.0
+    tau : float or str, default="scale"
         Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm, or
-        maximum likelihood; from some value on B is zero.
+        maximum likelihood; from :func:`tau_max` on B is zero. "scale" is 0.02 of that, "2*scale"
+        twice as much, and so on: predictions then do not depend on the units of X and y.
     family : {"normal", "binomial", "poisson"}, default="normal"
         Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
         the model is a classifier.
@@ -77,6 +83,8 @@ class RGLM(FamilyEstimator):
         was at work. Every tenth iteration of the proximal gradient method is checked and every
         Newton step; for the families "binomial" and "poisson" every reweighted least squares
         problem.
+    tau_ : float
+        Number used.
     classes_ : ndarray of shape (2,)
         The two classes, for the family "binomial" alone.
     matrix_shape_ : tuple of int
@@ -123,7 +131,7 @@ class RGLM(FamilyEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
-        "tau": [Interval(Real, 0, None, closed="left")],
+        "tau": [Interval(Real, 0, None, closed="left"), str],
         "family": FAMILY_CONSTRAINT,
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -135,7 +143,7 @@ class RGLM(FamilyEstimator):
 
     def __init__(
         self,
-        tau: float = 1.0,
+        tau: float | str = "scale",
         *,
         family: str = "normal",
         fit_intercept: bool = True,
@@ -175,7 +183,9 @@ class RGLM(FamilyEstimator):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
-            problem = rglm_problem(distinct, self.family, self.fit_intercept, self.tau)
+            problem = rglm_problem(distinct, self.family, self.fit_intercept)
+            self.tau_ = scaled_tau(self.tau, partial(rglm_tau_max, problem), RGLM_TAU)
+            problem = replace(problem, penalty=SpectralElasticNet(self.tau_, ridge=0.0))
             result = solve_rglm(
                 problem,
                 tol=self.tol,
@@ -185,19 +195,20 @@ class RGLM(FamilyEstimator):
             )
         self._store(result, distinct)
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
+        warn_if_zero(self.rank_, distinct.y, self.tau_, partial(rglm_tau_max, problem))
         return self
 
     def _start(self) -> RGLMState | None:
         """Coefficients of the last fit, if asked for."""
         if self.warm_start and hasattr(self, "coef_"):
-            return RGLMState(self.coef_, self.tau)
+            return RGLMState(self.coef_, self.tau_)
         return None
 
     def _advice(self, result: SolverResult) -> str:
         """What to change when the gap is too large."""
         if result.n_iter >= self.max_iter:
             return "Raise max_iter or tol."
-        if self.family == "binomial" and self.tau == 0.0:
+        if self.family == "binomial" and self.tau_ == 0.0:
             return "There is no optimum if a matrix tells the classes apart: raise tau."
         return (
             "More iterations are of no use: rounding errors are worth more than tol here. Raise "

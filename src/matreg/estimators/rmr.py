@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -14,13 +16,15 @@ from ..design import ArrayDesign
 from ..losses import PiecewiseLoss, absolute, epsilon_insensitive, huber, pinball
 from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
-from ..solvers import SolverResult, rounding_floor, solve_admm, solve_rmr
+from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
+from ._report import warn_if_zero
+from ._scale import Units, scaled_tau
 
 LOSS_CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [StrOptions({"epsilon_insensitive", "absolute", "huber", "quantile"})],
-    "delta": [Interval(Real, 0, None, closed="neither")],
+    "delta": [Interval(Real, 0, None, closed="neither"), str],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
 }
 # What decides about the loss of a sample of weight 1.
@@ -46,18 +50,24 @@ class RMR(MatrixRegressor):
 
     Parameters
     ----------
-    tau : float, default=1.0
-        Weight of the nuclear norm. 0 is linear support vector regression; from some value on W
-        is zero.
-    C : float, default=1.0
-        Weight of the loss, a sum over the samples and not a mean.
-    epsilon : float, default=0.1
-        Errors up to this size cost nothing, with the loss "epsilon_insensitive".
+    tau : float or str, default="scale"
+        Weight of the nuclear norm. 0 is linear support vector regression; from :func:`tau_max` on
+        W is zero. "scale" is 0.005 of that.
+    C : float or str, default="scale"
+        Weight of the loss, a sum over the samples and not a mean. "scale" is three times the
+        median absolute deviation of the labels over the squared median Frobenius norm of the
+        samples around their entrywise median (around zero without an intercept).
+    epsilon : float or str, default="scale"
+        Errors up to this size cost nothing, with the loss "epsilon_insensitive". "scale" is a
+        tenth of the median absolute deviation of the labels.
     loss : {"epsilon_insensitive", "absolute", "huber", "quantile"}, default="epsilon_insensitive"
         "huber" is the most accurate where small errors are normal and only large ones are not;
         "quantile" predicts a quantile of the labels, "absolute" their median.
-    delta : float, default=1.0
-        Where the loss "huber" goes from a parabola to a line, in the units of y.
+    delta : float or str, default="scale"
+        Where the loss "huber" goes from a parabola to a line, in the units of y. "scale" is a
+        third of the median absolute deviation of the labels. For tau, C, epsilon and delta
+        "0.1*scale" and the like are multiples, and numbers are absolute, as in the paper; with the
+        words predictions do not depend on the units of X and y.
     quantile : float, default=0.5
         Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
@@ -102,6 +112,8 @@ class RMR(MatrixRegressor):
     history_ : structured ndarray
         One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
         work.
+    tau_, C_, epsilon_, delta_ : float
+        Numbers used.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -135,9 +147,9 @@ class RMR(MatrixRegressor):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
-        "tau": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "tau": [Interval(Real, 0, None, closed="left"), str],
+        "C": [Interval(Real, 0, None, closed="neither"), str],
+        "epsilon": [Interval(Real, 0, None, closed="left"), str],
         **LOSS_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "newton", "admm"})],
@@ -152,12 +164,12 @@ class RMR(MatrixRegressor):
 
     def __init__(
         self,
-        tau: float = 1.0,
+        tau: float | str = "scale",
         *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
+        C: float | str = "scale",
+        epsilon: float | str = "scale",
         loss: str = "epsilon_insensitive",
-        delta: float = 1.0,
+        delta: float | str = "scale",
         quantile: float = 0.5,
         fit_intercept: bool = True,
         solver: str = "auto",
@@ -206,13 +218,31 @@ class RMR(MatrixRegressor):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
-            loss = {name: getattr(self, name) for name in LOSS_PARAMETERS}
-            problem = rmr_problem(distinct, self.C, self.fit_intercept, self.tau, **loss)
+            problem = self._problem(distinct)
             result = self._solve(problem, self._last_fit(distinct))
         self._store(result, distinct)
         advice = "" if result.converged else self._advice(problem, result)
         warn_unless_converged("RMR", result, self.tol, advice)
+        warn_if_zero(
+            self.rank_, distinct.y, self.tau_, partial(rmr_tau_max, problem), self.epsilon_
+        )
         return self
+
+    def _problem(self, distinct: Distinct) -> RMRProblem:
+        units = Units(distinct, self.fit_intercept)
+        self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
+        self.delta_ = units.delta(self.delta)
+        problem = rmr_problem(
+            distinct,
+            self.C_,
+            self.fit_intercept,
+            loss=self.loss,
+            epsilon=self.epsilon_,
+            delta=self.delta_,
+            quantile=self.quantile,
+        )
+        self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, problem))
+        return replace(problem, penalty=SpectralElasticNet(self.tau_))
 
     def _solve(self, problem: RMRProblem, start: SolverResult | None) -> SolverResult:
         limits: dict[str, Any] = {

@@ -1,0 +1,214 @@
+"""What a new user gets: estimators at their defaults, in raw units, with honest and wrong labels.
+
+python -m benchmarks.first_five_minutes [--units] [--search] [--task NAME ...]
+
+R2 on samples that no model has seen, of ``RMR()`` and ``RMRCV()`` as they come, beside ridge
+regression, partial least squares and linear support vector regression whose parameters are tuned by
+cross-validation within the training samples. Once with honest labels, and once with a tenth of the
+training labels moved by 3 to 8 standard deviations (RMRCV then scores by the median absolute error,
+as its documentation says). ``--units`` repeats ``RMR()`` with X and y a million times larger and
+smaller; ``--search`` adds the tuned models, which take longer. Real data come from where
+``matreg.datasets`` finds them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVR
+
+from benchmarks.timing import print_table
+from matreg import RMR, RMRCV
+from matreg.datasets import (
+    load_cmu_faces,
+    load_eem_cells,
+    load_gas_sensors,
+    load_sugar,
+    make_matrix_regression,
+    make_shape,
+)
+
+WRONG = 0.1
+FACTORS = (1e6, 1e-6)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Samples, labels, and which of them train and test, by pairs of index arrays."""
+
+    X: Any
+    y: Any
+    folds: list[tuple[Any, Any]]
+
+
+def blocks(n: int, number: int) -> list[tuple[Any, Any]]:
+    """Consecutive samples are left out together."""
+    return list(KFold(number).split(np.zeros(n)))
+
+
+def sugar() -> Task:
+    data = load_sugar()
+    return Task(data.X, data.y, blocks(len(data.y), 5))
+
+
+def faces() -> Task:
+    """Gray levels of 0 to 255; ten people train, the other ten test."""
+    data = load_cmu_faces()
+    people = np.random.default_rng(0).permutation(np.unique(data.person))
+    train = np.isin(data.person, people[:10])
+    return Task(255.0 * data.X, data.y, [(np.flatnonzero(train), np.flatnonzero(~train))])
+
+
+def eem() -> Task:
+    data = load_eem_cells()
+    return Task(data.X, data.y, blocks(len(data.y), 6))
+
+
+def gas() -> Task:
+    """Each gas on its own; the first two batches train, the third tests, after some drift."""
+    data = load_gas_sensors()
+    folds = []
+    for name in np.unique(data.gas):
+        parts = [data.batch <= 2, data.batch == 3]
+        train, test = (np.flatnonzero((data.gas == name) & part) for part in parts)
+        if len(test):
+            folds.append((train, test))
+    return Task(data.X, data.y, folds)
+
+
+def simulated() -> Task:
+    """A square of 32 x 32 as the truth, fewer samples than entries."""
+    made = make_matrix_regression(
+        1200, coef=make_shape("square", 32), noise_scale=0.5, random_state=0
+    )
+    return Task(made.X, made.y, [(np.arange(600), np.arange(600, 1200))])
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "sugar": sugar,
+    "faces": faces,
+    "EEM": eem,
+    "gas": gas,
+    "simulated": simulated,
+}
+
+
+def flat(X: Any) -> Any:
+    return X.reshape(len(X), -1)
+
+
+def tuned(model: Any, grid: dict[str, Any], *steps: Any) -> GridSearchCV:
+    """A rival on flattened samples, tuned by five folds."""
+    pipeline = make_pipeline(FunctionTransformer(flat), *steps, model)
+    name = pipeline.steps[-1][0]
+    grid = {f"{name}__{key}": values for key, values in grid.items()}
+    return GridSearchCV(pipeline, grid, cv=5)
+
+
+class InUnits:
+    """A rival whose grids are meant for samples of size one and labels of spread one."""
+
+    def __init__(self, search: GridSearchCV) -> None:
+        self.search = search
+
+    def fit(self, X: Any, y: Any) -> InUnits:
+        """Fit in these units."""
+        self.size = np.sqrt(np.sum((X - X.mean(axis=0)) ** 2) / len(X))
+        self.centre, self.spread = np.median(y), np.std(y)
+        self.search.fit(X / self.size, (y - self.centre) / self.spread)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict in those of the user."""
+        return np.ravel(self.search.predict(X / self.size)) * self.spread + self.centre
+
+
+def rivals() -> dict[str, InUnits]:
+    return {
+        "ridge": InUnits(tuned(Ridge(), {"alpha": np.logspace(-6, 2, 17)})),
+        "PLS": InUnits(tuned(PLSRegression(scale=False), {"n_components": range(1, 9)})),
+        "SVR": InUnits(tuned(SVR(kernel="linear"), {"C": np.logspace(-1, 3, 5), "epsilon": [0.1]})),
+    }
+
+
+def spoil(y: Any, share: float) -> Any:
+    """Move the labels of some samples by 3 to 8 standard deviations."""
+    rng = np.random.default_rng(0)
+    wrong = rng.choice(len(y), round(share * len(y)), replace=False)
+    moved = y.astype(float).copy()
+    sign = rng.choice([-1.0, 1.0], len(wrong))
+    moved[wrong] += sign * rng.uniform(3.0, 8.0, len(wrong)) * y.std()
+    return moved
+
+
+def r2(model: Callable[[], Any], task: Task, share: float, a: float = 1.0, c: float = 1.0) -> float:
+    """R2 of all test samples together, with X times a and y times c."""
+    found, truth = [], []
+    for train, test in task.folds:
+        fitted = model().fit(a * task.X[train], c * spoil(task.y[train], share))
+        found.append(fitted.predict(a * task.X[test]) / c)
+        truth.append(task.y[test])
+    return float(r2_score(np.concatenate(truth), np.concatenate(found)))
+
+
+def row(name: str, task: Task, share: float, search: bool) -> list[Any]:
+    """Scores of all models on one task."""
+    columns = [r2(RMR, task, share)]
+    if search:
+        scoring = "neg_median_absolute_error" if share else None
+        columns.append(r2(lambda: RMRCV(scoring=scoring), task, share))
+    for rival in ["ridge", "PLS", "SVR"] if search else ["ridge"]:
+        columns.append(r2(lambda rival=rival: rivals()[rival], task, share))
+    return [f"{name}, {share:.0%} wrong", *columns]
+
+
+def units(names: list[str]) -> None:
+    """Largest change of R2 of RMR() when the units change."""
+    rows = []
+    for name in names:
+        task = TASKS[name]()
+        task = Task(task.X, task.y, task.folds[:1])
+        base = r2(RMR, task, WRONG)
+        changes = [(f, 1.0) for f in FACTORS] + [(1.0, f) for f in FACTORS]
+        others = [r2(RMR, task, WRONG, a, c) for a, c in changes]
+        rows.append([name, base, f"{max(abs(other - base) for other in others):.1e}"])
+    print_table("RMR() in units a million times larger and smaller", ["task", "R2", "change"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--units", action="store_true")
+    parser.add_argument("--search", action="store_true")
+    parser.add_argument("--task", nargs="+", choices=list(TASKS), default=list(TASKS))
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")  # what is at the edge of a grid is not what is measured
+    start = time.perf_counter()
+    rows = [
+        row(name, task, share, args.search)
+        for name in args.task
+        for task in [TASKS[name]()]
+        for share in (0.0, WRONG)
+    ]
+    header = ["task", "RMR()"] + (["RMRCV()"] if args.search else []) + ["ridge"]
+    header += ["PLS", "SVR"] if args.search else []
+    median = ["median", *np.median([one[1:] for one in rows], axis=0)]
+    print_table("R2 on unseen samples", header, [*rows, median])
+    if args.units:
+        units(args.task)
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Names and coordinates of rows and columns, from xarray or from the columns of a table.
+
+Neither xarray nor pandas is imported: what has dimensions and coordinates is read, whatever it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class MatrixLabels:
+    """What rows and columns of the samples are called.
+
+    Attributes
+    ----------
+    dims : tuple of str
+        Names of rows and columns, such as ("channel", "time").
+    coords : tuple of ndarray or None
+        Coordinates of rows and columns, None where there are none.
+    sample_dim : str
+        Name of the samples.
+    sample_coords : ndarray or None
+        Coordinates of the samples of the training.
+    """
+
+    dims: tuple[str, str]
+    coords: tuple[NDArray[Any] | None, NDArray[Any] | None]
+    sample_dim: str = "sample"
+    sample_coords: NDArray[Any] | None = None
+
+
+def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
+    """Samples as an array (n, p, q) with their labels; as they are if they have none.
+
+    Parameters
+    ----------
+    X : object
+        A DataArray of three dimensions, of which the first, or that of `y`, is the samples; or a
+        table whose columns are a MultiIndex of two levels, each pair of values once.
+    y : object, default=None
+        Labels, which may be a DataArray too.
+    """
+    if _has_dims(X) and len(X.dims) == 3:
+        return _from_array(X, _sample_dim(X, y))
+    columns = getattr(X, "columns", None)
+    if getattr(columns, "nlevels", 1) == 2:
+        return _from_table(X, columns)
+    return X, None
+
+
+def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
+    """New samples as an array (n, p, q), transposed by name; other coordinates are refused."""
+    if fitted is None:
+        return read_labels(X)[0]
+    if _has_dims(X) and len(X.dims) == 3:
+        rest = [dim for dim in X.dims if dim not in fitted.dims]
+        if len(rest) != 1:
+            raise ValueError(
+                f"X must have the dimensions {fitted.dims} of the training and one of samples; "
+                f"got {tuple(X.dims)}."
+            )
+        X = X.transpose(rest[0], *fitted.dims)
+    array, labels = read_labels(X)
+    if labels is not None:
+        for dim, old, new in zip(fitted.dims, fitted.coords, labels.coords, strict=True):
+            if old is not None and new is not None and not _equal(old, new):
+                raise ValueError(
+                    f"X must have the coordinates of the training along {dim!r}; got "
+                    f"{_brief(new)} instead of {_brief(old)}."
+                )
+    return array
+
+
+def to_xarray(values: NDArray[Any], labels: MatrixLabels | None, name: str) -> Any:
+    """A matrix (p, q), or one for each sample (n, p, q), as a DataArray with its labels."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise ImportError("xarray is missing: run `pip install xarray`.") from error
+    labels = labels or MatrixLabels(("row", "column"), (None, None))
+    dims, coords = list(labels.dims), list(labels.coords)
+    if values.ndim == 3:
+        dims, coords = [labels.sample_dim, *dims], [labels.sample_coords, *coords]
+    known = {dim: one for dim, one in zip(dims, coords, strict=True) if one is not None}
+    return xarray.DataArray(values, dims=dims, coords=known, name=name)
+
+
+def _has_dims(X: Any) -> bool:
+    return all(hasattr(X, name) for name in ("dims", "coords", "transpose"))
+
+
+def _sample_dim(X: Any, y: Any) -> Any:
+    """The dimension that the labels have too, or the first."""
+    if _has_dims(y) and len(y.dims) == 1 and y.dims[0] in X.dims:
+        return y.dims[0]
+    return X.dims[0]
+
+
+def _from_array(X: Any, sample_dim: Any) -> tuple[Any, MatrixLabels]:
+    X = X.transpose(sample_dim, ...)
+    found = [np.asarray(X.coords[dim]) if dim in X.coords else None for dim in X.dims]
+    dims = (str(X.dims[1]), str(X.dims[2]))
+    return np.asarray(X), MatrixLabels(dims, (found[1], found[2]), str(sample_dim), found[0])
+
+
+def _from_table(X: Any, columns: Any) -> tuple[Any, MatrixLabels | None]:
+    rows, inner = (list(dict.fromkeys(columns.get_level_values(k))) for k in (0, 1))
+    place = {tuple(pair): k for k, pair in enumerate(columns)}
+    if len(place) != len(columns) or len(rows) * len(inner) != len(columns):
+        return X, None
+    order = [[place[row, column] for column in inner] for row in rows]
+    names = [
+        name if name is not None else default
+        for name, default in zip(columns.names, ("row", "column"), strict=True)
+    ]
+    labels = MatrixLabels(
+        (str(names[0]), str(names[1])),
+        (np.array(rows), np.array(inner)),
+        str(X.index.name or "sample"),
+        np.array(list(X.index)),
+    )
+    return np.asarray(X)[:, order], labels
+
+
+def _equal(old: NDArray[Any], new: NDArray[Any]) -> bool:
+    if old.shape != new.shape:
+        return False
+    if old.dtype.kind == new.dtype.kind == "f":
+        # The same times, however they were computed.
+        return bool(np.allclose(old, new, rtol=1e-9, atol=1e-9 * np.ptp(old)))
+    return bool(np.array_equal(old, new))
+
+
+def _brief(values: NDArray[Any]) -> str:
+    if len(values) <= 3:
+        return str(values.tolist())
+    return f"{len(values)} from {values[0]!s} to {values[-1]!s}"

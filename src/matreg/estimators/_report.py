@@ -1,0 +1,80 @@
+"""Say what happened: warnings with numbers and the remedy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+# Columns from which on flat samples look like matrices: 8 x 8, the smallest images there are.
+MANY_COLUMNS = 64
+
+
+def above_optimum(gap: float) -> str:
+    """How far an objective is above the optimum, from a gap relative to the objective."""
+    if gap < 0.5:
+        return f"at most {100.0 * gap / (1.0 - gap):.2g} % above"
+    return f"up to {1.0 / (1.0 - gap):.3g} times" if gap < 1.0 else "any number of times"
+
+
+def warn_if_flat(n_features: int) -> None:
+    """Warn that samples which look like flattened matrices are taken for vectors."""
+    if n_features >= MANY_COLUMNS:
+        warnings.warn(
+            f"X has {n_features} columns and no matrix_shape: samples are vectors, for which the "
+            "nuclear norm is the Euclidean norm and W has rank 1. Pass matrix_shape=(p, q) or an "
+            f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed.",
+            stacklevel=6,
+        )
+
+
+def warn_if_zero(
+    rank: int, y: Array, tau: float, tau_max: Callable[[], float], epsilon: float | None = None
+) -> None:
+    """Warn if the coefficients are zero though the labels differ, and say why.
+
+    Parameters
+    ----------
+    rank : int
+        Rank of the coefficients.
+    y : ndarray of shape (n,)
+        Labels.
+    tau : float
+        Weight of the nuclear norm.
+    tau_max : callable
+        Computes the smallest tau at which they are zero.
+    epsilon : float, default=None
+        Half the width of the tube, for losses that have one.
+    """
+    if rank > 0 or np.ptp(y) == 0.0:
+        return
+    largest = tau_max()
+    if tau >= largest > 0.0:
+        message = (
+            f"tau={tau:.4g} is at or above tau_max={largest:.4g}. Lower tau, or leave it at "
+            "'scale', which follows the units of X and y."
+        )
+    elif epsilon is not None and largest == 0.0:
+        message = (
+            f"all labels are within epsilon={epsilon:.4g} of a constant; they span only "
+            f"{np.ptp(y):.4g}. Lower epsilon, or leave it at 'scale', which follows their units."
+        )
+    else:
+        message = "the samples do not vary with the labels."
+    warnings.warn(f"W = 0, so that all predictions are the same: {message}", stacklevel=4)
+
+
+def warn_at_edge(name: str, chosen: float, tried: Any, remedy: str) -> None:
+    """Warn if a chosen value is the first or the last of three or more that were tried."""
+    values = np.unique(np.asarray(tried, dtype=float))
+    if len(values) > 2 and chosen in (values[0], values[-1]):
+        side = "smallest" if chosen == values[0] else "largest"
+        warnings.warn(
+            f"The choice {name}={chosen:.4g} is the {side} of the {len(values)} values tried, "
+            f"{values[0]:.4g} to {values[-1]:.4g}: a better one may lie outside. {remedy}",
+            stacklevel=4,
+        )

@@ -1,0 +1,107 @@
+"""What the word "scale" stands for: parameters in the units of the data.
+
+RMR has an exact scaling law. With X times a and y times c, the same model in the new units has tau
+times c / a, C times c / a^2 and epsilon times c; its W is c / a and its b c times as large. So
+parameters that are multiples of
+
+    spread(y)                      for epsilon and delta,
+    spread(y) / size(X)^2          for C,
+    tau_max(X, y, C, epsilon)      for tau,
+
+give predictions that do not depend on units. The spread is a median absolute deviation and the
+size a median norm, which wrong labels and corrupted samples cannot spoil. The
+multiples were chosen by ``python -m benchmarks.first_five_minutes``: a larger C follows wrong
+labels where a sample has more entries than there are samples, a larger tau gives away signal where
+the samples have no low rank to find. From half to twice these values little changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..robust import size, spread
+from ._duplicates import Distinct
+
+# "scale" in the units above.
+EPSILON, DELTA, C, TAU = 0.1, 1.0 / 3.0, 3.0, 0.005
+# For R-GLM, whose samples of low rank ask for more than half of the singular values.
+RGLM_TAU = 0.02
+
+_WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
+
+
+class Units:
+    """What "scale" is for C, epsilon and delta, computed where it is asked for.
+
+    Parameters
+    ----------
+    distinct : Distinct
+        Samples, labels and weights.
+    fit_intercept : bool
+        Whether a constant added to samples or labels is of no account.
+    """
+
+    def __init__(self, distinct: Distinct, fit_intercept: bool) -> None:
+        self.distinct, self.fit_intercept = distinct, fit_intercept
+
+    @cached_property
+    def spread(self) -> float:
+        """Spread of the labels."""
+        return spread(self.distinct.y, self.distinct.weights, self.fit_intercept)
+
+    @cached_property
+    def size(self) -> float:
+        """Size of the samples."""
+        return size(self.distinct.X, self.distinct.weights, self.fit_intercept)
+
+    def C(self, given: Any) -> float:
+        """C as a number."""
+        return scaled("C", given, lambda: positive(C * self.spread / self.size / self.size))
+
+    def epsilon(self, given: Any) -> float:
+        """Epsilon as a number."""
+        return scaled("epsilon", given, lambda: EPSILON * self.spread)
+
+    def delta(self, given: Any) -> float:
+        """Delta as a number."""
+        return scaled("delta", given, lambda: DELTA * self.spread)
+
+
+def positive(number: float) -> float:
+    """A positive finite number near one that has vanished or overflowed."""
+    return float(np.clip(number, np.finfo(float).tiny, np.finfo(float).max))
+
+
+def scaled(name: str, given: Any, unit: Callable[[], float]) -> float:
+    """A parameter as a number: a word is a multiple of the unit, which is only then computed."""
+    return factor_of(name, given) * unit() if isinstance(given, str) else float(given)
+
+
+def scaled_tau(given: Any, tau_max: Callable[[], float], share: float = TAU) -> float:
+    """Tau as a number, given how to compute the smallest tau with W = 0."""
+    return scaled("tau", given, lambda: share * tau_max())
+
+
+def factor_of(name: str, given: str) -> float:
+    """1 of "scale", k of "k*scale"."""
+    match = _WORD.fullmatch(given.strip())
+    try:
+        factor = float(match["factor"] or 1.0) if match else -1.0
+    except ValueError:
+        factor = -1.0
+    if not 0.0 < factor < float("inf"):
+        raise ValueError(
+            f"{name} must be a number, 'scale' or a multiple of it such as '0.1*scale'; got "
+            f"{given!r}."
+        )
+    return factor
+
+
+def each(given: Any) -> list[Any]:
+    """A number, a word, or a list of them, as a list."""
+    return [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)

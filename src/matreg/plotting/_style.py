@@ -1,0 +1,91 @@
+"""What the figures share: colours, axes, images of matrices and their labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or a sentence that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Figures need matplotlib: pip install matreg[plot]") from error
+    return plt
+
+
+def show_matrix(axis: Any, matrix: Array, limit: float | None = None, cmap: Any = "RdBu_r") -> Any:
+    """Image of a matrix on a colour scale that is symmetric around zero."""
+    limit = limit or float(np.abs(matrix).max()) or 1.0
+    return axis.imshow(matrix, cmap=cmap, vmin=-limit, vmax=limit, interpolation="nearest")
+
+
+def set_ticks(axis: Any, coordinates: ArrayLike | None, most_names: int) -> None:
+    """Mark rows or columns of a matrix by their coordinates, or by their numbers.
+
+    Parameters
+    ----------
+    axis : matplotlib axis
+        ``axes.xaxis`` or ``axes.yaxis``, on which rows or columns are 0, 1, 2, ...
+    coordinates : array-like or None
+        Names, numbers or times of all of them. Numbers in order are marked at round values.
+    most_names : int
+        Largest number of names; of more, every second or third or so is shown.
+    """
+    if coordinates is None:
+        axis.get_major_locator().set_params(integer=True)
+        return
+    values = np.asarray(coordinates)
+    steps = np.diff(values) if values.dtype.kind in "fiu" else np.zeros(1)
+    if len(values) > 1 and ((steps > 0).all() or (steps < 0).all()):
+        _set_round_ticks(axis, values.astype(float))
+        return
+    index = np.arange(0, len(values), -(-len(values) // most_names))
+    axis.set_ticks(index, labels=[str(value) for value in values[index]])
+    if len(index) > 12:
+        axis.set_tick_params(labelsize=7)
+
+
+def _set_round_ticks(axis: Any, values: Array) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = values.min(), values.max()
+    ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
+    rounding = 1e-9 * (high - low)
+    ticks = ticks[(ticks >= low - rounding) & (ticks <= high + rounding)]
+    order = np.argsort(values)
+    place = np.interp(ticks, values[order], order.astype(float))
+    axis.set_ticks(place, labels=[f"{0.0 if abs(t) < rounding else t:g}" for t in ticks])
+
+
+def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:
+    """Logarithmic axis of tau, with the chosen value marked on all axes."""
+    for axis in axes:
+        axis.set_xscale("log")
+        axis.spines[["top", "right"]].set_visible(False)
+        if chosen:
+            axis.axvline(chosen, color=ORANGE, linestyle="--", linewidth=1, label="chosen tau")
+    axes[-1].set_xlabel("tau")
+
+
+def panels(ax: Any, axes: Any, number: int, **layout: Any) -> list[Any]:
+    """The given axes, of which the first panels are drawn, or new ones for all of them."""
+    if axes is not None:
+        warnings.warn("axes is called ax from now on.", FutureWarning, stacklevel=4)
+        ax = axes
+    if ax is None:
+        _, ax = pyplot().subplots(number, 1, sharex=True, layout="constrained", **layout)
+    found = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(found) > number:
+        raise ValueError(f"ax must be at most {number} axes; got {len(found)}.")
+    return found

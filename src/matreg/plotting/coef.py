@@ -1,0 +1,165 @@
+"""Figure of a coefficient matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+from ._fitted import unwrap
+from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, set_ticks, show_matrix
+
+# Largest numbers of names beside rows and below columns: more could not be read.
+ROW_NAMES, COLUMN_NAMES = 24, 6
+
+
+@dataclass
+class CoefDisplay:
+    """The coefficient matrix as an image, with its leading singular vectors beside it.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (p, q)
+        W.
+    n_vectors : int, default=2
+        How many pairs of singular vectors to draw, at most the rank.
+    row_label, column_label : str, default="row" and "column"
+        What rows and columns are, such as "channel" and "time (s)".
+    row_coords, column_coords : array-like of shape (p,) and (q,), default=None
+        Names, numbers or times of rows and columns; by default they are numbered.
+
+    Attributes
+    ----------
+    axes_ : dict of matplotlib axes
+        "coef", "left", "right"; "coef" alone if it was drawn on given axes.
+    figure_ : matplotlib figure
+        The figure they are in.
+
+    Examples
+    --------
+    >>> from matreg import CoefDisplay, RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
+    >>> display = CoefDisplay.from_estimator(RMR().fit(data.X, data.y))  # doctest: +SKIP
+    """
+
+    coef: Array
+    n_vectors: int = 2
+    row_label: str = "row"
+    column_label: str = "column"
+    row_coords: ArrayLike | None = None
+    column_coords: ArrayLike | None = None
+    axes_: Any = field(init=False, default=None)
+    figure_: Any = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        sizes = {"row_coords": self.coef.shape[0], "column_coords": self.coef.shape[1]}
+        for name, size in sizes.items():
+            given = getattr(self, name)
+            if given is not None and np.shape(given) != (size,):
+                raise ValueError(
+                    f"{name} must have {size} entries for a coefficient matrix of shape "
+                    f"{self.coef.shape}; got shape {np.shape(given)}."
+                )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        n_vectors: int = 2,
+        row_label: str | None = None,
+        column_label: str | None = None,
+        row_coords: ArrayLike | None = None,
+        column_coords: ArrayLike | None = None,
+        ax: Any = None,
+        cmap: Any = "RdBu_r",
+    ) -> Self:
+        """Draw the coefficients of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted model, or a Pipeline, search or TransformedTargetRegressor around one
+            What has the coefficients.
+        n_vectors : int, default=2
+            How many pairs of singular vectors to draw.
+        row_label, column_label, row_coords, column_coords
+            As in :class:`CoefDisplay`; by default those of the samples that the model was fitted
+            to, if they had any.
+        ax : matplotlib axes, default=None
+            Where to draw the image, then without the singular vectors; a new figure by default.
+        cmap : str or matplotlib colormap, default="RdBu_r"
+            Colours, white or black at zero in the middle.
+
+        Returns
+        -------
+        CoefDisplay
+            With its axes.
+        """
+        model = unwrap(estimator)
+        labels = getattr(model, "labels_", None)
+        if labels is not None:
+            names, coords = labels["dims"], labels["coords"]
+            row_label, column_label = row_label or names[0], column_label or names[1]
+            row_coords = coords[0] if row_coords is None else row_coords
+            column_coords = coords[1] if column_coords is None else column_coords
+        return cls(
+            model.coef_,
+            n_vectors,
+            row_label or "row",
+            column_label or "column",
+            row_coords,
+            column_coords,
+        ).plot(ax, cmap=cmap)
+
+    def plot(self, ax: Any = None, *, cmap: Any = "RdBu_r") -> Self:
+        """Draw in a new figure, or the image alone on given axes."""
+        U, d, Vt = np.linalg.svd(self.coef, full_matrices=False)
+        rank = int(np.count_nonzero(d > 1e-10 * max(d[0], np.finfo(float).tiny)))
+        if ax is not None:
+            axes, figure = {"coef": ax}, ax.figure
+        else:
+            figure, axes = pyplot().subplot_mosaic(
+                [["left", "coef"], ["key", "right"]],
+                width_ratios=(1, 4),
+                height_ratios=(4, 1),
+                figsize=(6.1, 5),  # a square matrix is drawn square
+                layout="constrained",
+            )
+        image = show_matrix(axes["coef"], self.coef, cmap=cmap)
+        axes["coef"].set_aspect("auto")  # rows and columns in line with those of the vectors
+        if ax is not None:
+            self._label(ax, ax)
+        else:
+            axes["coef"].set(xticks=[], yticks=[])
+            self._draw_vectors(axes, U, d, Vt, rank)
+        figure.colorbar(image, ax=axes["coef"], shrink=0.8, label="W")
+        axes["coef"].set_title(f"{self.coef.shape[0]} x {self.coef.shape[1]}, rank {rank}")
+        self.axes_, self.figure_ = axes, figure
+        return self
+
+    def _label(self, rows: Any, columns: Any) -> None:
+        """Name rows and columns on the axes beside and below."""
+        set_ticks(rows.yaxis, self.row_coords, ROW_NAMES)
+        set_ticks(columns.xaxis, self.column_coords, COLUMN_NAMES)
+        rows.set_ylabel(self.row_label)
+        columns.set_xlabel(self.column_label)
+
+    def _draw_vectors(self, axes: Any, U: Array, d: Array, Vt: Array, rank: int) -> None:
+        colours = (BLUE, ORANGE, GREEN, GREY)
+        left, right, key = axes["left"], axes["right"], axes["key"]
+        for k in range(min(self.n_vectors, rank)):
+            colour = colours[k % len(colours)]
+            left.plot(U[:, k], np.arange(len(U)), color=colour, label=f"{d[k]:.3g}")
+            right.plot(np.arange(Vt.shape[1]), Vt[k], color=colour)
+        left.set(ylim=(len(U) - 0.5, -0.5), xlabel="left")
+        left.set_xticks([0.0])
+        right.set(xlim=(-0.5, Vt.shape[1] - 0.5), ylabel="right")
+        self._label(left, right)
+        key.axis("off")
+        if rank:
+            lines, labels = left.get_legend_handles_labels()
+            key.legend(lines, labels, title="singular\nvalues", frameon=False, loc="center")

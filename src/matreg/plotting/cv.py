@@ -1,0 +1,141 @@
+"""Figure of a choice by cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from ._style import BLUE, GREEN, finish_tau_axis, panels
+
+
+@dataclass
+class CVDisplay:
+    """Cross-validated score with its standard error, and rank, along tau.
+
+    Parameters
+    ----------
+    taus, mean, error : ndarray of shape (k,)
+        Values of tau, mean scores and their standard errors.
+    rank : ndarray of shape (k,) or None
+        Mean ranks of W; None where they are not known.
+    chosen : float
+        The tau that was chosen.
+    label : str, default="score"
+        What the score is called.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        Score and rank.
+    figure_ : matplotlib figure
+        The figure they are in.
+
+    Examples
+    --------
+    >>> from matreg import CVDisplay, RMRCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
+    >>> model = RMRCV(n_taus=5, cv=2).fit(data.X, data.y)
+    >>> display = CVDisplay.from_estimator(model)  # doctest: +SKIP
+    """
+
+    taus: Array
+    mean: Array
+    error: Array
+    rank: Array | None
+    chosen: float
+    label: str = "score"
+    axes_: Any = field(init=False, default=None)
+    figure_: Any = field(init=False, default=None)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, axes: Any = None) -> Self:
+        """Draw the rows of `cv_results_` that differ from the chosen one in tau alone.
+
+        Parameters
+        ----------
+        estimator : RMRCV, RGLMCV, GRMRCV, or a search such as GridSearchCV over tau
+            After `fit`; a Pipeline or TransformedTargetRegressor around one will do.
+        ax : matplotlib axes or a pair of them, default=None
+            For the score, and for the rank; new ones by default.
+        axes : a pair of matplotlib axes, default=None
+            Former name of `ax`.
+
+        Returns
+        -------
+        CVDisplay
+            With its axes.
+        """
+        search = _searching(estimator)
+        check_is_fitted(search, "cv_results_")
+        table, best = search.cv_results_, search.best_index_
+        tau = _column_of_tau(table)
+        rows = np.ones(len(table[tau]), dtype=bool)
+        for name in table:
+            if name.startswith("param_") and name != tau:
+                rows &= np.asarray(table[name] == table[name][best], dtype=bool)
+        taus = np.asarray(table[tau], dtype=float)
+        rows = np.flatnonzero(rows)[np.argsort(taus[rows])]
+        return cls(
+            taus[rows],
+            table["mean_test_score"][rows],
+            _standard_error(table)[rows],
+            table["mean_coef_rank"][rows] if "mean_coef_rank" in table else None,
+            float(taus[best]),
+            _name_of(search.scoring),
+        ).plot(ax, axes=axes)
+
+    def plot(self, ax: Any = None, *, axes: Any = None) -> Self:
+        """Draw on two axes, by default new ones; on a single one the score alone."""
+        number = 1 if self.rank is None else 2
+        size: dict[str, Any] = {"figsize": (6, 3.5 if number == 1 else 5)}
+        found = panels(ax, axes, number, height_ratios=(2, 1)[:number], **size)
+        top = found[0]
+        low, high = self.mean - self.error, self.mean + self.error
+        top.fill_between(self.taus, low, high, color=BLUE, alpha=0.2, label="± standard error")
+        top.plot(self.taus, self.mean, "o-", color=BLUE, markersize=3, label="mean of the folds")
+        top.set_ylabel(self.label)
+        for bottom in found[1:]:
+            bottom.plot(self.taus, self.rank, "o-", color=GREEN, markersize=3)
+            bottom.set_ylabel("mean rank of W")
+        finish_tau_axis(found, self.chosen)
+        top.legend(frameon=False)
+        self.axes_, self.figure_ = np.array(found), top.figure
+        return self
+
+
+def _searching(estimator: Any) -> Any:
+    """The estimator with a table of scores, inside of pipelines and the like."""
+    while not hasattr(estimator, "cv_results_"):
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
+        elif hasattr(estimator, "regressor_"):
+            estimator = estimator.regressor_
+        else:
+            break
+    return estimator
+
+
+def _column_of_tau(table: dict[str, Any]) -> str:
+    names = [name for name in table if name == "param_tau" or name.endswith("__tau")]
+    if len(names) != 1:
+        raise ValueError("estimator must have searched over tau; its cv_results_ have no tau.")
+    return names[0]
+
+
+def _standard_error(table: dict[str, Any]) -> Array:
+    if "se_test_score" in table:
+        return np.asarray(table["se_test_score"])
+    folds = sum(name.startswith("split") and name.endswith("_test_score") for name in table)
+    return np.asarray(table["std_test_score"]) / np.sqrt(max(folds - 1, 1))
+
+
+def _name_of(scoring: Any) -> str:
+    if isinstance(scoring, str):
+        return scoring.replace("_", " ")
+    return "R² of the folds" if scoring is None else "score of the folds"

@@ -1,0 +1,115 @@
+"""Figure of a regularisation path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..estimators.path import RegularizationPath
+from ._fitted import unwrap_with_data
+from ._style import BLUE, finish_tau_axis, panels, pyplot
+
+# Singular values that the legend names: the first ones and the last.
+NAMED = 4
+
+
+@dataclass
+class PathDisplay:
+    """Singular values and rank of W along a path of tau.
+
+    Parameters
+    ----------
+    path : RegularizationPath
+        What to draw.
+    chosen : float, default=None
+        A tau to mark.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        Singular values and rank.
+    figure_ : matplotlib figure
+        The figure they are in.
+
+    Examples
+    --------
+    >>> from matreg import PathDisplay, RMRCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
+    >>> model = RMRCV(n_taus=5, cv=2).fit(data.X, data.y)
+    >>> display = PathDisplay.from_estimator(model, data.X, data.y)  # doctest: +SKIP
+    """
+
+    path: RegularizationPath
+    chosen: float | None = None
+    axes_: Any = field(init=False, default=None)
+    figure_: Any = field(init=False, default=None)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+        cmap: Any = "viridis",
+        axes: Any = None,
+    ) -> Self:
+        """Fit the path of a fitted RMRCV or RGLMCV to samples and draw it.
+
+        Parameters
+        ----------
+        estimator : RMRCV, RGLMCV, or a Pipeline, search or TransformedTargetRegressor around one
+            After `fit`.
+        X, y, sample_weight : array-like
+            Samples, labels and weights, such as those of `fit`.
+        ax : matplotlib axes or a pair of them, default=None
+            For the singular values, and for the rank; new ones by default.
+        cmap : str or matplotlib colormap, default="viridis"
+            Colours of the singular values.
+        axes : a pair of matplotlib axes, default=None
+            Former name of `ax`.
+
+        Returns
+        -------
+        PathDisplay
+            With its axes.
+        """
+        model, X_seen, y_seen = unwrap_with_data(estimator, X, y)
+        if not hasattr(model, "path"):
+            raise TypeError(
+                f"estimator must be an RMRCV or an RGLMCV; got {type(model).__name__}. Draw "
+                "other paths with PathDisplay(rmr_path(X, y)).plot()."
+            )
+        pyplot()  # without it there is no need to begin
+        path = model.path(X_seen, y_seen, sample_weight)
+        return cls(path, model.tau_).plot(ax, cmap=cmap, axes=axes)
+
+    def plot(self, ax: Any = None, *, cmap: Any = "viridis", axes: Any = None) -> Self:
+        """Draw on two axes, by default new ones; on a single one the singular values alone."""
+        found = panels(ax, axes, 2, figsize=(6, 5))
+        self._draw_values(found[0], cmap)
+        for bottom in found[1:]:
+            bottom.step(self.path.taus, self.path.ranks, where="mid", color=BLUE)
+            bottom.set_ylabel("rank of W")
+            bottom.yaxis.get_major_locator().set_params(integer=True)
+        finish_tau_axis(found, self.chosen)
+        if found[0].get_legend_handles_labels()[0]:
+            found[0].legend(frameon=False, title="singular value", fontsize="small")
+        self.axes_, self.figure_ = np.array(found), found[0].figure
+        return self
+
+    def _draw_values(self, axis: Any, cmap: Any) -> None:
+        values = self.path.singular_values()
+        shown = values[:, (values > 0.0).any(axis=0)]
+        count = shown.shape[1]
+        colours = pyplot().get_cmap(cmap)(np.linspace(0.0, 0.85, max(count, 1)))
+        for k, (column, colour) in enumerate(zip(shown.T, colours, strict=False)):
+            label = str(k + 1) if k < NAMED or k == count - 1 else None
+            axis.plot(self.path.taus, column, color=colour, linewidth=1.2, label=label)
+        axis.set_ylabel("singular values of W")

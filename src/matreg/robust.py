@@ -1,0 +1,109 @@
+"""Weighted medians, and what is measured by them: the spread of labels and the size of samples.
+
+All treat a sample of weight 2 as two samples, and change with the units of what they measure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._typing import Array
+
+# Two sums of weights that differ by less than this share are equal.
+ROUNDING = 1e-12
+
+
+def weighted_median(values: Array, weights: Array) -> Array:
+    """Median along the first axis: the middle of the interval with half of the weight on each side.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, ...)
+        Numbers.
+    weights : ndarray of shape (n,)
+        Positive weights; equal ones give the median of NumPy.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Medians.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0]))
+    2.5
+    """
+    if weights.min() == weights.max():
+        return np.median(values, axis=0)
+    order = np.argsort(values, axis=0, kind="stable")
+    rise = np.cumsum(weights[order], axis=0)
+    half = 0.5 * rise[-1]
+    # A repeated sample and one of weight two must give the same, whatever the rounding.
+    lower = np.argmax(rise >= half * (1.0 - ROUNDING), axis=0)
+    upper = np.argmax(rise > half * (1.0 + ROUNDING), axis=0)
+    ordered = np.take_along_axis(values, order, axis=0)
+    ends = [np.take_along_axis(ordered, one[None], axis=0)[0] for one in (lower, upper)]
+    return 0.5 * (ends[0] + ends[1])
+
+
+def spread(y: Array, weights: Array, centred: bool = True) -> float:
+    """Median absolute deviation from the median, or from zero if not `centred`.
+
+    Where more than half of the labels are equal it is zero and the mean absolute deviation is
+    taken; where all are equal, 1.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels.
+    weights : ndarray of shape (n,)
+        Positive weights.
+    centred : bool, default=True
+        Whether a constant added to the labels is of no account, as with an intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spread(np.array([1.0, 2.0, 3.0, 4.0, 1000.0]), np.ones(5))
+    1.0
+    """
+    centre = float(weighted_median(y, weights)) if centred else 0.0
+    deviation = np.abs(y - centre)
+    typical = float(weighted_median(deviation, weights))
+    return typical or float(weights @ deviation / weights.sum()) or 1.0
+
+
+def size(X: Array, weights: Array, centred: bool = True) -> float:
+    """Median Frobenius norm of the samples around their entrywise median, or around zero.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p, q)
+        Samples.
+    weights : ndarray of shape (n,)
+        Positive weights.
+    centred : bool, default=True
+        Whether a matrix added to all samples is of no account, as with an intercept.
+
+    Returns
+    -------
+    float
+        The root mean square over the samples where the median is zero; 1 where all are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> size(np.array([[[0.0, 1.0]], [[2.0, 1.0]], [[1.0, 1.0]]]), np.ones(3))
+    1.0
+    """
+    flat = X.reshape(len(X), -1)
+    if centred:
+        flat = flat - weighted_median(flat, weights)
+    unit = float(np.abs(flat).max(initial=0.0))
+    if unit == 0.0:
+        return 1.0
+    flat = flat / unit  # squares of huge or tiny numbers would overflow or vanish
+    squares = np.einsum("ij,ij->i", flat, flat)
+    typical = float(weighted_median(squares, weights))
+    return unit * float(np.sqrt(typical or weights @ squares / weights.sum()))

@@ -1,0 +1,87 @@
+"""Warnings that say what happened."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from matreg import RMR, RMRCV, tau_max
+from matreg.datasets import make_matrix_regression
+from matreg.estimators._report import above_optimum
+
+DATA = make_matrix_regression(40, (5, 4), noise_scale=0.5, random_state=0)
+
+
+def test_zero_coefficients_name_tau_max():
+    with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max="):
+        RMR(1e6).fit(DATA.X, DATA.y)
+
+
+def test_zero_coefficients_name_epsilon():
+    with pytest.warns(UserWarning, match=r"W = 0.*all labels are within epsilon=0.1"):
+        RMR(epsilon=0.1, C=1.0).fit(DATA.X, 1e-4 * DATA.y)
+
+
+def test_nothing_is_said_where_all_is_well():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RMR().fit(DATA.X, DATA.y)
+        RMR().fit(DATA.X, np.ones(40))
+        RMR(0.99 * tau_max(DATA.X, DATA.y)).fit(DATA.X, DATA.y)
+
+
+def test_flat_samples_of_many_columns():
+    X = np.random.default_rng(0).standard_normal((30, 64))
+    y = X @ np.ones(64)
+    with pytest.warns(UserWarning, match=r"X has 64 columns and no matrix_shape.*\(64, 1\)"):
+        RMR().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RMR(matrix_shape=(8, 8)).fit(X, y)
+        RMR(matrix_shape=(64, 1)).fit(X, y)
+        RMR().fit(X[:, :20], y)
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"),
+    [
+        (0.01, "at most 1 % above"),
+        (0.2, "at most 25 % above"),
+        (0.75, "up to 4 times"),
+        (1.0, "any number of times"),
+    ],
+)
+def test_bound_of_the_objective(gap, text):
+    assert above_optimum(gap) == text
+
+
+def test_convergence_warning_states_the_true_bound():
+    with pytest.warns(ConvergenceWarning, match="its objective is (at most|up to)"):
+        RMR(2.0, C=1.0, epsilon=0.1, max_iter=2).fit(DATA.X, DATA.y)
+
+
+@pytest.mark.parametrize("model", [RMR(), RMRCV()])
+def test_missing_entries_say_what_helps(model):
+    X = DATA.X.copy()
+    X[3, 2, 1] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN, and only GRMR takes missing"):
+        model.fit(X, DATA.y)
+    model = RMR().fit(DATA.X, DATA.y)
+    with pytest.raises(ValueError, match="Input X contains NaN, and only GRMR takes missing"):
+        model.predict(X)
+
+
+def test_masked_entries_are_missing():
+    mask = np.zeros(DATA.X.shape, dtype=bool)
+    np.testing.assert_array_equal(
+        RMR().fit(np.ma.array(DATA.X, mask=mask), DATA.y).coef_, RMR().fit(DATA.X, DATA.y).coef_
+    )
+    mask[0, 0, 0] = True
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        RMR().fit(np.ma.array(DATA.X, mask=mask), DATA.y)
+    y = np.ma.array(DATA.y, mask=np.arange(40) == 3)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        RMR().fit(DATA.X, y)
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN"):
+        RMR().fit(DATA.X, DATA.y, np.ma.array(np.ones(40), mask=np.arange(40) == 3))

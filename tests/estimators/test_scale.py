@@ -1,0 +1,108 @@
+"""The word "scale": predictions that do not depend on units."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from matreg import RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path, tau_max
+from matreg.datasets import make_matrix_regression
+from matreg.estimators._scale import EPSILON, TAU, C
+
+UNITS = [(1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6), (2.54, 1e-6)]
+MODELS = [
+    RMR(),
+    RMR(solver="admm", tol=1e-3),
+    RMR(fit_intercept=False),
+    RGLM(),
+    RMRCV(n_taus=5, cv=2),
+    RGLMCV(n_taus=5, cv=2),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_matrix_regression(40, (5, 4), noise_scale=0.5, label_outliers=0.1, random_state=0)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_predictions_do_not_depend_on_units(model, data):
+    expected = clone(model).fit(data.X, data.y).predict(data.X)
+    for a, c in UNITS:
+        found = clone(model).fit(a * data.X, c * data.y).predict(a * data.X) / c
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("path", [rmr_path, rglm_path])
+def test_paths_do_not_depend_on_units(path, data):
+    expected = path(data.X, data.y, n_taus=5).predict(data.X)
+    for a, c in UNITS:
+        found = path(a * data.X, c * data.y, n_taus=5).predict(a * data.X) / c
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_shifts_are_of_no_account_with_an_intercept(data):
+    one = RMR().fit(data.X, data.y)
+    two = RMR().fit(data.X + 3.0, data.y - 50.0)
+    assert two.C_ == pytest.approx(one.C_) and two.epsilon_ == pytest.approx(one.epsilon_)
+    assert two.tau_ == pytest.approx(one.tau_)
+    np.testing.assert_allclose(two.coef_, one.coef_, atol=1e-3 * np.abs(one.coef_).max())
+
+
+def test_weight_two_is_the_same_as_twice(data):
+    weights = np.tile([1.0, 2.0], 20)
+    copies = np.repeat(np.arange(40), weights.astype(int))
+    one = RMR().fit(data.X, data.y, weights)
+    two = RMR().fit(data.X[copies], data.y[copies])
+    for name in ("tau_", "C_", "epsilon_"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name), rel=1e-9)
+
+
+def test_the_numbers_used_give_the_same_model(data):
+    one = RMR().fit(data.X, data.y)
+    two = RMR(one.tau_, C=one.C_, epsilon=one.epsilon_).fit(data.X, data.y)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    spread = np.median(np.abs(data.y - np.median(data.y)))
+    size = np.median(np.sum((data.X - np.median(data.X, axis=0)) ** 2, axis=(1, 2)))
+    assert one.epsilon_ == pytest.approx(EPSILON * spread)
+    assert pytest.approx(C * spread / size) == one.C_
+    assert one.tau_ == pytest.approx(TAU * tau_max(data.X, data.y))
+
+
+def test_multiples(data):
+    one = RMR().fit(data.X, data.y)
+    two = RMR("10*scale", C="0.5 * scale", epsilon="2*scale").fit(data.X, data.y)
+    assert two.C_ == pytest.approx(0.5 * one.C_)
+    assert two.epsilon_ == pytest.approx(2.0 * one.epsilon_)
+    largest = tau_max(data.X, data.y, C=two.C_, epsilon=two.epsilon_)
+    assert two.tau_ == pytest.approx(10.0 * TAU * largest)
+    search = RMRCV(n_taus=3, cv=2, C=["scale", 1.0], epsilon="0.1*scale").fit(data.X, data.y)
+    assert set(search.cv_results_["param_C"]) == {1.0, one.C_}
+    assert search.epsilon_ == pytest.approx(0.1 * one.epsilon_)
+    path = rmr_path(data.X, data.y, n_taus=2, C="2*scale")
+    assert path.parameters["C"] == pytest.approx(2.0 * one.C_)
+
+
+@pytest.mark.parametrize("word", ["auto", "large*scale", "-1*scale", "0*scale", "scale*2", ""])
+@pytest.mark.parametrize("name", ["tau", "C", "epsilon"])
+def test_other_words_are_refused(name, word, data):
+    with pytest.raises(ValueError, match=rf"{name} must be a number, 'scale' or a multiple"):
+        RMR(**{name: word}).fit(data.X, data.y)
+
+
+def test_tau_max_is_where_the_coefficients_vanish(data):
+    for model in (RMR, RGLM):
+        largest = tau_max(data.X, data.y, model=model.__name__.lower())
+        assert model(1.001 * largest).fit(data.X, data.y).rank_ == 0
+        assert model(0.99 * largest).fit(data.X, data.y).rank_ > 0
+    flat = data.X.reshape(40, -1)
+    assert tau_max(flat, data.y, matrix_shape=(5, 4)) == tau_max(data.X, data.y)
+    with pytest.raises(ValueError, match=r"model must be .rmr. or .rglm.; got 'svm'"):
+        tau_max(data.X, data.y, model="svm")
+
+
+def test_constant_labels_and_samples():
+    X = np.random.default_rng(0).standard_normal((20, 3, 2))
+    model = RMR().fit(X, np.full(20, 7.0))
+    np.testing.assert_allclose(model.predict(X), 7.0)
+    model = RMR().fit(np.ones((20, 3, 2)), np.arange(20.0))
+    assert np.isfinite(model.predict(X)).all()

@@ -1,0 +1,51 @@
+"""Weighted medians and what is measured by them."""
+
+import numpy as np
+import pytest
+
+from matreg.robust import size, spread, weighted_median
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 10])
+def test_weight_two_is_the_same_as_twice(n):
+    values, weights = RNG.standard_normal((n, 3)), RNG.integers(1, 4, n)
+    copies = np.repeat(np.arange(n), weights)
+    np.testing.assert_allclose(
+        weighted_median(values, weights.astype(float)), np.median(values[copies], axis=0)
+    )
+    np.testing.assert_allclose(
+        weighted_median(values, 0.1 * weights), np.median(values[copies], axis=0)
+    )
+
+
+def test_a_minority_cannot_spoil_them():
+    y, X = RNG.standard_normal(100), RNG.standard_normal((100, 4, 3))
+    weights = np.ones(100)
+    before = spread(y, weights), size(X, weights)
+    y[:20], X[:20] = 1e9, -1e9
+    after = spread(y, weights), size(X, weights)
+    np.testing.assert_allclose(after, before, rtol=0.5)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_units_and_shifts(centred):
+    y, X = RNG.standard_normal(30), RNG.standard_normal((30, 4, 3))
+    weights = RNG.uniform(0.5, 2.0, 30)
+    shift = 100.0 if centred else 0.0
+    assert spread(1e6 * y + shift, weights, centred) == pytest.approx(
+        1e6 * spread(y, weights, centred)
+    )
+    assert size(1e6 * X + shift, weights, centred) == pytest.approx(1e6 * size(X, weights, centred))
+
+
+def test_ties_and_constants():
+    assert spread(np.array([0.0, 0.0, 0.0, 4.0]), np.ones(4)) == 1.0
+    assert spread(np.full(4, 3.0), np.ones(4)) == 1.0
+    assert size(np.ones((4, 2, 2)), np.ones(4)) == 1.0
+    X = np.zeros((4, 1, 1))
+    X[0] = 2.0
+    assert size(X, np.ones(4)) == 1.0
+    assert size(1e-200 * X, np.ones(4)) == pytest.approx(1e-200)
+    assert size(1e200 * X, np.ones(4)) == pytest.approx(1e200)
