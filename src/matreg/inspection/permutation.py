@@ -88,7 +88,7 @@ def permutation_map(
       (ter Braak 1992). The signal stays in the data, so that the noise that a strong signal spreads
       along its rows and columns is in the comparison. Entries outside of the true support are
       found at most at the stated rate.
-    - ``null="labels"`` (classes and counts): labels are permuted and the statistic is ``|W|`` itself.
+    - ``null="labels"`` (classes and counts): labels are permuted, the statistic is ``|W|`` itself.
       Valid where there is no signal at all; where there is one in some entries, those in the same
       rows and columns may be called significant with it.
 
