@@ -30,6 +30,7 @@ from ..solvers import (
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
 from ._input import flatten, to_numbers
+from .rmr import score_labels
 
 
 class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
@@ -109,6 +110,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Share of the known entries of all samples that have an outlier.
     sample_outlier_score_ : ndarray of shape (n,)
         ``||E_i||_1 / ||D_i||_1``: the samples with the largest look corrupted.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, as in :class:`RMR`.
     gamma_, lam_ : float
         Weights used.
     objective_ : float
@@ -247,6 +250,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             result = self._solve(problem, from_arrays(start, problem))
             self._store(result.fit, distinct)
             self._store_split(D, distinct, result)
+            regression = result.problem.regression(result.problem.clean(result.split.E))
+            self.label_outlier_score_ = score_labels(regression, result.fit, distinct)
         if not result.converged:
             self._warn(result)
         return self
