@@ -365,8 +365,8 @@ def test_digits():
     """Some 400 images of MNIST, 0 against the rest, by the tube of far labels."""
     digits = load_mnist()
     X, y = digits.X_train[::150] / 255.0, digits.y_train[::150] == 0
-    model = SMM(10.0, C=0.1, tol=1e-8).fit(X, y)
-    far = RMR(10.0, C=0.1, epsilon=10.0, tol=1e-8).fit(X, np.where(y, 11.0, -11.0))
+    model = SMM(10.0, C=1.0, tol=1e-8).fit(X, y)
+    far = RMR(10.0, C=1.0, epsilon=10.0, tol=1e-8).fit(X, np.where(y, 11.0, -11.0))
     assert np.abs(model.decision_function(X)).max() < 21.0
     assert model.objective_ == pytest.approx(far.objective_, rel=1e-6)
-    assert model.score(digits.X_test / 255.0, digits.y_test == 0) > 0.95
+    assert model.score(digits.X_test / 255.0, digits.y_test == 0) > 0.9
