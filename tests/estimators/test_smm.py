@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
-from matreg import RMR, SMM, SMMCV, smm_path
+from matreg import RMR, SMM, SMMCV, PathDisplay, smm_path
 from matreg.datasets import load_mnist
 from matreg.solvers.rmr.tau_max import MOST_TIED
 
@@ -370,3 +370,12 @@ def test_digits():
     assert np.abs(model.decision_function(X)).max() < 21.0
     assert model.objective_ == pytest.approx(far.objective_, rel=1e-6)
     assert model.score(digits.X_test / 255.0, digits.y_test == 0) > 0.9
+
+
+def test_figure_of_a_path_along_C():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    path = smm_path(*make(40), Cs=[0.01, 0.1, 1.0])
+    display = PathDisplay(path).plot()
+    assert display.axes_[-1].get_xlabel() == "C"
+    np.testing.assert_array_equal(display.axes_[0].lines[0].get_xdata(), path.Cs)
+    plt.close(display.figure_)
