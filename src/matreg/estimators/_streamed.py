@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..blocks import ArrayBlocks, Block, Blocks
-from ..dask_blocks import DaskBlocks, is_dask
+from ..dask_blocks import DaskBlocks, check_sizes, is_dask
 from ..penalties import SpectralPenalty
 from ..solvers import Model, SolverResult, solve_stream
 from ._duplicates import Distinct, merge_duplicates
@@ -57,6 +57,8 @@ def working_memory() -> float:
 
 def is_large(X: Any) -> bool:
     """Whether X would take more than the working memory in float64."""
+    if is_dask(X):
+        check_sizes(X)
     return 8.0 * float(np.prod(X.shape)) > working_memory()
 
 
