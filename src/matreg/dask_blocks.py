@@ -24,8 +24,8 @@ MANY_BLOCKS = 20_000
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection."""
-    return hasattr(X, "__dask_graph__")
+    """Whether X is a Dask array."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "chunks")
 
 
 def check_sizes(X: Any) -> None:

@@ -100,7 +100,7 @@ class MatrixEstimator(BaseEstimator):
 
     def _validate_entries(self, flat: Any, reset: bool) -> Array:
         finite: bool | str = "allow-nan" if self._takes_missing else True
-        kept = reset and self._keeps_dtype and np.shape(flat)[0] >= MANY_SAMPLES
+        kept = reset and self._keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64
         try:
             flat = validate_data(
@@ -154,7 +154,7 @@ class MatrixEstimator(BaseEstimator):
         """Compute `dual_coef_` of samples that were read block by block when it is asked for."""
         lazy = self.__dict__.get("_lazy_dual")
         if name != "dual_coef_" or lazy is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return object.__getattribute__(self, name)  # which says what is wrong
         self.dual_coef_ = lazy.compute()
         return self.dual_coef_
 

@@ -36,7 +36,7 @@ def is_stored(X: Any) -> bool:
         return True
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") or hasattr(X, "iloc"):
         return False
-    if hasattr(X, "__array_namespace__"):  # an array in memory, of another library
+    if hasattr(X, "__array_namespace__") or hasattr(X, "dims"):  # another library's, in memory
         return False
     return all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and is_dtype(X.dtype)
 
