@@ -3,8 +3,8 @@
 python -m benchmarks.large [--n 40000] [--samples 200000] [--folder .] [--skip-rivals]
 
 In memory: RMR on n samples of 32 x 32, the cross with Laplace noise .5 and C = 1, epsilon = .1, at
-tau = 100 and 2000, beside ``LinearSVR`` with the same C and epsilon (which knows no low rank, and is
-stopped after 1,000 iterations), and how the time grows with n. From a file: float32 samples with
+tau = 100 and 2000, beside ``LinearSVR`` with the same C and epsilon (which knows no low rank and
+is stopped after 1,000 iterations), and how the time grows with n. From a file: float32 samples with
 10 % of wrong labels, Gaussian and smooth, in passes over the file, with the memory that was
 allocated; and the same through Dask's threads. The ratios are what counts: the seconds are those
 of the machine.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 
-from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, rmr_path
 from matreg.estimators._streamed import is_stored, is_streamed
 from problems import certified_gap, random_data
 
@@ -217,6 +217,15 @@ def test_grmr_says_how_to_clean_block_by_block(data, mapped):
             model.transform(mapped[:200])
         streamed = model.predict(mapped[:200])
     np.testing.assert_allclose(streamed, model.predict(X[:200]), rtol=1e-6, atol=1e-6)
+
+
+def test_nothing_is_loaded_silently(data, mapped):
+    y = data[1]
+    for model in (SMM(), SMMCV(), GRMRCV()):
+        with pytest.raises(ValueError, match="needs all samples in memory"):
+            model.fit(mapped, y > 0.0 if "SMM" in type(model).__name__ else y)
+    with pytest.raises(ValueError, match="needs all samples in memory"):
+        rmr_path(mapped, y)
 
 
 def test_many_samples_in_memory_keep_their_type():

@@ -26,7 +26,7 @@ from ._input import (
 )
 from ._labels import MatrixLabels, aligned, read_labels, to_xarray
 from ._report import above_optimum, warn_if_flat
-from ._streamed import decide_streamed, is_streamed, loaded
+from ._streamed import decide_streamed, is_streamed, loaded, refuse_streamed
 
 # Types of samples that a solver for many of them takes as they are.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
@@ -59,6 +59,7 @@ class MatrixEstimator(BaseEstimator):
 
         Many samples of another type stay what they are where the solver takes them.
         """
+        refuse_streamed(type(self).__name__, X)
         X, labels = read_labels(loaded(X), y)
         flat, shape = flatten(X)
         if y is None:

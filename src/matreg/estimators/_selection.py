@@ -25,7 +25,7 @@ from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import each
-from ._streamed import is_streamed
+from ._streamed import is_streamed, refuse_streamed
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -205,10 +205,7 @@ class SelectorCV(MatrixEstimator):
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Choose and fit on samples that are read block by block."""
-        raise ValueError(
-            f"{type(self).__name__} needs all samples in memory, but X is read block by block and "
-            "is larger than scikit-learn's working_memory. Choose on a part that fits."
-        )
+        refuse_streamed(type(self).__name__, X)
 
     def _cross_validate(
         self,

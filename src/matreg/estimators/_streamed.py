@@ -244,6 +244,16 @@ def check_streamed_family(family: str) -> None:
         )
 
 
+def refuse_streamed(name: str, X: Any) -> None:
+    """Refuse samples that would silently be loaded though they do not fit."""
+    if is_streamed(X):
+        raise ValueError(
+            f"{name} needs all samples in memory, but X is stored and larger than scikit-learn's "
+            f"working_memory of {working_memory() / 2**20:g} MiB. Take a part of it, load it with "
+            "np.asarray(X) if it fits, or raise sklearn.set_config(working_memory=...)."
+        )
+
+
 def refuse_streamed_cleaning(X: Any) -> None:
     """Say how to clean samples that are read block by block."""
     if is_streamed(X):
