@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
+from ..dask_blocks import is_dask
 from ..solvers import (
     Decomposition,
     GRMRProblem,
@@ -30,6 +31,7 @@ from ..solvers import (
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
 from ._input import flatten, to_numbers
+from ._streamed import clean_streamed, decide_streamed, is_streamed, refuse_streamed_cleaning
 from .rmr import score_labels
 
 
@@ -256,6 +258,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self : object
             Fitted estimator.
         """
+        refuse_streamed_cleaning(X)
         # Taken away before it is changed: an interrupted fit leaves no half-changed start behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
         with self._unchanged_on_failure():
@@ -392,6 +395,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ndarray of the shape of X
             Their clean signals.
         """
+        if is_dask(X) or is_streamed(X):
+            return clean_streamed(self, X)
         D = self._validate_samples(X)
         cleaned = self._clean(D)
         return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
@@ -410,6 +415,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ndarray of shape (n,)
             Predicted labels.
         """
+        if is_dask(X) or is_streamed(X):
+            return decide_streamed(self, X, self._clean if self.clean_predict else None)
         D = self._validate_samples(X)
         missing = np.isnan(D)
         if self.clean_predict:
