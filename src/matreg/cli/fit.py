@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> None:
         model.fit(data.X, data.y, groups=data.groups)
     else:
         model.fit(data.X, data.y)
+    if data.groups is not None and "cv" in model.get_params():
+        model.set_params(cv=args.cv)  # a splitter is no class of ours, and would not be loaded
     save_model(model, args.out, data.names, data.target)
     print(describe(model, data.target))
     print(f"Written to {args.out}")

@@ -88,7 +88,7 @@ def permutation_map(
       (ter Braak 1992). The signal stays in the data, so that the noise that a strong signal spreads
       along its rows and columns is in the comparison. Entries outside of the true support are
       found at most at the stated rate.
-    - ``null="labels"`` (classification): labels are permuted and the statistic is ``|W|`` itself.
+    - ``null="labels"`` (classes and counts): labels are permuted, the statistic is ``|W|`` itself.
       Valid where there is no signal at all; where there is one in some entries, those in the same
       rows and columns may be called significant with it.
 
@@ -110,8 +110,8 @@ def permutation_map(
     alpha : float, default=0.05
         Family-wise error rate.
     null : {"auto", "residuals", "labels"}, default="auto"
-        What is permuted for the entries; "auto" is "residuals" for regression and "labels" for
-        classification.
+        What is permuted for the entries; "auto" is "labels" for classes and counts and "residuals"
+        for other numbers.
     cv : int or splitter, default=5
         Folds of the residuals and of the score.
     scoring : str or callable, default=None
@@ -205,10 +205,13 @@ def _threshold(null: Array, alpha: float) -> float:
 def _check_null(null: str, model: Any) -> str:
     if null not in ("auto", "residuals", "labels"):
         raise ValueError(f'null must be "auto", "residuals" or "labels"; got {null!r}.')
-    if null == "residuals" and is_classifier(model):
-        raise ValueError('null must be "labels" for a classifier, which has no residuals.')
+    # Labels that are classes or counts, plus residuals, are neither.
+    family = getattr(linear_part(model).model, "family", "normal")
+    discrete = is_classifier(model) or family != "normal"
+    if null == "residuals" and discrete:
+        raise ValueError('null must be "labels" for classes and counts, which have no residuals.')
     if null == "auto":
-        return "labels" if is_classifier(model) else "residuals"
+        return "labels" if discrete else "residuals"
     return null
 
 

@@ -87,8 +87,9 @@ class Facts:
 
     @property
     def history(self) -> Any:
-        """One row an iteration."""
-        return getattr(self.inner, "history_", ())
+        """One row for each iteration; with several classes, of the longest fit."""
+        history = getattr(self.inner, "history_", ())
+        return max(history, key=len) if isinstance(history, list) else history
 
     @property
     def score_name(self) -> str:

@@ -24,6 +24,8 @@ FULL_NAMES = {
     "SMM": "a support matrix machine (Luo et al. 2015), which minimises half the squared Frobenius "
     "norm and tau times the nuclear norm of the coefficients plus C times the hinge loss",
 }
+# Parameters that one of the losses has.
+LOSS_OF = {"epsilon": "epsilon_insensitive", "delta": "huber", "quantile": "quantile"}
 PARAMETERS = ("loss", "family", "tau", "C", "epsilon", "delta", "quantile", "gamma", "lam")
 MAPS = (
     "W is the filter that predicts; it may be large where there is only noise to subtract. The "
@@ -92,6 +94,8 @@ def parameters(facts: Facts) -> list[tuple[str, str]]:
     given = facts.inner.get_params()
     rows = []
     for name in PARAMETERS:
+        if name in LOSS_OF and given.get("loss", LOSS_OF[name]) != LOSS_OF[name]:
+            continue
         value = getattr(facts.inner, f"{name}_", given.get(name))
         if isinstance(value, (float, int)) and not isinstance(value, bool):
             rows.append((name, f"{value:.4g}"))

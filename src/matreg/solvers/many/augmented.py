@@ -42,8 +42,12 @@ MOST_STEPS, MOST_HALVINGS = 40, 25
 PATIENCE = 12
 # Samples to begin with, as a multiple of the entries of W, and by how much they grow.
 FIRST_SAMPLES, MORE_SAMPLES = 4, 4
+# Samples from which on the solver is the quicker one, if they are that multiple of the entries too.
+LEAST_SAMPLES = 2000
 # They do as soon as the samples on the ramps are fewer than this multiple of the coordinates of W.
 FEW = 8
+# Samples on the ramps of a start from a problem close by, as a multiple of the coordinates of W.
+NEARBY = 2
 
 
 @dataclass(frozen=True)
@@ -236,9 +240,31 @@ def solve_core(
     return tracker.result(run.n_steps, run.state)
 
 
+def pays(problem: RMRProblem) -> bool:
+    """Whether there are enough samples for this solver to be the quicker one."""
+    design = problem.design
+    return design.n >= max(LEAST_SAMPLES, FIRST_SAMPLES * design.p * design.q)
+
+
+def widened(problem: RMRProblem, state: State) -> State:
+    """The state for a problem close by: ramps that hold some multiple of the coordinates of W."""
+    design = problem.design
+    r = problem.y - design.forward(state.W) - state.b
+    distance = edge_distances(problem.loss, r)
+    d = coordinates(int(np.linalg.matrix_rank(state.W)), design.p, design.q)
+    k = min(design.n // 2, NEARBY * d)
+    width = max(2.0 * float(np.partition(distance, k)[k]), state.width)
+    return replace(state, width=width, s2=state.s2 * state.width / width)
+
+
 @single_threaded(lambda problem: problem.design.size)
 def solve_many(
-    problem: RMRProblem, *, tol: float = 1e-6, max_iter: int = 1000, verbose: int = 0
+    problem: RMRProblem,
+    *,
+    start: SolverResult | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
 ) -> SolverResult:
     """Solve an RMR problem on many samples in memory.
 
@@ -246,6 +272,8 @@ def solve_many(
     ----------
     problem : Problem
         RMR, with a ridge.
+    start : SolverResult, default=None
+        Solution of a problem close by, found by this solver; any other one is of no use here.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -258,9 +286,12 @@ def solve_many(
     SolverResult
         The best certified point, converged or not.
     """
-    state = None
-    for part in growing_samples(problem):
-        state = solve_core(part, state, tol=tol, few=FEW).state
+    if start is not None and isinstance(start.state, State):
+        state = widened(problem, start.state)
+    else:
+        state = None
+        for part in growing_samples(problem):
+            state = solve_core(part, state, tol=tol, few=FEW).state
     return solve_core(problem, state, tol=tol, max_iter=max_iter, verbose=verbose)
 
 

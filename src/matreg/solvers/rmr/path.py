@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from ...problem import Problem
 from ..certificate import SolverResult
+from ..many.augmented import pays
 from .active_set import MOST_LINEARISATIONS, solve_active_set
 from .augmented_lagrangian import solve_augmented_lagrangian
 from .cold import solve_cold
+from .solve import solve_with_many
 
 # Points for which a strategy is given a rest after it failed, doubled each time up to the last.
 SHORTEST_REST, LONGEST_REST = 1, 4
@@ -52,7 +54,8 @@ class PathSolver:
 
     To follow the last solution is the quickest where the optimum is not degenerate, the augmented
     Lagrangian method where it is, and a fit from scratch is for where both fail. Paths are smooth
-    in one stretch and degenerate in another, so that each is tried again after a while.
+    in one stretch and degenerate in another, so that each is tried again after a while. Of many
+    samples the solver for them starts from the last solution by itself.
 
     Parameters
     ----------
@@ -71,6 +74,8 @@ class PathSolver:
 
     def solve(self, problem: Problem, last: SolverResult | None) -> SolverResult:
         """Solution of a problem from that of the last one, if there is one."""
+        if pays(problem):
+            return solve_with_many(problem, last, self.tol, self.max_iter)
         tried = None if last is None else self._from_last(problem, last)
         if tried is None:
             return solve_cold(problem, tol=self.tol, max_iter=self.max_iter)

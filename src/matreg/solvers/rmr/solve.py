@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...problem import Problem
 from ..certificate import SolverResult
+from ..many.augmented import pays, solve_many
 from .active_set import MOST_LINEARISATIONS, solve_active_set
 from .cold import solve_cold
 
@@ -36,6 +37,8 @@ def solve_rmr(
     SolverResult
         The best certified point, converged or not.
     """
+    if pays(problem):
+        return solve_with_many(problem, start, tol, max_iter, verbose)
     if start is None:
         return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose)
     most = min(max_iter, MOST_LINEARISATIONS)
@@ -44,3 +47,14 @@ def solve_rmr(
     if near.converged or left <= 0:
         return near
     return solve_cold(problem, tol=tol, max_iter=left, verbose=verbose).after(near)
+
+
+def solve_with_many(
+    problem: Problem, start: SolverResult | None, tol: float, max_iter: int, verbose: int = 0
+) -> SolverResult:
+    """Solve by the solver for many samples, and by the one for few should it fail."""
+    many = solve_many(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
+    left = max_iter - many.n_iter
+    if many.converged or left <= 0:
+        return many
+    return solve_cold(problem, tol=tol, max_iter=left, verbose=verbose).after(many)
