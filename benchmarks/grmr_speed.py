@@ -36,8 +36,8 @@ import numpy as np
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
 from matreg.losses import epsilon_insensitive
+from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.split import SplitProblem
-from matreg.solvers.grmr.split_admm import decompose
 
 CASES = {"low rank": 0.0, "low rank + dense noise": 0.05}
 SHAPES = {"700 x 1024": (700, (32, 32)), "500 x 4096": (500, (64, 64))}

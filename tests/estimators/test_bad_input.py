@@ -99,6 +99,12 @@ NEW = {
 each_estimator = pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS)
 
 
+def skip_welcome(model, parts):
+    """NaN in the samples is a missing entry to models that take them."""
+    if parts == ["X", "NaN"] and model._takes_missing:
+        pytest.skip("takes missing entries")
+
+
 def assert_says(error, parts):
     message = str(error.value)
     for part in parts:
@@ -109,6 +115,7 @@ def assert_says(error, parts):
 @pytest.mark.parametrize("case", DATA.values(), ids=DATA)
 def test_data(make, case):
     samples, labels, weights, parts = case
+    skip_welcome(make(), parts)
     with pytest.raises((ValueError, TypeError)) as error:
         make().fit(samples, labels, sample_weight=weights)
     assert_says(error, parts)
@@ -126,6 +133,7 @@ def test_matrix_shape(make, samples, shape, parts):
 @pytest.mark.parametrize("case", NEW.values(), ids=NEW)
 def test_new_samples(make, case):
     samples, parts = case
+    skip_welcome(make(), parts)
     model = make().fit(X, Y)
     with pytest.raises((ValueError, TypeError)) as error:
         model.predict(samples)

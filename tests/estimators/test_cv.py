@@ -84,8 +84,8 @@ def test_rglmcv_equals_grid_search(data):
 
 
 def test_grmrcv_equals_its_model(data):
-    ours = GRMRCV(tau=[1.0, 20.0], lam=[5.0, 50.0], cv=3).fit(data.X, data.y)
-    model = GRMR(tau=ours.tau_, lam=ours.lam_).fit(data.X, data.y)
+    ours = GRMRCV([1.0, 20.0], lam=[5.0, 50.0], gamma=30.0, limit=4.0, cv=3).fit(data.X, data.y)
+    model = GRMR(tau=ours.tau_, gamma=30.0, lam=ours.lam_).fit(data.X, data.y)
     np.testing.assert_allclose(ours.coef_, model.coef_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(ours.predict(data.X), model.predict(data.X))
     assert ours.transform(data.X).shape == data.X.shape
@@ -94,36 +94,43 @@ def test_grmrcv_equals_its_model(data):
 
 def test_grmrcv_equals_grid_search(data):
     grid = {"tau": [1.0, 20.0], "gamma": [20.0, 60.0], "lam": [3.0, 30.0]}
-    ours = GRMRCV(**grid, cv=3).fit(data.X, data.y)
-    theirs = GridSearchCV(GRMR(), grid, cv=3).fit(data.X, data.y)
+    ours = GRMRCV(
+        grid["tau"], **{k: v for k, v in grid.items() if k != "tau"}, cv=3, outliers="split"
+    ).fit(data.X, data.y)
+    theirs = GridSearchCV(GRMR(outliers="split"), grid, cv=3).fit(data.X, data.y)
     assert theirs.best_params_ == {"tau": ours.tau_, "gamma": ours.gamma_, "lam": ours.lam_}
     assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-2)
 
 
-def test_fits_without_outliers_stand_for_larger_lam(data, monkeypatch):
-    original, fitted = GRMR._solve, []
+def test_grmrcv_searches_by_default_in_any_units():
+    data = make_matrix_regression(
+        60, (6, 5), x_rank=3, x_corruption=0.05, noise_scale=0.1, random_state=0
+    )
+    model = GRMRCV(cv=2).fit(data.X, data.y)
+    table = model.cv_results_
+    assert [len(np.unique(table[f"param_{name}"])) for name in ("tau", "gamma", "limit")] == [
+        10,
+        2,
+        3,
+    ]
+    assert table["mean_coef_rank"][0] == 0.0, "W = 0 at the largest tau, or nearly"
+    a, c = 1e-3, 1e2
+    scaled = GRMRCV(C=c / a**2, epsilon=0.1 * c, cv=2).fit(a * data.X, c * data.y)
+    assert scaled.tau_ == pytest.approx(model.tau_ * c / a, rel=0.05)
+    assert scaled.best_score_ == pytest.approx(model.best_score_, abs=0.02)
 
-    def counted(self, *args):
-        fitted.append(self.lam)
-        return original(self, *args)
 
-    monkeypatch.setattr(GRMR, "_solve", counted)
-    grid = {"tau": [1.0, 20.0], "gamma": [1.0], "lam": [50.0, 0.5, 500.0]}
-    ours = GRMRCV(**grid, cv=3, clean_predict=False, n_jobs=1).fit(data.X, data.y)
-    assert fitted.count(50.0) >= 6
-    assert 500.0 not in fitted, "without outliers at 50 there is nothing to do at 500"
-    assert fitted.count(0.5) >= 6
-    table = ours.cv_results_
-    np.testing.assert_array_equal(table["param_lam"], np.repeat([0.5, 50.0, 500.0], 2))
-    theirs = GridSearchCV(GRMR(lam=500.0, gamma=1.0, clean_predict=False), {"tau": [20.0, 1.0]})
-    expected = theirs.set_params(cv=3).fit(data.X, data.y).cv_results_["mean_test_score"]
-    np.testing.assert_allclose(table["mean_test_score"][4:], expected, atol=1e-3)
+def test_the_former_name_of_taus(data):
+    with pytest.warns(FutureWarning, match="tau is now called taus"):
+        old = GRMRCV(tau=[1.0, 20.0], limit=4.0, gamma=30.0, cv=2).fit(data.X, data.y)
+    new = GRMRCV([1.0, 20.0], limit=4.0, gamma=30.0, cv=2).fit(data.X, data.y)
+    np.testing.assert_array_equal(old.coef_, new.coef_)
 
 
 def test_rough_folds_leave_the_last_fit_tight(data):
-    grid = {"tau": [1.0, 20.0], "lam": [5.0, 50.0], "cv": 3}
+    grid = {"taus": [1.0, 20.0], "gamma": [20.0, 60.0], "limit": 4.0, "cv": 3}
     rough = GRMRCV(**grid, fold_tol=1.0, fold_split_tol=1e-2).fit(data.X, data.y)
-    last = GRMR(rough.tau_, lam=rough.lam_).fit(data.X, data.y)
+    last = GRMR(rough.tau_, gamma=rough.gamma_).fit(data.X, data.y)
     np.testing.assert_allclose(rough.coef_, last.coef_, rtol=1e-6, atol=1e-9)
     tight = GRMRCV(**grid).fit(data.X, data.y)
     scores = [model.cv_results_["mean_test_score"] for model in (rough, tight)]
@@ -131,12 +138,12 @@ def test_rough_folds_leave_the_last_fit_tight(data):
     assert rough.tau_ == tight.tau_
     with pytest.raises(ValueError, match="fold_tol"):
         GRMRCV(fold_tol=-1.0).fit(data.X, data.y)
-    with pytest.raises(ValueError, match=r"^tau must be a non-empty list"):
-        GRMRCV(tau=[-1.0]).fit(data.X, data.y)
+    with pytest.raises(ValueError, match=r"^taus must be a non-empty list"):
+        GRMRCV([-1.0]).fit(data.X, data.y)
 
 
 def test_halving_goes_on_with_the_better_half(data):
-    grid = {"tau": [1.0, 20.0], "gamma": [20.0, 60.0], "lam": [3.0, 30.0], "cv": 3}
+    grid = {"taus": [1.0, 20.0], "gamma": [20.0, 60.0], "limit": [2.0, 4.0], "cv": 3}
     half = GRMRCV(**grid, halving=True).fit(data.X, data.y)
     whole = GRMRCV(**grid).fit(data.X, data.y)
     fold = [f"split{f}_test_score" for f in range(3)]
@@ -262,12 +269,12 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):
-    done = press_ctrl_c_after(3, monkeypatch)
-    model = GRMRCV(tau=[1.0, 20.0], gamma=[20.0, 60.0], cv=3, halving=True)
+    done = press_ctrl_c_after(2, monkeypatch)
+    model = GRMRCV([1.0, 20.0], gamma=[20.0, 60.0], limit=4.0, cv=3, halving=True)
     with pytest.warns(UserWarning, match="on the 2 of 3 folds"):
         model.fit(data.X, data.y)
     assert model.coef_.shape == (5, 4)
-    done[:] = [None] * 3
+    done[:] = [None] * 2
     with pytest.raises(KeyboardInterrupt):
         model.fit(data.X, data.y)
 

@@ -33,7 +33,7 @@ MODELS = {
     "GRMR warm": GRMR(tau=5.0, warm_start=True),
     "RMRCV": RMRCV(n_taus=3, cv=2),
     "RGLMCV": RGLMCV(n_taus=3, cv=2),
-    "GRMRCV": GRMRCV(tau=[1.0, 5.0], cv=2),
+    "GRMRCV": GRMRCV([1.0, 5.0], gamma=30.0, limit=4.0, cv=2),
     "SMM": SMM(tau=0.1),
     "SMMCV": SMMCV(n_taus=3, cv=2),
 }

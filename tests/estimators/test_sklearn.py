@@ -20,7 +20,7 @@ ESTIMATORS = [
     SMM(),
     SMM(loss="squared_hinge", multi_class="one_vs_rest"),
     SMMCV(n_taus=5, cv=3),
-    GRMRCV(tau=[1.0, 10.0]),
+    GRMRCV([1.0, 10.0], gamma=10.0, limit=4.0),
 ]
 
 

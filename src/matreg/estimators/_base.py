@@ -18,7 +18,6 @@ from ..solvers import SolverResult, starting_point
 from ._duplicates import Distinct
 from ._input import (
     check_matrix_shape,
-    explained_missing,
     flatten,
     validate_labels,
     validate_matrix_shape,
@@ -37,11 +36,13 @@ class MatrixEstimator(BaseEstimator):
     """
 
     matrix_shape: tuple[int, int] | None
+    _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = True
         tags.input_tags.three_d_array = True
+        tags.input_tags.allow_nan = self._takes_missing
         return tags
 
     def _validate_fit(
@@ -54,8 +55,7 @@ class MatrixEstimator(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        with explained_missing():
-            flat = validate_data(self, flat, dtype=np.float64, order="C")
+        flat = self._validate_entries(flat, reset=True)
         y = self._validate_labels(y, len(flat))
         weights = validate_weights(sample_weight, len(flat))
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
@@ -85,9 +85,24 @@ class MatrixEstimator(BaseEstimator):
         check_is_fitted(self, "coef_")
         flat, shape = flatten(aligned(X, self._matrix_labels()))
         check_matrix_shape(shape, self.matrix_shape_)
-        with explained_missing():
-            flat = validate_data(self, flat, dtype=np.float64, order="C", reset=False)
+        flat = self._validate_entries(flat, reset=False)
         return flat.reshape(-1, *self.matrix_shape_)
+
+    def _validate_entries(self, flat: Any, reset: bool) -> Array:
+        finite: bool | str = "allow-nan" if self._takes_missing else True
+        try:
+            flat = validate_data(
+                self, flat, dtype=np.float64, order="C", reset=reset, ensure_all_finite=finite
+            )
+        except ValueError as error:
+            if "contains NaN" not in str(error):
+                raise
+            raise ValueError(
+                f"Input X contains NaN, and {type(self).__name__} needs all entries of the "
+                "samples. GRMR takes NaN as entries that were not observed, and its transform "
+                "fills them in."
+            ) from None
+        return np.asarray(flat)
 
     def _resolve_shape(self, shape: tuple[int, int] | None, n_features: int) -> tuple[int, int]:
         given = self.matrix_shape

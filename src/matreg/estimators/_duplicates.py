@@ -53,7 +53,7 @@ def merge_duplicates(X: Array, y: Array, weights: Array) -> Distinct:
     seen: dict[tuple[int, float], int] = {}
     for i in np.flatnonzero(weights > 0.0):
         g = seen.setdefault((hash(flat[i].tobytes()), y[i]), len(firsts))
-        if g == len(firsts) or not np.array_equal(flat[firsts[g]], flat[i]):
+        if g == len(firsts) or not np.array_equal(flat[firsts[g]], flat[i], equal_nan=True):
             g = len(firsts)
             firsts.append(int(i))
         group[i] = g

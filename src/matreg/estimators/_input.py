@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -52,20 +50,6 @@ def unmasked(array: Any) -> Any:
             else array.data
         )
     return array
-
-
-@contextmanager
-def explained_missing() -> Iterator[None]:
-    """Say of missing values in X what helps with matrices."""
-    try:
-        yield
-    except ValueError as error:
-        if not str(error).startswith("Input X contains NaN"):
-            raise
-        raise ValueError(
-            "Input X contains NaN, and only GRMR takes missing entries. Interpolate them along "
-            "rows or columns (numpy.interp), or drop the samples, rows or columns that have them."
-        ) from None
 
 
 def reject_complex(array: Any, name: str) -> None:

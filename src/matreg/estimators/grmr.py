@@ -13,26 +13,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
-from ..problem import Problem
 from ..solvers import (
+    Decomposition,
     GRMRProblem,
     GRMRResult,
-    RowSpace,
-    SolverResult,
+    Limits,
     alternate,
     clean,
     default_weights,
     from_arrays,
-    solve_rmr,
+    learned_space,
+    outlier_fraction,
+    space_from,
     to_arrays,
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
-from ._input import flatten
+from ._input import flatten, to_numbers
 
 
 class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
-    """Robust matrix regression on samples that are corrupted themselves.
+    """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
     Every observed sample ``D_i = X_i + E_i`` is a clean signal plus outliers. The clean signals,
     stacked as rows, have low rank; the outliers are sparse; the regression belongs to the clean
@@ -42,7 +43,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
 
     by alternation between the regression and the split of the samples. Both are convex and solved
-    to a certified gap. A sample of weight s counts as s copies of it.
+    to a certified gap. A sample of weight s counts as s copies of it. NaN in a sample means that
+    the entry was not observed: its outlier has no price.
 
     Parameters
     ----------
@@ -100,10 +102,11 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Dual variables of the regression on the clean signals.
     X_clean_, outliers_ : ndarray of shape (n, p, q)
         Clean signals and exactly sparse outliers of the training samples, which add up to them.
+        Where samples are missing the clean signals are filled in, and the outliers are NaN.
     clean_rank_ : int
         Rank of the stacked clean signals, up to the tolerance of the split.
     outlier_fraction_ : float
-        Share of the entries of all samples that have an outlier.
+        Share of the known entries of all samples that have an outlier.
     sample_outlier_score_ : ndarray of shape (n,)
         ``||E_i||_1 / ||D_i||_1``: the samples with the largest look corrupted.
     gamma_, lam_ : float
@@ -148,12 +151,16 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     (5, 8, 8)
     """
 
+    _takes_missing = True
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
+        "outliers": [StrOptions({"replace", "split"})],
+        "noise": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "limit": [Interval(Real, 0, None, closed="neither")],
         "coupling": [StrOptions({"exact", "squared"})],
         "fit_intercept": ["boolean"],
         "clean_predict": ["boolean"],
@@ -176,6 +183,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         lam: float | None = None,
         C: float = 1.0,
         epsilon: float = 0.1,
+        outliers: str = "replace",
+        noise: float | ArrayLike | None = None,
+        limit: float = 4.0,
         coupling: str = "exact",
         fit_intercept: bool = True,
         clean_predict: bool = True,
@@ -194,6 +204,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self.lam = lam
         self.C = C
         self.epsilon = epsilon
+        self.outliers = outliers
+        self.noise = noise
+        self.limit = limit
         self.coupling = coupling
         self.fit_intercept = fit_intercept
         self.clean_predict = clean_predict
@@ -214,7 +227,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p * q)
-            Observed, possibly corrupted samples.
+            Observed, possibly corrupted samples, NaN where entries are missing.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None
@@ -233,7 +246,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             problem = self._problem(distinct)
             result = self._solve(problem, from_arrays(start, problem))
             self._store(result.fit, distinct)
-            self._store_split(D, distinct, problem, result)
+            self._store_split(D, distinct, result)
         if not result.converged:
             self._warn(result)
         return self
@@ -241,7 +254,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     def _problem(self, distinct: Distinct) -> GRMRProblem:
         D, y, s = distinct.X, distinct.y, distinct.weights
         flat = D.reshape(len(D), -1)
-        gamma, lam = default_weights(flat, y, s, self.C, self.gamma, self.lam)
+        gamma, lam = default_weights(flat, y, s, self.C, self.gamma, self.lam, self.outliers)
         return GRMRProblem(
             D,
             y,
@@ -253,46 +266,61 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             lam=lam,
             coupling=self.coupling,
             fit_intercept=self.fit_intercept,
+            outliers=self.outliers,
+            noise=self._given_noise(D.shape[1:]),
+            limit=float(self.limit),
         )
 
-    def _solve(self, problem: GRMRProblem, start: GRMRResult | None) -> GRMRResult:
-        return alternate(
-            problem,
-            self._regress,
+    def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
+        """Noise of every cell, flat, if it is given."""
+        if self.noise is None or self.outliers == "split":
+            return None
+        noise = to_numbers("noise", self.noise)
+        if noise.size == 1:
+            noise = np.full(shape, noise.item())
+        if noise.shape != shape or not np.all(noise > 0.0) or not np.isfinite(noise).all():
+            raise ValueError(
+                f"noise must be a positive number or an array of them of shape {shape}; got "
+                f"{self.noise!r}."
+            )
+        return noise.reshape(-1)
+
+    def _solve(
+        self,
+        problem: GRMRProblem,
+        start: GRMRResult | None = None,
+        pca: Decomposition | None = None,
+    ) -> GRMRResult:
+        return alternate(problem, self._limits(), start=start, pca=pca)
+
+    def _limits(self) -> Limits:
+        return Limits(
             tol=self.tol,
             max_iter=self.max_iter,
             split_tol=self.split_tol,
             split_max_iter=self.split_max_iter,
-            start=start,
+            regression_tol=self.regression_tol,
+            regression_max_iter=self.regression_max_iter,
             verbose=int(self.verbose),
         )
 
-    def _regress(self, problem: Problem, start: SolverResult | None) -> SolverResult:
-        return solve_rmr(
-            problem,
-            start=start,
-            tol=self.regression_tol,
-            max_iter=self.regression_max_iter,
-            verbose=max(int(self.verbose) - 1, 0),
-        )
-
-    def _store_split(
-        self, D: Array, distinct: Distinct, problem: GRMRProblem, result: GRMRResult
-    ) -> None:
+    def _store_split(self, D: Array, distinct: Distinct, result: GRMRResult) -> None:
         """Fitted attributes of the split; samples of weight zero are cleaned like new ones."""
-        split = result.split
+        problem, split = result.problem, result.split
         self.gamma_, self.lam_ = problem.gamma, problem.lam
-        self._row_space = vars(problem.row_space(split))
-        E = (split.E / np.sqrt(problem.s)[:, None]).reshape(problem.D.shape)
+        self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
+        self._row_space = vars(learned_space(problem, split))
+        E, missing = problem.unscaled(split.E), np.isnan(D)
         if distinct.X is not D:
             E = E[distinct.group]
             new = distinct.group < 0
-            E[new] = D[new] - self._clean(D[new])
-        self.outliers_, self.X_clean_ = E, D - E
-        self.clean_rank_ = split.state.rank
-        self.outlier_fraction_ = float(np.count_nonzero(E) / E.size)
-        sizes = np.abs(D).sum(axis=(1, 2))
-        self.sample_outlier_score_ = np.abs(E).sum(axis=(1, 2)) / np.where(sizes > 0, sizes, 1.0)
+            E[new] = np.where(missing[new], 0.0, D[new]) - self._clean(D[new])
+        self.X_clean_ = D - E
+        self.X_clean_[missing] = -E[missing]
+        self.outlier_fraction_ = outlier_fraction(E, missing)
+        E[missing] = np.nan
+        self.outliers_, self.clean_rank_ = E, split.state.rank
+        self.sample_outlier_score_ = _outlier_score(D, E)
         self.objective_, self.split_gap_ = result.objective, split.gap
         self.n_iter_, self.history_ = result.n_iter, result.history
         if self.warm_start:
@@ -325,18 +353,19 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
 
     def _clean(self, D: Array) -> Array:
         rows = D.reshape(len(D), self.n_features_in_)
-        return clean(rows, RowSpace(**self._row_space)).reshape(D.shape)
+        return clean(rows, space_from(self._row_space)).reshape(D.shape)
 
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the row space and the price of outliers that were learned.
 
         Each sample on its own, without its label: a convex problem, solved to a certified gap.
         Samples of the training set come out about as in `X_clean_`, where their labels had a say.
+        Missing entries are filled in.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples.
+            Observed samples, NaN where entries are missing.
 
         Returns
         -------
@@ -353,7 +382,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples.
+            Observed samples. Missing entries, NaN, are filled in as :meth:`transform` does, whether
+            the others are cleaned or not.
 
         Returns
         -------
@@ -361,6 +391,32 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             Predicted labels.
         """
         D = self._validate_samples(X)
+        missing = np.isnan(D)
         if self.clean_predict:
             D = self._clean(D)
+        elif missing.any():
+            D = np.where(missing, self._clean(D), D)
         return D.reshape(len(D), -1) @ self.coef_.reshape(-1) + self.intercept_
+
+    def sample_outlier_score(self, X: ArrayLike) -> Array:
+        """How much of each new sample is outliers: `sample_outlier_score_` of new samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p * q)
+            Observed samples, NaN where entries are missing.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``||E_i||_1 / ||D_i||_1`` over the known entries: 0 where nothing is an outlier.
+        """
+        D = self._validate_samples(X)
+        return _outlier_score(D, D - self._clean(D))
+
+
+def _outlier_score(D: Array, E: Array) -> Array:
+    """``||E_i||_1 / ||D_i||_1`` over the known entries, 0 for samples of zeros."""
+    size = np.nansum(np.abs(D), axis=(1, 2))
+    outliers = np.nansum(np.abs(E), axis=(1, 2))
+    return outliers / np.where(size > 0.0, size, 1.0)

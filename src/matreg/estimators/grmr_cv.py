@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby, product
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..solvers import (
-    Cleaner,
     Decomposition,
     GRMRProblem,
     GRMRResult,
-    SolverResult,
+    first_samples,
+    learned_space,
+    rmr_tau_max,
+    robust_pca,
+    tau_grid,
     warn_unless_clean,
 )
 from ._base import MatrixRegressor
@@ -40,33 +45,48 @@ from .path import check_taus
 
 _TOLERANCE = Interval(Real, 0, None, closed="left")
 
+# Values to try, gamma in units of the rule: six or three candidates besides tau.
+LIMITS = (3.0, 4.0, 6.0)
+GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
+
 
 @dataclass(frozen=True)
-class LamPath(Candidate):
-    """Candidates that differ in lam alone, in ascending order; `taus` are those of all."""
+class Family(Candidate):
+    """Candidates with the same loss; `taus` are those of all."""
 
     steps: tuple[Candidate, ...]
 
 
 class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV):
-    """G-RMR with tau, gamma and lam chosen by cross-validation.
+    """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
-    Along tau each fit starts from the last: its regression, its split of the samples, and the clean
-    signals of the samples that are left out. Fits without any outliers stand for those with a
-    larger lam too, where the outliers are dearer still (unless new samples are cleaned, which
-    depends on lam). Between values of gamma and lam nothing is shared: the problem is not convex,
-    and a fit that starts from another one may end elsewhere than one from scratch. From a
-    neighbouring tau it seldom does; from another lam it does often enough to change the choice.
-    Therefore long lists of tau are cheap, and long lists of gamma and lam are not. Where fits are
-    long, rough ones in the folds (`fold_tol`,
+    By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
+    In each fold robust principal component analysis is done once for all of them, and along tau
+    each fit starts from the last: its regression, its split of the samples, and the clean signals
+    of the samples that are left out. Therefore long lists of tau are cheap and long ones of the
+    other parameters are not. Where fits are long, rough ones in the folds (`fold_tol`,
     `fold_split_tol`) and `halving` help; the last fit, to all the data, is as tight as ever.
 
     Parameters
     ----------
-    tau : float or array-like, default=1.0
-        Values of tau to try.
-    gamma, lam : float, array-like or None, default=None
+    taus : array-like, default=None
+        Values of tau to try. By default a geometric sequence from about the smallest tau with
+        W = 0 on all the data, for each C and epsilon.
+    n_taus : int, default=10
+        Length of that sequence.
+    tau_min_ratio : float, default=1e-3
+        Its last value relative to its first.
+    gamma : float, array-like or None, default=None
+        Values to try. None is a half of the rule of :class:`GRMR` and the rule itself, with
+        ``outliers="split"`` a quarter of it too.
+    lam : float, array-like or None, default=None
         Values to try; None is the rule of :class:`GRMR`.
+    outliers : {"replace", "split"}, default="replace"
+        As in :class:`GRMR`.
+    noise : float, array-like or None, default=None
+        Values to try, one number for all cells each; None is the estimate of :class:`GRMR`.
+    limit : float, array-like or None, default=None
+        Values to try; None is 3, 4 and 6.
     C, epsilon : float or array-like, default=1.0 and 0.1
         Values to try.
     coupling, fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
@@ -82,10 +102,12 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         As in :class:`RMRCV`.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
+    tau : float or array-like
+        Former name of `taus`, deprecated.
 
     Attributes
     ----------
-    tau_, gamma_, lam_, C_, epsilon_ : float
+    tau_, gamma_, lam_, limit_, C_, epsilon_ : float
         Chosen values.
     cv_results_, best_index_, best_score_
         As in :class:`RMRCV`. With `halving` the scores of folds that a candidate has not seen, and
@@ -98,16 +120,22 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     >>> from matreg import GRMRCV
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(60, (6, 5), x_rank=3, x_corruption=0.05, random_state=0)
-    >>> model = GRMRCV(tau=[1.0, 10.0], cv=3).fit(data.X, data.y)
+    >>> model = GRMRCV([1.0, 10.0], limit=4.0, cv=3).fit(data.X, data.y)
     >>> model.X_clean_.shape
     (60, 6, 5)
     """
 
+    _takes_missing = True
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON_CONSTRAINTS,
-        "tau": NUMBER_OR_LIST,
+        "taus": [*NUMBER_OR_LIST, None],
+        "n_taus": [Interval(Integral, 1, None, closed="left")],
+        "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
         "gamma": [*NUMBER_OR_LIST, None],
         "lam": [*NUMBER_OR_LIST, None],
+        "outliers": [StrOptions({"replace", "split"})],
+        "noise": [*NUMBER_OR_LIST, None],
+        "limit": [*NUMBER_OR_LIST, None],
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
         "coupling": [str],
@@ -116,14 +144,20 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         "fold_tol": [_TOLERANCE, None],
         "fold_split_tol": [_TOLERANCE, None],
         "halving": ["boolean"],
+        "tau": [*NUMBER_OR_LIST, StrOptions({"deprecated"})],
     }
 
     def __init__(
         self,
-        tau: float | ArrayLike = 1.0,
+        taus: float | ArrayLike | None = None,
         *,
+        n_taus: int = 10,
+        tau_min_ratio: float = 1e-3,
         gamma: float | ArrayLike | None = None,
         lam: float | ArrayLike | None = None,
+        outliers: str = "replace",
+        noise: float | ArrayLike | None = None,
+        limit: float | ArrayLike | None = None,
         C: float | ArrayLike = 1.0,
         epsilon: float | ArrayLike = 0.1,
         coupling: str = "exact",
@@ -141,10 +175,16 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         max_iter: int = 20,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
+        tau: Any = "deprecated",
     ) -> None:
-        self.tau = tau
+        self.taus = taus
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
         self.gamma = gamma
         self.lam = lam
+        self.outliers = outliers
+        self.noise = noise
+        self.limit = limit
         self.C = C
         self.epsilon = epsilon
         self.coupling = coupling
@@ -162,23 +202,57 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         self.max_iter = max_iter
         self.verbose = verbose
         self.matrix_shape = matrix_shape
+        self.tau = tau
+
+    @property
+    def _given_taus(self) -> Any:
+        if isinstance(self.tau, str) and self.tau == "deprecated":
+            return self.taus
+        warnings.warn(
+            "GRMRCV's parameter tau is now called taus, as in RMRCV; tau will be gone in 0.3.",
+            FutureWarning,
+            stacklevel=4,
+        )
+        return self.tau
 
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
         def optional(name: str, given: Any) -> list[Any]:
             return [None] if given is None else number_list(name, given, positive=True)
 
-        taus = check_taus(self.tau, lambda: np.ones(1), "tau")
-        # The last one varies fastest: candidates that differ in lam alone are neighbours.
-        grids: dict[str, list[Any]] = {
-            "gamma": optional("gamma", self.gamma),
-            "C": number_list("C", self.C, positive=True),
-            "epsilon": number_list("epsilon", self.epsilon, positive=False),
-            "lam": sorted(optional("lam", self.lam)),
-        }
-        return [
-            Candidate(dict(zip(grids, values, strict=True)), taus)
-            for values in product(*grids.values())
-        ]
+        given, candidates = self._given_taus, []
+        limits = self._limits()
+        for C, epsilon in product(
+            number_list("C", self.C, positive=True),
+            number_list("epsilon", self.epsilon, positive=False),
+        ):
+            loss = {"C": C, "epsilon": epsilon}
+            taus = check_taus(given, partial(self._tau_grid, distinct, loss))
+            gammas = self._gammas(distinct, loss)
+            for gamma, limit, noise, lam in product(
+                gammas, limits, optional("noise", self.noise), sorted(optional("lam", self.lam))
+            ):
+                others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
+                candidates.append(Candidate(loss | others, taus))
+        return candidates
+
+    def _limits(self) -> list[float]:
+        if self.outliers == "split":
+            return [4.0]  # of no account
+        return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
+
+    def _gammas(self, distinct: Distinct, loss: dict[str, float]) -> list[float]:
+        """The given values, or some around the rule for all the data."""
+        if self.gamma is not None:
+            return number_list("gamma", self.gamma, positive=True)
+        rule = self._model(Candidate(loss, np.ones(1)))._problem(distinct).gamma
+        return [factor * rule for factor in GAMMAS[self.outliers]]
+
+    def _tau_grid(self, distinct: Distinct, loss: dict[str, float]) -> Array:
+        """Values of tau from the smallest with W = 0 on the samples without gross outliers."""
+        model = self._model(Candidate(loss, np.ones(1)))
+        problem = model._problem(distinct)
+        largest = rmr_tau_max(problem.regression(first_samples(problem, model._limits())))
+        return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _cross_validate(
         self,
@@ -190,7 +264,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         score: FoldScore,
     ) -> tuple[Array, Array]:
         def scored(folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
-            grouped: list[Candidate] = [*_lam_paths(candidates)]
+            grouped: list[Candidate] = [*_families(candidates)]
             return super(GRMRCV, self)._cross_validate(X, y, weights, folds, grouped, score)
 
         if not self.halving:
@@ -215,6 +289,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
 
     def _model(self, candidate: Candidate, **other: Any) -> GRMR:
         return GRMR(
+            outliers=self.outliers,
             coupling=self.coupling,
             fit_intercept=self.fit_intercept,
             clean_predict=self.clean_predict,
@@ -226,36 +301,55 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     def _predict_path(
         self, train: Distinct, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
-        assert isinstance(candidate, LamPath)
-        predictions = np.empty((len(candidate.steps), len(candidate.steps[0].taus), len(X_test)))
-        ranks = np.empty(predictions.shape[:2])
-        for i, step in enumerate(candidate.steps):
+        assert isinstance(candidate, Family)
+        pca: Decomposition | None = None
+        predictions, ranks = [], []
+        for step in candidate.steps:
             model = self._model(
                 step,
                 tol=self.tol if self.fold_tol is None else self.fold_tol,
                 split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
             )
-            # Anew for each lam: from the samples of another one the alternation may end elsewhere.
-            problem, cleaner = model._problem(train), Cleaner(X_test.reshape(len(X_test), -1))
-            outliers = False
-            for k, (fit, split) in enumerate(_along_tau(model, problem, step.taus)):
-                clean = cleaner.D
-                if self.clean_predict:
-                    warn_unless_clean(cleaner.clean(problem.row_space(split)))
-                    clean = cleaner.X
-                predictions[i, k] = clean @ fit.W.matrix.reshape(-1) + fit.b
-                ranks[i, k] = fit.W.rank
-                outliers |= bool(split.E.any())
-            if not outliers and not self.clean_predict:  # nor are there with a larger lam
-                predictions[i + 1 :], ranks[i + 1 :] = predictions[i], ranks[i]
-                break
-        return predictions.reshape(ranks.size, -1), ranks.reshape(-1)
+            problem = model._problem(train)
+            if self.outliers == "replace" and pca is None:
+                pca = robust_pca(problem, model._limits())
+            found = self._predict_taus(model, problem, step.taus, X_test, pca)
+            predictions.append(found[0])
+            ranks.append(found[1])
+        return np.concatenate(predictions), np.concatenate(ranks)
+
+    def _predict_taus(
+        self,
+        model: GRMR,
+        problem: GRMRProblem,
+        taus: Array,
+        X_test: Array,
+        pca: Decomposition | None,
+    ) -> tuple[Array, Array]:
+        """Predictions (k, n_test) for values of tau, each fit from the last, and the ranks (k,)."""
+        predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
+        last: GRMRResult | None = None
+        cleaner: Any = None
+        for k, tau in enumerate(taus):
+            last = model._solve(replace(problem, tau=float(tau)), last, pca)
+            if not last.converged:
+                model._warn(last)
+            space = learned_space(last.problem, last.split)
+            cleaner = cleaner or space.cleaner(X_test.reshape(len(X_test), -1))
+            clean = cleaner.D
+            if self.clean_predict or cleaner.missing is not None:
+                warn_unless_clean(cleaner.clean(space), cleaner)
+                clean = cleaner.X if self.clean_predict else cleaner.filled
+            predictions[k] = clean @ last.fit.W.matrix.reshape(-1) + last.fit.b
+            ranks[k] = last.fit.W.rank
+        return predictions, ranks
 
     def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
         tau = float(candidate.taus[chosen])
         model = self._model(candidate, tau=tau, tol=self.tol, split_tol=self.split_tol)
         model.fit(X, y, weights)
         self.tau_, self.C_, self.epsilon_ = model.tau, model.C, model.epsilon
+        self.limit_, self.taus_ = model.limit, candidate.taus
         for name in _GRMR_ATTRIBUTES:
             setattr(self, name, getattr(model, name))
 
@@ -263,16 +357,11 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     def best_estimator_(self) -> GRMR:
         """The chosen model, fitted to all the data."""
         check_is_fitted(self, "coef_")
-        chosen = {name: getattr(self, f"{name}_") for name in ("tau", "gamma", "lam")}
+        chosen = {f: getattr(self, f"{f}_") for f in ("tau", "gamma", "lam", "limit")}
         candidate = Candidate({"C": self.C_, "epsilon": self.epsilon_}, np.empty(0))
         model = self._model(candidate, **chosen, tol=self.tol, split_tol=self.split_tol)
-        for name in (
-            *_GRMR_ATTRIBUTES,
-            "matrix_shape_",
-            "n_features_in_",
-            "feature_names_in_",
-            "_dims",
-        ):
+        model.noise = self.noise_
+        for name in (*_GRMR_ATTRIBUTES, *_INPUT_ATTRIBUTES):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         return model
@@ -282,6 +371,11 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         D = self._validate_samples(X)
         return self.best_estimator_.predict(D)
 
+    def sample_outlier_score(self, X: ArrayLike) -> Array:
+        """Outlier scores of new samples from the chosen model."""
+        D = self._validate_samples(X)
+        return self.best_estimator_.sample_outlier_score(D)
+
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the chosen model."""
         D = self._validate_samples(X)
@@ -289,39 +383,27 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
 
 
-def _along_tau(
-    model: GRMR, problem: GRMRProblem, taus: Array
-) -> Iterator[tuple[SolverResult, Decomposition]]:
-    """Regressions and splits, each from the last one, which is used up."""
-    last: GRMRResult | None = None
-    for tau in taus:
-        last = model._solve(replace(problem, tau=float(tau)), last)
-        if not last.converged:
-            model._warn(last)
-        yield last.fit, last.split
+def _families(candidates: list[Candidate]) -> Iterator[Family]:
+    """Neighbours with the same loss, together."""
 
+    def loss(candidate: Candidate) -> dict[str, Any]:
+        return {key: candidate.parameters[key] for key in ("C", "epsilon")}
 
-def _lam_paths(candidates: list[Candidate]) -> Iterator[LamPath]:
-    """Neighbours that differ in lam alone, together."""
-
-    def others(candidate: Candidate) -> dict[str, Any]:
-        return {key: value for key, value in candidate.parameters.items() if key != "lam"}
-
-    for parameters, group in groupby(candidates, others):
+    for parameters, group in groupby(candidates, loss):
         steps = tuple(group)
-        yield LamPath(parameters, np.concatenate([one.taus for one in steps]), steps)
+        yield Family(parameters, np.concatenate([one.taus for one in steps]), steps)
 
 
 _INPUT_ATTRIBUTES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "_dims")
 _GRMR_ATTRIBUTES = (
     "_row_space",
-    "split_gap_",
     "coef_",
     "intercept_",
     "rank_",
     "dual_coef_",
     "gamma_",
     "lam_",
+    "noise_",
     "X_clean_",
     "outliers_",
     "clean_rank_",
@@ -329,6 +411,7 @@ _GRMR_ATTRIBUTES = (
     "sample_outlier_score_",
     "objective_",
     "dual_gap_",
+    "split_gap_",
     "n_iter_",
     "history_",
 )

@@ -4,11 +4,13 @@ This is the only door: what is not named here is the inside of a solver.
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point
-from .grmr.alternation import GRMRProblem, GRMRResult, alternate
+from .grmr.alternation import GRMRResult, alternate, outlier_fraction
+from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
 from .grmr.default_weights import default_weights
-from .grmr.new_samples import Cleaner, RowSpace, clean, warn_unless_clean
+from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.split import Decomposition
+from .grmr.start import Limits, first_samples, robust_pca
 from .path import follow, tau_grid, walk
 from .rglm.least_squares import RGLMState
 from .rglm.path import PathSolver as RGLMPathSolver
@@ -19,26 +21,30 @@ from .rmr.solve import solve_rmr
 from .rmr.tau_max import tau_max as rmr_tau_max
 
 __all__ = [
-    "Cleaner",
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",
+    "Limits",
     "RGLMPathSolver",
     "RGLMState",
     "RMRPathSolver",
-    "RowSpace",
     "SolverResult",
     "alternate",
     "clean",
     "default_weights",
+    "first_samples",
     "follow",
     "from_arrays",
+    "learned_space",
+    "outlier_fraction",
     "rglm_tau_max",
     "rmr_tau_max",
+    "robust_pca",
     "rounding_floor",
     "solve_admm",
     "solve_rglm",
     "solve_rmr",
+    "space_from",
     "starting_point",
     "tau_grid",
     "to_arrays",

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg.solvers.grmr.new_samples import TOL, Cleaner, RowSpace, clean
+from matreg.solvers.grmr.clean import clean, warn_unless_clean
+from matreg.solvers.grmr.new_samples import TOL, Cleaner, RowSpace
 
 
 def learned(rng, n=60, m=40, rank=3, gamma=1.0, factor=1.0):
@@ -21,19 +22,24 @@ def signals(rng, space, n, spikes):
     return X, X + 5.0 * mask * rng.choice([-1, 1], (n, m))
 
 
-@pytest.mark.parametrize("rank", [0, 3, 20])
+@pytest.mark.parametrize(("rank", "missing"), [(0, 0), (3, 6), (20, 0), (20, 6)])
 @pytest.mark.parametrize("factor", [0.3, 1.0, 4.0, 20.0])
-def test_equals_cvxpy(rank, factor):
+def test_equals_cvxpy(rank, factor, missing):
     rng = np.random.default_rng(0)
     space = learned(rng, rank=rank, factor=factor)
     D = rng.standard_normal((2, 40)) + 5.0 * (rng.random((2, 40)) < 0.1)
-    found = space.objective(D, clean(D, space, tol=1e-7, max_iter=5000))
+    known = np.ones(D.shape)
+    known[:, :missing] = 0.0
+    gaps = np.where(known == 0.0, np.nan, D)
+    cleaner = Cleaner(gaps)
+    cleaner.clean(space, tol=1e-7, max_iter=5000)
+    found = space.objective(D, cleaner.X, known == 0.0)
     for i in range(2):
         x = cp.Variable(40)
         h = cp.norm(x - space.Vt.T @ (space.Vt @ x))
         if rank:
             h = h + 0.5 * cp.sum(cp.multiply(1.0 / space.d, cp.square(space.Vt @ x)))
-        objective = space.lam * cp.norm1(D[i] - x) + space.gamma * h
+        objective = space.lam * cp.norm1(cp.multiply(known[i], D[i] - x)) + space.gamma * h
         assert found[i] == pytest.approx(
             cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL"), rel=1e-6
         )
@@ -92,5 +98,6 @@ def test_zero_sample_and_no_samples():
 
 def test_warns_when_stopped_early():
     rng = np.random.default_rng(6)
-    with pytest.warns(ConvergenceWarning, match="of 5 samples ended after 1 iterations"):
-        clean(rng.standard_normal((5, 40)), learned(rng, rank=20), tol=1e-12, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="Cleaning 5 of 5 samples ended"):
+        cleaner = Cleaner(rng.standard_normal((5, 40)))
+        warn_unless_clean(cleaner.clean(learned(rng, rank=20), tol=1e-12, max_iter=1), cleaner)

@@ -9,15 +9,26 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg.losses import epsilon_insensitive, squared
+from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.row_prox import RowProblem
 from matreg.solvers.grmr.split import SplitProblem, singular_values
-from matreg.solvers.grmr.split_admm import decompose
+from matreg.solvers.grmr.split_admm import ExactSplit
+from matreg.solvers.grmr.split_paper import PaperSplit
 from problems import corrupted_rows
 
 EPSILON = 0.1
 
 
-def make_split(seed=0, C=1.0, coupling="exact", weights=None, shape=(25, 16), gamma=1.0, lam=0.2):
+def make_split(
+    seed=0,
+    C=1.0,
+    coupling="exact",
+    weights=None,
+    shape=(25, 16),
+    gamma=1.0,
+    lam=0.2,
+    missing=0.0,
+):
     rng = np.random.default_rng(seed)
     D, X = corrupted_rows(rng, *shape)
     n, m = D.shape
@@ -26,29 +37,35 @@ def make_split(seed=0, C=1.0, coupling="exact", weights=None, shape=(25, 16), ga
     s = np.ones(n) if weights is None else weights
     loss = epsilon_insensitive(C * s, EPSILON) if coupling == "exact" else squared(2 * C * s)
     root = np.sqrt(s)
-    return SplitProblem(D * root[:, None], root, target, w, loss, gamma, lam)
+    rows, gone = D * root[:, None], None
+    if missing:
+        gone = rng.random(D.shape) < missing
+        gone[:, 2] = True  # a cell that no sample knows
+        rows[gone] = 0.0
+    return SplitProblem(rows, root, target, w, loss, gamma, lam, gone)
 
 
 def solve_with_cvxpy(p, C, coupling):
     s = p.root**2
     D = p.D / p.root[:, None]
+    known = np.ones(D.shape) if p.missing is None else 1.0 - p.missing
     X = cp.Variable(D.shape)
     r = p.target - X @ p.w
     loss = cp.pos(cp.abs(r) - EPSILON) if coupling == "exact" else cp.square(r)
     objective = (
         C * s @ loss
         + p.gamma * cp.normNuc(cp.diag(p.root) @ X)
-        + p.lam * cp.sum(cp.diag(s) @ cp.abs(D - X))
+        + p.lam * cp.sum(cp.multiply(s[:, None] * known, cp.abs(D - X)))
     )
     return cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
 
 
 @pytest.mark.parametrize("coupling", ["exact", "squared"])
 @pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_equals_cvxpy(coupling, C, weighted):
+@pytest.mark.parametrize(("weighted", "missing"), [(False, 0.0), (True, 0.15)])
+def test_equals_cvxpy(coupling, C, weighted, missing):
     weights = np.random.default_rng(9).uniform(0.5, 3.0, 25) if weighted else None
-    p = make_split(1, C, coupling, weights)
+    p = make_split(1, C, coupling, weights, missing=missing)
     result = decompose(p, tol=1e-7, max_iter=3000)
     best = solve_with_cvxpy(p, C, coupling)
     assert result.converged
@@ -56,11 +73,22 @@ def test_equals_cvxpy(coupling, C, weighted):
     assert result.dual <= best * (1 + 1e-7)
 
 
-def test_algorithm_2_of_the_paper_equals_cvxpy():
-    p = make_split(2, 0.02, "squared")
-    result = decompose(p, method="paper", tol=1e-6, max_iter=5000)
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+def test_algorithm_2_of_the_paper_equals_cvxpy(missing):
+    p = make_split(2, 0.02, "squared", missing=missing)
+    result = decompose(p, PaperSplit, tol=1e-6, max_iter=5000)
     assert result.primal == pytest.approx(solve_with_cvxpy(p, 0.02, "squared"), rel=1e-5)
     assert result.converged
+
+
+def test_bound_with_missing_entries_is_that_of_a_feasible_multiplier():
+    p = make_split(1, missing=0.15)
+    result = decompose(p, tol=1e-6, max_iter=3000)
+    Y, beta = result.state.Y, result.state.beta
+    Z = Y - np.outer(beta / p.root, p.w)
+    assert np.all(np.abs(Z[p.missing]) <= 1e-12)
+    assert np.all(np.abs(Z) <= p.lam * (1 + 1e-12))
+    assert p.bound(Y, beta) <= result.primal
 
 
 # From a tolerance on the Gram matrix is used, which does not see the smallest singular values.
@@ -154,7 +182,7 @@ def test_scale_of_the_data_changes_nothing(coupling):
     assert abs(first.n_iter - second.n_iter) <= 20
 
 
-@pytest.mark.parametrize("method", ["exact", "paper"])
+@pytest.mark.parametrize("method", [ExactSplit, PaperSplit])
 def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
     p = make_split(12, 0.1, "squared", shape=(400, 600), gamma=0.5, lam=0.02)
     first = decompose(p, tol=1e-1)

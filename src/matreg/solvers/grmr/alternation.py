@@ -7,27 +7,24 @@ worse; with the exact coupling both objectives are the same one, which therefore
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import Array
-from ...design import ArrayDesign
+from ..._typing import Array, Mask
 from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss, epsilon_insensitive, squared
-from ...penalties import SpectralElasticNet
-from ...problem import Problem, relative_gap
+from ...problem import relative_gap
 from ..certificate import SolverResult
-from .new_samples import RowSpace
-from .split import Decomposition, SplitProblem
-from .split_admm import decompose
+from ..rmr.solve import solve_rmr
+from .decompose import decompose
+from .flags_admm import replace_outliers
+from .problem import GRMRProblem
+from .split import Decomposition
+from .split_paper import PaperSplit
+from .start import LOOSE, Limits, robust_pca, with_noise
 
-Regress = Callable[[Problem, SolverResult | None], SolverResult]
-
-LOOSE = 1e-3  # gap of the first splits; later ones are as tight as the objective's decrease asks
 PAPER_ITERATIONS = 300  # after which the exact splitting takes over from the paper's
 
 COLUMNS = np.dtype(
@@ -45,60 +42,13 @@ COLUMNS = np.dtype(
 
 
 @dataclass(frozen=True)
-class GRMRProblem:
-    """Minimise over W, b and ``D = X + E``, with positive sample weights s,
-
-    ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i max(|y_i - <W, X_i> - b| - epsilon, 0)
-    + gamma ||sqrt(s) X||_* + lam sum_i s_i ||E_i||_1``.
-    """
-
-    D: Array
-    y: Array
-    s: Array
-    tau: float
-    C: float
-    epsilon: float
-    gamma: float
-    lam: float
-    coupling: str = "exact"
-    fit_intercept: bool = True
-
-    def regression(self, X: Array) -> Problem:
-        """The first half: RMR on clean signals."""
-        loss = epsilon_insensitive(self.C * self.s, self.epsilon)
-        penalty = SpectralElasticNet(self.tau)
-        return Problem(ArrayDesign(X), self.y, loss, penalty, self.fit_intercept)
-
-    def coupling_loss(self) -> PiecewiseLoss:
-        """Loss by which the regression pulls at the samples: its own, or the paper's squares."""
-        c = self.C * self.s
-        return epsilon_insensitive(c, self.epsilon) if self.coupling == "exact" else squared(2 * c)
-
-    def split(self, rows: Array, fit: SolverResult | None) -> SplitProblem:
-        """The second half: scaled `rows` split for a regression; without one, robust PCA."""
-        m = rows.shape[1]
-        return SplitProblem(
-            D=rows,
-            root=np.sqrt(self.s),
-            target=self.y if fit is None else self.y - fit.b,
-            w=np.zeros(m) if fit is None else fit.W.matrix.reshape(-1),
-            coupling=self.coupling_loss(),
-            gamma=self.gamma,
-            lam=self.lam,
-        )
-
-    def row_space(self, split: Decomposition) -> RowSpace:
-        """What a split tells about new samples."""
-        factors = split.state.factors
-        return RowSpace(factors.Vt, factors.d, self.gamma, self.lam)
-
-
-@dataclass(frozen=True)
 class GRMRResult:
     """Last regression and last split, which belong together.
 
     Attributes
     ----------
+    problem : GRMRProblem
+        What was solved, with the noise that was found.
     fit : SolverResult
         The regression, certified on the clean signals.
     split : Decomposition
@@ -115,6 +65,7 @@ class GRMRResult:
         One row a half-step.
     """
 
+    problem: GRMRProblem
     fit: SolverResult
     split: Decomposition
     objective: float
@@ -127,7 +78,8 @@ class GRMRResult:
 class _Record:
     """History of the alternation."""
 
-    def __init__(self, verbose: int) -> None:
+    def __init__(self, problem: GRMRProblem, verbose: int) -> None:
+        self.missing = problem.missing
         self.verbose, self.start = verbose, time.perf_counter()
         self.rows: list[tuple[Any, ...]] = []
 
@@ -141,7 +93,7 @@ class _Record:
         split: Decomposition,
     ) -> None:
         rank = fit.W.rank if fit is not None else 0
-        share = np.count_nonzero(split.E) / split.E.size
+        share = outlier_fraction(split.E, self.missing)
         seconds = time.perf_counter() - self.start
         row = (iteration, half, seconds, value, gap, rank, split.state.rank, share)
         self.rows.append(row)
@@ -159,25 +111,13 @@ class _Record:
         )
 
 
-class Limits(NamedTuple):
-    """When to end a split, and whether to print its course."""
-
-    tol: float
-    max_iter: int
-    verbose: int
-
-
 @single_threaded(lambda problem: problem.D.size)
 def alternate(
     problem: GRMRProblem,
-    regress: Regress,
+    limits: Limits | None = None,
     *,
-    tol: float = 1e-4,
-    max_iter: int = 20,
-    split_tol: float = 1e-4,
-    split_max_iter: int = 1000,
     start: GRMRResult | None = None,
-    verbose: int = 0,
+    pca: Decomposition | None = None,
 ) -> GRMRResult:
     """Minimise the G-RMR objective.
 
@@ -185,119 +125,114 @@ def alternate(
     ----------
     problem : GRMRProblem
         What to solve.
-    regress : callable
-        Solver of the first half: a problem and a result to start from, or None, give a result.
-    tol : float, default=1e-4
-        Stop when an alternation lowers the objective by no more than this share.
-    max_iter : int, default=20
-        Largest number of alternations.
-    split_tol : float, default=1e-4
-        Relative duality gap of the last split.
-    split_max_iter : int, default=1000
-        Largest number of iterations of one split.
+    limits : Limits, default=None
+        When to end.
     start : GRMRResult, default=None
         Where to start: its split, for a regression on it. It is used up. By default the split of
         robust principal component analysis.
-    verbose : int, default=0
-        1 prints the half-steps and, every few seconds, how far a split is; 2 their iterations too.
+    pca : Decomposition, default=None
+        That split, if it is known, where outliers are replaced.
 
     Returns
     -------
     GRMRResult
         The last iterate, of the lowest objective found with the exact coupling.
     """
-    root = np.sqrt(problem.s)[:, None]
-    rows = problem.D.reshape(len(root), -1)
-    if np.any(root != 1.0):
-        rows = rows * root
-    record = _Record(verbose)
+    limits = limits or Limits()
+    record = _Record(problem, limits.verbose)
     fit: SolverResult | None = None
     split: Decomposition | None = None
     before, change, converged = np.inf, 1.0, False
     if start is not None:  # its split is the better for a regression that is up to date
         split = start.split
-        halfway = _objective(problem, start.fit, split, rows)
-        fit = _regress(problem, rows, root, start.fit, split, regress)
-        before = fit.primal + _signal_cost(problem, split)
+        if problem.noise is None:
+            problem = replace(problem, noise=start.problem.noise)
+        halfway, fit = _regress(problem, start.fit, split, limits)
+        before = fit.primal + split.cost
         change = _relative(halfway - before, before)
         record.add(0, "regress", before, fit.gap, fit, split)
-    for iteration in range(1, max_iter + 1):
-        loose = min(LOOSE, 0.1 * change) if iteration < max_iter else 0.0
-        limits = Limits(max(split_tol, loose), split_max_iter, verbose)
-        split = _split(problem, rows, fit, split, limits)
-        halfway = _objective(problem, fit, split, rows)
-        record.add(iteration, "split", halfway, split.gap, fit, split)
-        fit = _regress(problem, rows, root, fit, split, regress)
-        value = fit.primal + _signal_cost(problem, split)
+    elif problem.outliers == "replace":
+        split = pca or robust_pca(problem, limits)
+        problem = with_noise(problem, split)
+    for iteration in range(1, limits.max_iter + 1):
+        loose = min(LOOSE, 0.1 * change) if iteration < limits.max_iter else 0.0
+        split = _split(problem, fit, split, max(limits.split_tol, loose), limits)
+        last = fit
+        halfway, fit = _regress(problem, last, split, limits)
+        record.add(iteration, "split", halfway, split.gap, last, split)
+        value = fit.primal + split.cost
         record.add(iteration, "regress", value, fit.gap, fit, split)
-        change = _relative(min(before, halfway) - value, value)
-        if change <= tol and split.gap <= split_tol and (np.isfinite(before) or tol >= 1.0):
+        # A split that is optimal leaves the regression alone to lower the objective; flags do not
+        # claim to be optimal.
+        level = before if problem.outliers == "replace" else min(before, halfway)
+        change = _relative(level - value, value) if np.isfinite(level) else 1.0
+        settled = np.isfinite(before) or limits.tol >= 1.0
+        if change <= limits.tol and split.gap <= limits.split_tol and settled:
             converged = fit.converged
             break
         before = value
     assert fit is not None and split is not None  # at least one alternation
     history = np.array(record.rows, dtype=COLUMNS)
-    return GRMRResult(fit, split, value, change, iteration, converged, history)
+    return GRMRResult(problem, fit, split, value, change, iteration, converged, history)
 
 
 def _split(
     problem: GRMRProblem,
-    rows: Array,
     fit: SolverResult | None,
     start: Decomposition | None,
+    tol: float,
     limits: Limits,
 ) -> Decomposition:
     """Second half step."""
-    stacked = problem.split(rows, fit)
+    most, verbose = limits.split_max_iter, limits.verbose
+    if problem.outliers == "replace":
+        assert start is not None
+        flagged = problem.flagged(fit, start.E)
+        return replace_outliers(flagged, start, tol=tol, max_iter=most, verbose=verbose)
+    stacked = problem.split(fit)
     if problem.coupling == "squared" and fit is not None:
-        paper = limits._replace(max_iter=min(PAPER_ITERATIONS, limits.max_iter))
-        start = decompose(stacked, method="paper", start=start, warn=False, **paper._asdict())
+        few = min(PAPER_ITERATIONS, most)
+        start = decompose(
+            stacked, PaperSplit, start=start, tol=tol, max_iter=few, verbose=verbose, warn=False
+        )
         if start.converged:
             return start
-    return decompose(stacked, start=start, warn=False, **limits._asdict())
+    return decompose(stacked, start=start, tol=tol, max_iter=most, verbose=verbose, warn=False)
 
 
 def _regress(
-    problem: GRMRProblem,
-    rows: Array,
-    root: Array,
-    fit: SolverResult | None,
-    split: Decomposition,
-    regress: Regress,
-) -> SolverResult:
-    """First half step; what was there stays if it is better."""
-    X = rows - split.E
-    X /= root
-    regression = problem.regression(X.reshape(problem.D.shape))
-    result = regress(regression, fit)
+    problem: GRMRProblem, fit: SolverResult | None, split: Decomposition, limits: Limits
+) -> tuple[float, SolverResult]:
+    """Objective of a regression after a split, and the first half step from there.
+
+    What was there stays if it is better.
+    """
+    regression = problem.regression(problem.clean(split.E))
+    result = solve_rmr(
+        regression,
+        start=fit,
+        tol=limits.regression_tol,
+        max_iter=limits.regression_max_iter,
+        verbose=max(limits.verbose - 1, 0),
+    )
     if fit is None:
-        return result
+        nothing, _ = regression.primal_at(0.0, problem.y)
+        return nothing + split.cost, result
     residual = problem.y - regression.design.forward(fit.W.matrix)
     old = regression.loss.value(residual - fit.b) + regression.penalty.value(fit.W.d)
-    if result.primal <= old:
-        return result
-    gap = relative_gap(old, result.dual)
-    return replace(result, W=fit.W, b=fit.b, primal=old, gap=gap)
+    if result.primal > old:
+        gap = relative_gap(old, result.dual)
+        result = replace(result, W=fit.W, b=fit.b, primal=old, gap=gap)
+    return old + split.cost, result
+
+
+def outlier_fraction(E: Array, missing: Mask | None) -> float:
+    """Share of the known entries that have an outlier."""
+    if missing is None:
+        return int(np.count_nonzero(E)) / E.size
+    known = max(E.size - int(np.count_nonzero(missing)), 1)
+    return int(np.count_nonzero((E != 0.0) & ~missing)) / known
 
 
 def _relative(change: float, value: float) -> float:
     return abs(change) / max(abs(value), np.finfo(float).tiny)
-
-
-def _signal_cost(problem: GRMRProblem, split: Decomposition) -> float:
-    """``gamma ||X||_* + lam ||E||_1``."""
-    price = problem.lam * float(np.sqrt(problem.s) @ np.abs(split.E).sum(axis=1))
-    return problem.gamma * float(split.d.sum()) + price
-
-
-def _objective(
-    problem: GRMRProblem, fit: SolverResult | None, split: Decomposition, rows: Array
-) -> float:
-    """G-RMR objective after a split."""
-    loss = epsilon_insensitive(problem.C * problem.s, problem.epsilon)
-    cost = _signal_cost(problem, split)
-    if fit is None:
-        b = loss.best_intercept(problem.y) if problem.fit_intercept else 0.0
-        return cost + loss.value(problem.y - b)
-    residual = problem.split(rows, fit).residual(split.E)
-    return cost + loss.value(residual) + SpectralElasticNet(problem.tau).value(fit.W.d)

@@ -6,6 +6,11 @@ import numpy as np
 
 from ..._typing import Array
 
+TO_DEVIATION = (
+    1.4826  # from the median absolute deviation of a normal law to its standard deviation
+)
+RESOLUTION = 1e-3
+
 
 def weighted_median(x: Array, s: Array) -> float:
     """Smallest value with at least half of the weight at or below it."""
@@ -16,28 +21,89 @@ def weighted_median(x: Array, s: Array) -> float:
 
 
 def typical_size(A: Array, s: Array) -> float:
-    """Robust size of the entries of weighted rows; of all of them if most are zero, 1 if all."""
-    size = weighted_median(np.median(np.abs(A), axis=1), s)
+    """Robust size of the entries of weighted rows; of all of them if most are zero, 1 if all.
+
+    NaN are left out, and so are rows of nothing else.
+    """
+    some = ~np.isnan(A).all(axis=1)
+    A, s = (A, s) if some.all() else (A[some], s[some])
+    if len(A) == 0:
+        return 1.0
+    size = weighted_median(np.nanmedian(np.abs(A), axis=1), s)
     if size == 0.0:
-        size = float(s @ np.abs(A).mean(axis=1) / s.sum())
+        size = float(s @ np.nanmean(np.abs(A), axis=1) / s.sum())
     return size if size > 0.0 else 1.0
 
 
+def column_medians(A: Array, s: Array) -> Array:
+    """Weighted median of every column; NaN are left out, and columns of nothing else are 0."""
+    medians = np.zeros(A.shape[1])
+    for j in range(A.shape[1]):
+        known = ~np.isnan(A[:, j])
+        if known.any():
+            medians[j] = weighted_median(A[known, j], s[known])
+    return medians
+
+
+def noise_scale(E: Array, D: Array, s: Array) -> Array:
+    """Standard deviation of the detail in every cell of the samples.
+
+    Robust principal component analysis puts detail into the outliers E, and most of E is detail.
+    Its typical size by cell and over all cells are added as variances: a cell without detail of
+    its own has that of all. Where there is no detail at all, a thousandth of a typical entry stands
+    for it.
+
+    Parameters
+    ----------
+    E, D : ndarray of shape (n, m)
+        Outliers and samples as rows, NaN where entries are missing.
+    s : ndarray of shape (n,)
+        Positive sample weights.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        In the units of D.
+    """
+    size = np.abs(E)
+    some = ~np.isnan(size).all(axis=1)
+    overall = weighted_median(np.nanmedian(size[some], axis=1), s[some]) if some.any() else 0.0
+    noise = TO_DEVIATION * np.hypot(column_medians(size, s), overall)
+    return np.maximum(noise, RESOLUTION * typical_size(D, s))
+
+
+def default_ratio(outliers: str, n: float, m: int) -> float:
+    """``gamma / lam`` for n samples of m entries.
+
+    ``sqrt(max(n, m))`` is the rule of robust principal component analysis. Where outliers are
+    replaced, ``(sqrt(n) + sqrt(m)) / 3`` thresholds singular values at a third of what noise
+    alone has.
+    """
+    if outliers == "split":
+        return float(np.sqrt(max(n, m)))
+    return float(np.sqrt(n) + np.sqrt(m)) / 3.0
+
+
 def default_weights(
-    D: Array, y: Array, s: Array, C: float, gamma: float | None, lam: float | None
+    D: Array,
+    y: Array,
+    s: Array,
+    C: float,
+    gamma: float | None,
+    lam: float | None,
+    outliers: str = "split",
 ) -> tuple[float, float]:
     """``gamma`` and ``lam`` where they are not given.
 
-    ``lam / gamma = 1 / sqrt(max(N, pq))`` is the rule of robust principal component analysis. The
-    remaining factor sets the price of an outlier against the loss: one typical entry of a sample
-    costs ``lam`` times its size, a label off by the typical spread costs C times that spread, and
-    ``lam = C spread(y) / size(D)`` makes the two equal. So no label is explained by outliers
-    unless a coefficient is larger than spread over size.
+    Their ratio is :func:`default_ratio`. The remaining factor sets the price of an outlier against
+    the loss: one typical entry of a sample costs ``lam`` times its size, a label off by the typical
+    spread costs C times that spread, and ``lam = C spread(y) / size(D)`` makes the two equal. So no
+    label is explained by outliers unless a coefficient is larger than spread over size.
 
     Parameters
     ----------
     D : ndarray of shape (n, m)
-        Samples as rows.
+        Samples as rows, NaN where entries are missing.
     y : ndarray of shape (n,)
         Labels.
     s : ndarray of shape (n,)
@@ -46,6 +112,8 @@ def default_weights(
         Weight of the loss.
     gamma, lam : float or None
         The given ones are kept.
+    outliers : {"split", "replace"}, default="split"
+        What is done with outliers.
 
     Returns
     -------
@@ -58,7 +126,7 @@ def default_weights(
     >>> default_weights(D, y, s, 1.0, None, None)
     (3.0, 1.5)
     """
-    ratio = float(np.sqrt(max(s.sum(), D.shape[1])))
+    ratio = default_ratio(outliers, float(s.sum()), D.shape[1])
     if lam is None and gamma is None:
         spread = typical_size((y - weighted_median(y, s))[:, None], s)
         lam = C * spread / typical_size(D, s)

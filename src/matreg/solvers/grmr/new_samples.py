@@ -13,19 +13,18 @@ nothing leaves the row space; where `lam` is huge the sample stays as it is.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from ..._typing import Array
+from ..._typing import Array, Mask
 from ...linalg.threads import single_threaded
-from .row_prox import soft
+from .problem import GRMRProblem
+from .row_prox import priced, soft
+from .split import Decomposition
 
 RELAXATION = 1.6
 CHECK_EVERY = 20
-BATCH = 2**20  # entries cleaned at a time
 TOL, MAX_ITER = 1e-5, 10_000  # relative duality gap of every sample, and iterations at most
 
 
@@ -48,12 +47,22 @@ class RowSpace:
     gamma: float
     lam: float
 
-    def objective(self, D: Array, X: Array) -> Array:
+    @classmethod
+    def of(cls, problem: GRMRProblem, split: Decomposition) -> RowSpace:
+        """What a split tells about new samples."""
+        return cls(split.factors.Vt, split.factors.d, problem.gamma, problem.lam)
+
+    def cleaner(self, D: Array) -> Cleaner:
+        """Cleaner of new samples."""
+        return Cleaner(D)
+
+    def objective(self, D: Array, X: Array, missing: Mask | None = None) -> Array:
         """Objective of every row."""
         A = X @ self.Vt.T
         off = np.linalg.norm(X - A @ self.Vt, axis=1)
         h = 0.5 * (A**2 @ (1.0 / self.d)) + off
-        return self.lam * np.abs(D - X).sum(axis=1) + self.gamma * h
+        outliers = np.sum(np.abs(D - X) * priced(self.lam, missing), axis=1)
+        return outliers + self.gamma * h
 
     def bound(self, D: Array, Z: Array) -> Array:
         """Lower bound from multipliers Z in the box ``|Z| <= lam``, scaled to the best."""
@@ -81,20 +90,42 @@ class RowSpace:
 class Cleaner:
     """Alternating directions on ``x = z``, for one row space after another.
 
+    Each sample on its own, to a certified gap.
+
     Parameters
     ----------
     D : ndarray of shape (n, m)
-        Samples, the same ones for all row spaces: each start is where the last one ended.
+        Samples, the same ones for all row spaces: each start is where the last one ended. NaN where
+        an entry is missing: its outlier has no price, the box of its multiplier is zero.
 
     Attributes
     ----------
     X : ndarray of shape (n, m)
-        Their clean signals.
+        Their clean signals, in the row space (and outside of it only where `lam` is large).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = RowSpace(np.full((1, 4), 0.5), np.array([100.0]), gamma=1.0, lam=0.5)
+    >>> cleaner = Cleaner(np.array([[1.0, 1.0, 9.0, 1.0]]))
+    >>> gaps = cleaner.clean(space)
+    >>> cleaner.X.round(3)
+    array([[1., 1., 1., 1.]])
     """
 
+    tol, max_iter = TOL, MAX_ITER
+
     def __init__(self, D: Array) -> None:
-        self.D, self.X, self.Y = D, np.zeros_like(D), np.zeros_like(D)
+        missing = np.isnan(D)
+        self.missing = missing if missing.any() else None
+        self.D = D if self.missing is None else np.where(missing, 0.0, D)
+        self.X, self.Y = np.zeros_like(D), np.zeros_like(D)
         self.rho = np.zeros(len(D))
+
+    @property
+    def filled(self) -> Array:
+        """The samples as they are, with their missing entries from the clean signals."""
+        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
 
     @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(self, space: RowSpace, tol: float = TOL, max_iter: int = MAX_ITER) -> Array:
@@ -107,82 +138,31 @@ class Cleaner:
         first = 1  # a start from another row space may have its certificate at once
         if not self.rho.any():
             first = CHECK_EVERY
-            mean = np.abs(self.D[todo]).mean(axis=1)
+            known = self.D.shape[1] if self.missing is None else (~self.missing[todo]).sum(axis=1)
+            mean = np.abs(self.D[todo]).sum(axis=1) / known
             self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
             self.X[todo] = space.prox(self.D[todo], self.rho[todo])
         D, X, Y, rho = self.D[todo], self.X[todo], self.Y[todo], self.rho[todo]
+        missing = None if self.missing is None else self.missing[todo]
         for iteration in range(1, max_iter + 1):
             if todo.size == 0:
                 break
             r = rho[:, None]
             G = X - Y / r - D
-            U = soft(G, space.lam / r)
+            U = soft(G, priced(space.lam / r, missing))
             Z = r * (G - U)  # minus the multiplier between the steps: in the box
             V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
             before, X = X, space.prox(V, rho)
             Y = r * (V - X)
             if (iteration - first) % CHECK_EVERY == 0 or iteration == max_iter:
-                primal = space.objective(D, X)
+                primal = space.objective(D, X, missing)
                 gap = np.clip((primal - space.bound(D, -Z)) / primal, 0.0, 1.0)
                 self.X[todo], self.Y[todo], self.rho[todo], gaps[todo] = X, Y, rho, gap
                 rho = rho * _balance(X - D - U, X, r * (X - before), Y, iteration)
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
+                missing = None if missing is None else missing[left]
         return gaps
-
-
-def clean(
-    D: Array, space: RowSpace, *, tol: float = TOL, max_iter: int = MAX_ITER, warn: bool = True
-) -> Array:
-    """Clean signals of the rows of D, each on its own.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        New samples.
-    space : RowSpace
-        What was learned.
-    tol : float, default=1e-5
-        Relative duality gap of every sample.
-    max_iter : int, default=10000
-        Largest number of iterations.
-    warn : bool, default=True
-        Whether to warn when some samples stay above `tol`.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-        Clean signals, in the row space (and outside of it only where `lam` is large).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> space = RowSpace(np.full((1, 4), 0.5), np.array([100.0]), gamma=1.0, lam=0.5)
-    >>> clean(np.array([[1.0, 1.0, 9.0, 1.0]]), space).round(3)
-    array([[1., 1., 1., 1.]])
-    """
-    X, gaps = np.empty_like(D), np.empty(len(D))
-    rows = max(1, BATCH // max(D.shape[1], 1))
-    for i in range(0, len(D), rows):
-        cleaner = Cleaner(D[i : i + rows])
-        gaps[i : i + rows] = cleaner.clean(space, tol, max_iter)
-        X[i : i + rows] = cleaner.X
-    if warn:
-        warn_unless_clean(gaps, tol, max_iter)
-    return X
-
-
-def warn_unless_clean(gaps: Array, tol: float = TOL, max_iter: int = MAX_ITER) -> None:
-    """Say how many samples are not certified."""
-    count = int(np.sum(gaps > tol))
-    if count:
-        warnings.warn(
-            f"Cleaning {count} of {len(gaps)} samples ended after {max_iter} iterations with a "
-            f"relative duality gap of up to {gaps.max():.1e}, above {tol:.1e}; their clean signals "
-            f"are approximate.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 def _balance(primal: Array, X: Array, dual: Array, Y: Array, iteration: int) -> Array:

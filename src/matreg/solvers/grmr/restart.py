@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...linalg.factors import Factors
 from ..certificate import starting_point
-from .alternation import GRMRProblem, GRMRResult
+from .alternation import GRMRResult
+from .flags import fill
+from .problem import GRMRProblem
 from .split import Decomposition, singular_values
 from .split_admm import SplitState
 
@@ -25,25 +28,32 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
     -------
     dict
         Coefficients, intercept and multipliers of the regression; outliers, multiplier, penalty
-        and low-rank part of the split.
+        and low-rank part of the split; the noise that was found and the samples it was found in.
     """
-    state, factors = result.split.state, result.split.state.factors
+    problem, split = result.problem, result.split
+    state, L = split.state, split.factors
     return {
         "W": result.fit.W.matrix,
         "b": result.fit.b,
         "beta": result.fit.beta,
-        "E": result.split.E,
+        "E": split.E,
         "Y": state.Y,
         "pull": state.beta,
         "mu": state.mu,
         "goal": state.goal,
         "gamma": state.gamma,
-        "low_rank": None if factors is None else [factors.U, factors.d, factors.Vt],
+        "low_rank": [L.U, L.d, L.Vt],
+        "outliers": problem.outliers,
+        "noise": problem.noise,
+        "rows": problem.rows if problem.outliers == "replace" else None,
     }
 
 
 def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResult | None:
     """Start of a problem; None if there is nothing to start from or the samples do not fit.
+
+    They must have the same shape; where outliers are replaced they must be the same, for their
+    noise is not estimated anew.
 
     Parameters
     ----------
@@ -57,15 +67,25 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
     GRMRResult or None
         A result whose certificates are void.
     """
-    shape = (len(problem.D), problem.D[0].size)
-    if arrays is None or arrays["E"].shape != shape or arrays["W"].shape != problem.D.shape[1:]:
+    if arrays is None or arrays["E"].shape != problem.rows.shape:
         return None
+    if arrays["outliers"] != problem.outliers or arrays["W"].shape != problem.D.shape[1:]:
+        return None
+    if arrays["rows"] is not None and not np.array_equal(arrays["rows"], problem.rows):
+        return None
+    L = Factors(*arrays["low_rank"])
     state = SplitState(*(arrays[name] for name in ("Y", "pull", "mu", "goal", "gamma")))
-    if arrays["low_rank"] is not None:
-        state.factors = Factors(*arrays["low_rank"])
-    E = arrays["E"]
-    rows = problem.D.reshape(shape) * np.sqrt(problem.s)[:, None]
+    state.factors = L
+    if problem.noise is None:
+        problem = replace(problem, noise=arrays["noise"])
+    E, d, cost = arrays["E"], L.d, 0.0
+    if problem.outliers == "replace":
+        found = fill(problem.flagged(None, E), L, state.beta)
+        E, cost = found.E, problem.gamma * float(d.sum()) + float(found.cost.sum())
+    else:
+        d = singular_values(problem.rows - E)
+        cost = problem.split(None).cost(E, d)
     fit = starting_point(arrays["W"], arrays["b"], arrays["beta"])
     nothing = fit.history
-    split = Decomposition(E, singular_values(rows - E), np.inf, 0.0, 1.0, 0, False, nothing, state)
-    return GRMRResult(fit, split, np.inf, 1.0, 0, False, nothing)
+    split = Decomposition(E, d, L, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
+    return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, nothing)

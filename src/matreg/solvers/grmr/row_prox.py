@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import Array
+from ..._typing import Array, Mask
 from ...losses import PiecewiseLoss
 
 BLOCK = 2**15  # entries treated at a time: they stay in the cache through all of Newton's steps
@@ -18,6 +18,16 @@ MAX_STEPS = 200  # a bisection every fourth step alone would be down to rounding
 def soft(A: Array, t: Array | float) -> Array:
     """Move every entry towards zero by `t`, stopping there."""
     return A - np.clip(A, -t, t)
+
+
+def priced(price: Array | float, missing: Mask | None) -> Array | float:
+    """Price of an outlier by entry: none where the sample is missing."""
+    return price if missing is None else np.where(missing, 0.0, price)
+
+
+def square(A: Array) -> float:
+    """Sum of the squares of all entries."""
+    return float(np.vdot(A, A))
 
 
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
@@ -33,7 +43,8 @@ class RowProblem:
     Everything is divided by the penalty `mu` of the splitting but the loss, whose subgradient
     ``beta`` therefore enters as ``beta / mu``. The minimiser is ``u = soft(g + beta v / mu, thr)``
     with ``beta`` a subgradient of the loss at ``base - v'u``: a monotone, piecewise linear
-    equation in the one number ``beta``. The row's direction ``v`` is `scale` times `w`.
+    equation in the one number ``beta``. The row's direction ``v`` is `scale` times `w`. Where an
+    entry of the sample is `missing` there is no price ``thr``, and ``u = g + beta v / mu``.
     """
 
     w: Array
@@ -43,6 +54,7 @@ class RowProblem:
     thr: Array
     loss: PiecewiseLoss
     mu: float
+    missing: Mask | None = None
 
     def take(self, index: NDArray[np.intp] | slice) -> RowProblem:
         """The same for some of the rows."""
@@ -54,12 +66,13 @@ class RowProblem:
             self.thr[index],
             self.loss.take(index),
             self.mu,
+            None if self.missing is None else self.missing[index],
         )
 
     def move(self, g: Array, beta: Array) -> Array:
         """Minimisers for given subgradients."""
         A = g + (beta * self.scale / self.mu)[:, None] * self.w
-        return soft(A, self.thr[:, None])
+        return soft(A, priced(self.thr[:, None], self.missing))
 
     def residual(self, g: Array, beta: Array) -> tuple[Array, Array]:
         """``base - v'u(beta)`` and minus its derivative, at least 0."""

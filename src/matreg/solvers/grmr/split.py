@@ -10,6 +10,9 @@ multiplication by ``sqrt(s)`` does, so that the problem is solved in rows times 
 The dual is to maximise ``beta'(y - b) - L*(beta) + <Z, D>`` subject to ``|Z_ij| <= lam`` and
 ``||Z + beta w'||_2 <= gamma``: any multiplier, scaled down until it is feasible, bounds the optimum
 from below.
+
+Where an entry of a sample is missing, its outlier has no price: ``lam_ij = 0``. The box of Z is
+zero there, and neither D nor its dual see what the entry is filled with.
 """
 
 from __future__ import annotations
@@ -22,11 +25,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import Array
+from ..._typing import Array, Mask
+from ...linalg.factors import Factors
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
 from ..certificate import COLUMNS
-from .row_prox import blocks
+from .row_prox import blocks, priced
 
 PATIENCE = 2.0  # seconds without a line of progress
 # Singular values below this, relative to the largest one, are not seen in the Gram matrix; they do
@@ -41,7 +45,7 @@ class SplitProblem:
     Parameters
     ----------
     D : ndarray of shape (n, m)
-        Samples as rows, each times the root of its weight.
+        Samples as rows, each times the root of its weight; 0 where they are missing.
     root : ndarray of shape (n,)
         Roots of the sample weights, all positive.
     target : ndarray of shape (n,)
@@ -52,6 +56,8 @@ class SplitProblem:
         Loss of ``target - Xw``.
     gamma, lam : float
         Positive weights of the nuclear norm and of the outliers.
+    missing : ndarray of bool of shape (n, m), default=None
+        Which entries of the samples are not known.
     """
 
     D: Array
@@ -61,6 +67,7 @@ class SplitProblem:
     coupling: PiecewiseLoss
     gamma: float
     lam: float
+    missing: Mask | None = None
 
     @cached_property
     def base(self) -> Array:
@@ -72,14 +79,30 @@ class SplitProblem:
         """Price of an outlier by row, in the scaled rows."""
         return self.lam * self.root
 
+    @cached_property
+    def row_sizes(self) -> Array:
+        """Mean absolute known entry of every row."""
+        total = np.abs(self.D).sum(axis=1)
+        if self.missing is None:
+            return total / self.D.shape[1]
+        return total / np.maximum(self.D.shape[1] - self.missing.sum(axis=1), 1)
+
+    def prices(self, i: slice) -> Array | float:
+        """Price of an outlier by entry of some rows: zero where the sample is missing."""
+        return priced(self.threshold[i, None], None if self.missing is None else self.missing[i])
+
     def residual(self, E: Array) -> Array:
         """``target - Xw`` with ``X = D - E``."""
         return self.base + (E @ self.w) / self.root
 
+    def cost(self, E: Array, d: Array) -> float:
+        """``gamma ||D - E||_* + lam ||E||_1``, if `d` are the singular values of ``D - E``."""
+        price = sum(float(np.sum(self.prices(i) * np.abs(E[i]))) for i in blocks(*E.shape))
+        return self.gamma * float(d.sum()) + price
+
     def objective(self, E: Array, d: Array) -> float:
         """Objective at outliers E, if `d` are the singular values of ``D - E``."""
-        price = sum(float(self.threshold[i] @ np.abs(E[i]).sum(axis=1)) for i in blocks(*E.shape))
-        return self.coupling.value(self.residual(E)) + self.gamma * float(d.sum()) + price
+        return self.coupling.value(self.residual(E)) + self.cost(E, d)
 
     def bound(self, Y: Array, beta: Array) -> float:
         """Dual objective at ``Z = Y - beta w'``, which must be in its box, scaled into the ball."""
@@ -117,9 +140,13 @@ class Decomposition:
     ----------
     E : ndarray of shape (n, m)
         Outliers, exactly sparse, in rows times the root of their weight; the clean signals are
-        ``D - E``.
+        ``D - E``, where samples are missing too.
     d : ndarray
-        Singular values of the clean signals.
+        Singular values of the clean signals; of the low-rank part where outliers are replaced.
+    factors : Factors
+        The low-rank part.
+    cost : float
+        What the split adds to the objective of the regression on the clean signals.
     primal, dual, gap : float
         Objective, lower bound of the optimum, and their relative difference.
     n_iter : int
@@ -134,6 +161,8 @@ class Decomposition:
 
     E: Array
     d: Array
+    factors: Factors
+    cost: float
     primal: float
     dual: float
     gap: float
@@ -159,6 +188,47 @@ class Splitting(Protocol):
         ...
 
 
+class SplitLog:
+    """Certificates of a search one after the other, printed if asked for.
+
+    Parameters
+    ----------
+    verbose : int
+        1 prints a line every few seconds, 2 every certificate too.
+    """
+
+    def __init__(self, verbose: int) -> None:
+        self.verbose = verbose
+        self.started = self.spoke = time.perf_counter()
+        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
+
+    def add(
+        self, iteration: int, primal: float, dual: float, gap: float, rank: int, method: str
+    ) -> None:
+        """Note a certificate."""
+        seconds = time.perf_counter() - self.started
+        self.rows.append((iteration, seconds, primal, dual, gap, rank, method))
+        if self.verbose > 1:
+            self._say(
+                f"{iteration:5d} {seconds:8.2f} {primal:13.6e} {dual:13.6e} {gap:8.1e} {rank:4d}"
+            )
+
+    def watch(self, iteration: int, residual: float) -> None:
+        """Print how far a long search is, between the checks."""
+        now = time.perf_counter()
+        if self.verbose and now - self.spoke > PATIENCE:
+            self._say(f"{iteration:5d} {now - self.started:8.2f}  residual {residual:.1e}")
+
+    def _say(self, line: str) -> None:
+        print(f"    split {line}", flush=True)
+        self.spoke = time.perf_counter()
+
+    @property
+    def history(self) -> NDArray[Any]:
+        """One row a certificate."""
+        return np.array(self.rows, dtype=COLUMNS)
+
+
 class SplitTracker:
     """Best certified split so far; no worse than the one to start from.
 
@@ -174,18 +244,21 @@ class SplitTracker:
         1 prints a line every few seconds, 2 every check too.
     """
 
-    def __init__(
-        self, problem: SplitProblem, start: Decomposition | None, tol: float, verbose: int
-    ) -> None:
-        self.problem, self.tol, self.verbose = problem, tol, verbose
-        self.started = self.spoke = time.perf_counter()
+    def __init__(self, problem: Any, start: Decomposition | None, tol: float, verbose: int) -> None:
+        self.problem, self.tol, self.log = problem, tol, SplitLog(verbose)
+        self.dual = 0.0
+        self._start(start)
+
+    def _start(self, start: Decomposition | None) -> None:
+        D = self.problem.D
         if start is None:
-            self.E: Array = np.zeros_like(problem.D)
-            self.d: Array = singular_values(problem.D, tol)
+            self.E: Array = np.zeros_like(D)
+            self.d: Array = singular_values(D, self.tol)
+            self.factors = Factors(np.zeros((len(D), 0)), np.zeros(0), np.zeros((0, D.shape[1])))
         else:
-            self.E, self.d = start.E, start.d
-        self.primal, self.dual = problem.objective(self.E, self.d), 0.0
-        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
+            self.E, self.d, self.factors = start.E, start.d, start.factors
+        self.cost = self.problem.cost(self.E, self.d)
+        self.primal = self.problem.objective(self.E, self.d)
 
     @property
     def gap(self) -> float:
@@ -194,34 +267,19 @@ class SplitTracker:
 
     def check(self, iteration: int, solver: Splitting) -> bool:
         """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
-        self._offer(solver.E)
+        self._offer(solver)
         self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
         rank = solver.state.rank
-        seconds = time.perf_counter() - self.started
-        row = (iteration, seconds, self.primal, self.dual, self.gap, rank, solver.method)
-        self.rows.append(row)
-        if self.verbose > 1:
-            self._say(
-                f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
-                f"{self.gap:8.1e} {rank:4d}"
-            )
+        self.log.add(iteration, self.primal, self.dual, self.gap, rank, solver.method)
         return self.gap <= self.tol
 
-    def watch(self, iteration: int, residual: float) -> None:
-        """Print how far a long search is, between the checks."""
-        now = time.perf_counter()
-        if self.verbose and now - self.spoke > PATIENCE:
-            self._say(f"{iteration:5d} {now - self.started:8.2f}  residual {residual:.1e}")
-
-    def _say(self, line: str) -> None:
-        print(f"    split {line}", flush=True)
-        self.spoke = time.perf_counter()
-
-    def _offer(self, E: Array) -> None:
+    def _offer(self, solver: Splitting) -> None:
+        E = solver.E
         d = singular_values(self.problem.D - E, self.tol)
         primal = self.problem.objective(E, d)
         if primal < self.primal:
-            self.primal, self.d = primal, d
+            self.primal, self.d, self.factors = primal, d, solver.state.factors
+            self.cost = self.problem.cost(E, d)
             np.copyto(self.E, E)
 
     def result(self, n_iter: int, state: Any) -> Decomposition:
@@ -229,11 +287,13 @@ class SplitTracker:
         return Decomposition(
             E=self.E,
             d=self.d,
+            factors=self.factors,
+            cost=self.cost,
             primal=self.primal,
             dual=self.dual,
             gap=self.gap,
             n_iter=n_iter,
             converged=self.gap <= self.tol,
-            history=np.array(self.rows, dtype=COLUMNS),
+            history=self.log.history,
             state=state,
         )

@@ -1,0 +1,68 @@
+"""Clean new samples with what a fit has learned."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._typing import Array
+from .flags_new_samples import FlagCleaner, FlagSpace
+from .new_samples import Cleaner, RowSpace
+from .problem import GRMRProblem
+from .split import Decomposition
+
+BATCH = 2**20  # entries cleaned at a time
+
+
+def learned_space(problem: GRMRProblem, split: Decomposition) -> RowSpace | FlagSpace:
+    """What a fit leaves behind to clean new samples."""
+    return (FlagSpace if problem.outliers == "replace" else RowSpace).of(problem, split)
+
+
+def space_from(arrays: dict[str, Any]) -> RowSpace | FlagSpace:
+    """The same from its fields, as `vars` gives them."""
+    return FlagSpace(**arrays) if "limit" in arrays else RowSpace(**arrays)
+
+
+def clean(D: Array, space: RowSpace | FlagSpace, *, warn: bool = True) -> Array:
+    """Clean signals of the rows of D, each on its own.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        New samples, NaN where entries are missing.
+    space : RowSpace or FlagSpace
+        What was learned.
+    warn : bool, default=True
+        Whether to warn when some samples are not certified.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        Clean signals.
+    """
+    X = np.empty_like(D)
+    rows = max(1, BATCH // max(D.shape[1], 1))
+    for i in range(0, len(D), rows):
+        cleaner = space.cleaner(D[i : i + rows])
+        gaps = cleaner.clean(space)  # type: ignore[arg-type]
+        X[i : i + rows] = cleaner.X
+        if warn:
+            warn_unless_clean(gaps, cleaner)
+    return X
+
+
+def warn_unless_clean(gaps: Array, cleaner: Cleaner | FlagCleaner) -> None:
+    """Say how many samples are not certified."""
+    count = int(np.sum(gaps > cleaner.tol))
+    if count:
+        warnings.warn(
+            f"Cleaning {count} of {len(gaps)} samples ended after {cleaner.max_iter} iterations "
+            f"with a relative duality gap of up to {gaps.max():.1e}, above {cleaner.tol:.1e}; "
+            f"their clean signals are approximate.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,176 @@
+"""Second half of G-RMR where outliers are replaced: flag entries, and fill them from low rank.
+
+Samples are low rank plus detail, D = L + detail, but for the entries that are flagged. The sample
+that the regression sees is X: D where an entry is not flagged, free where it is. With (w, b) fixed,
+
+    minimise over L, the flags F, and X with X = D outside of F:
+        L(y - b - Xw) + gamma ||L||_* + mu/2 ||X - L||_F^2 + mu/2 sum_{ij in F} limit_j^2.
+
+Every flag has its price, so that without a say of the labels an entry is flagged where it is more
+than `limit_j` away from the low-rank part, and X is L there. Missing entries are flags that are
+given and cost nothing. Rows are times the roots of their weights, as in :mod:`.split`.
+
+Given L, the flags and X are found row by row. Given the flags, L and X are a convex problem, solved
+by alternating directions. Its dual is to maximise
+
+    beta'(y - b - Kw) - L*(beta) + <Z, K> - ||Z||_F^2 / (2 mu)
+
+subject to ``||Z||_2 <= gamma`` and ``Z = beta w'`` on the flags, where K is D outside of the flags
+and 0 on them. That the flags are the best ones is not certified.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...linalg.factors import Factors
+from ...losses import PiecewiseLoss
+from .row_prox import RowProblem, blocks, square
+from .split import spectral_norm
+
+
+@dataclass(frozen=True)
+class FlagProblem:
+    """The problem above.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples as rows, each times the root of its weight; 0 where they are missing.
+    root : ndarray of shape (n,)
+        Roots of the sample weights, all positive.
+    target : ndarray of shape (n,)
+        ``y - b``.
+    w : ndarray of shape (m,)
+        Coefficients; zero where the labels are to have no say.
+    coupling : PiecewiseLoss
+        Loss of ``target - Xw``.
+    gamma, mu : float
+        Positive weights of the nuclear norm and of the detail.
+    limit : ndarray of shape (m,)
+        Detail of a cell from which on it is an outlier.
+    missing : ndarray of bool of shape (n, m) or None
+        Which entries of the samples are not known.
+    flags : ndarray of bool of shape (n, m)
+        Which entries are flagged, the missing ones among them.
+    """
+
+    D: Array
+    root: Array
+    target: Array
+    w: Array
+    coupling: PiecewiseLoss
+    gamma: float
+    mu: float
+    limit: Array
+    missing: Mask | None
+    flags: Mask
+
+    @cached_property
+    def base(self) -> Array:
+        """Residuals with nothing on the flags, ``target - Kw``."""
+        base = self.target.copy()
+        for i in blocks(*self.D.shape):
+            base[i] -= (self.kept(i) @ self.w) / self.root[i]
+        return base
+
+    def kept(self, i: slice) -> Array:
+        """Some rows of D, 0 on the flags."""
+        return np.where(self.flags[i], 0.0, self.D[i])
+
+    def row_problem(self, i: slice, mu: float) -> RowProblem:
+        """Rows of X, free on the flags and fixed elsewhere."""
+        return RowProblem(
+            w=self.w,
+            w2=self.w**2,
+            scale=1.0 / self.root[i],
+            base=self.base[i],
+            thr=np.full(len(self.base[i]), np.inf),
+            loss=self.coupling.take(i),
+            mu=mu,
+            missing=self.flags[i],
+        )
+
+    def flag_prices(self, i: slice) -> Array:
+        """What the flags of some rows cost."""
+        known = self.flags[i] if self.missing is None else self.flags[i] & ~self.missing[i]
+        return 0.5 * self.mu * self.root[i] ** 2 * (known @ self.limit**2)
+
+    @cached_property
+    def flag_cost(self) -> float:
+        """What all flags cost."""
+        return sum(float(self.flag_prices(i).sum()) for i in blocks(*self.D.shape))
+
+    def bound(self, Z: Array, beta: Array) -> float:
+        """Dual objective at a multiplier with ``Z = beta w'`` on the flags, scaled to the ball."""
+        norm = spectral_norm(Z)
+        theta = self.gamma / norm if norm > self.gamma else 1.0
+        linear = float(beta @ self.base)
+        for i in blocks(*Z.shape):
+            linear += float(np.vdot(Z[i], self.kept(i)))
+        curved = 0.5 / self.mu * square(Z)
+        conjugate = self.coupling.conjugate(theta * beta)
+        return theta * linear - conjugate - theta**2 * curved + self.flag_cost
+
+
+@dataclass
+class Filled:
+    """Samples that belong to a low-rank part.
+
+    Attributes
+    ----------
+    E : ndarray of shape (n, m)
+        Outliers ``D - X``.
+    beta : ndarray of shape (n,)
+        Subgradients of the loss.
+    loss, cost : ndarray of shape (n,)
+        By row, the loss, and what the rest but for the nuclear norm costs.
+    """
+
+    E: Array
+    beta: Array
+    loss: Array
+    cost: Array
+
+
+def fill(problem: FlagProblem, L: Factors, beta: Array) -> Filled:
+    """Best samples for a low-rank part, given the flags."""
+    n = len(problem.D)
+    found = Filled(np.empty_like(problem.D), np.empty(n), np.empty(n), np.empty(n))
+    for i in blocks(*problem.D.shape, least=64):
+        kept, low = problem.kept(i), (L.U[i] * L.d) @ L.Vt
+        rows = problem.row_problem(i, problem.mu)
+        b = rows.solve(low - kept, beta[i])
+        X = rows.move(low - kept, b)
+        r = rows.base - rows.scale * (X @ problem.w)
+        X += kept
+        found.E[i], found.beta[i] = problem.D[i] - X, b
+        # Equality in Fenchel's inequality: b is a subgradient of the loss at r.
+        found.loss[i] = b * r - rows.loss.epsilon * np.abs(b) - 0.5 * rows.loss.curvature * b**2
+        X -= low
+        found.cost[i] = 0.5 * problem.mu * np.einsum("ij,ij->i", X, X) + problem.flag_prices(i)
+    return found
+
+
+def reflag(problem: FlagProblem, L: Factors, beta: Array) -> FlagProblem:
+    """Flags that suit a low-rank part: none of the rows costs more than before.
+
+    Proposed is what would be best if the labels had no say; a row keeps its flags where these cost
+    less.
+    """
+    flags = np.empty_like(problem.flags)
+    for i in blocks(*flags.shape, least=64):
+        far = np.abs(problem.D[i] - (L.U[i] * L.d) @ L.Vt)
+        flags[i] = far > problem.root[i, None] * problem.limit
+    if problem.missing is not None:
+        flags |= problem.missing
+    proposed = replace(problem, flags=flags)
+    if not problem.w.any():
+        return proposed
+    old, new = (fill(one, L, beta) for one in (problem, proposed))
+    worse = new.loss + new.cost > old.loss + old.cost
+    return replace(problem, flags=np.where(worse[:, None], problem.flags, flags))

@@ -1,0 +1,132 @@
+"""Replace the flagged entries of the samples: alternating directions given the flags, new flags."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .decompose import decompose
+from .flags import Filled, FlagProblem, fill, reflag
+from .row_prox import blocks
+from .split import Decomposition, Splitting, SplitTracker
+from .split_admm import ExactSplit, SplitState
+
+PENALTY = 0.1  # of the splitting, relative to the weight of the detail
+ROUNDS = 10  # of new flags and a new low-rank part
+FEW = 3e-4  # share of the entries whose flags may change in the last round
+ROUGH = 1e-2  # relative duality gap of all rounds but the last
+
+
+class FlagSplit(ExactSplit):
+    """Alternating directions on the low-rank part twice, for given flags.
+
+    The step of the singular values is that of :class:`ExactSplit`. In the rows, the low-rank part
+    is drawn to D outside of the flags; on them it is drawn along w by the loss of X, which is
+    beyond it by ``beta w / mu``.
+    """
+
+    problem: FlagProblem
+    method = "flagged split"
+
+    def _row_step(self) -> None:
+        p, s = self.problem, self.state
+        joint = 1.0 / (1.0 / s.mu + 1.0 / p.mu)
+        for i in blocks(*p.D.shape):
+            g = self.L[i] - s.Y[i] / s.mu
+            rows, kept = p.row_problem(i, joint), p.kept(i)
+            s.beta[i] = rows.solve(g - kept, s.beta[i])
+            pulled = g + (s.beta[i] * rows.scale / s.mu)[:, None] * p.w
+            near = (p.mu * kept + s.mu * g) / (p.mu + s.mu)
+            low = np.where(p.flags[i], pulled, near)
+            self.E[i] = p.D[i] - low
+            s.Y[i] = s.mu * (low - g)
+
+
+class FlagTracker(SplitTracker):
+    """Best certified low-rank part so far, with the samples that belong to it."""
+
+    problem: FlagProblem
+
+    def _start(self, start: Decomposition | None) -> None:
+        assert start is not None
+        self.factors, self.E = start.factors, start.E
+        self._take(fill(self.problem, start.factors, start.state.beta))
+
+    def _take(self, found: Filled) -> None:
+        self.E, self.d = found.E, self.factors.d
+        self.cost = self.problem.gamma * float(self.d.sum()) + float(found.cost.sum())
+        self.primal = self.cost + float(found.loss.sum())
+
+    def _offer(self, solver: Splitting) -> None:
+        L = solver.state.factors
+        assert L is not None
+        found = fill(self.problem, L, solver.state.beta)
+        value = self.problem.gamma * float(L.d.sum()) + float(np.sum(found.cost + found.loss))
+        if value < self.primal:
+            self.factors = L
+            self._take(found)
+
+
+FlagSplit.tracker = FlagTracker
+
+
+def _state(problem: FlagProblem, start: Decomposition) -> SplitState:
+    """Iterate at the low-rank part of a start, with the multiplier that belongs to the flags."""
+    old = start.state
+    L, beta = start.factors, old.beta.copy()
+    Y = np.empty_like(problem.D)
+    for i in blocks(*Y.shape, least=64):
+        pull = np.outer(beta[i] / problem.root[i], problem.w)
+        detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
+        Y[i] = np.where(problem.flags[i], pull, detail)
+    mu = PENALTY * problem.mu
+    return SplitState(Y, beta, mu, mu, problem.gamma, factors=L)
+
+
+def replace_outliers(
+    problem: FlagProblem,
+    start: Decomposition,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    verbose: int = 0,
+) -> Decomposition:
+    """Flag outliers and replace them, with a certificate for the flags that were found.
+
+    Parameters
+    ----------
+    problem : FlagProblem
+        What to solve; its flags are those of `start`.
+    start : Decomposition
+        Where to start. It is used up.
+    tol : float, default=1e-4
+        Relative duality gap, given the flags, at which to stop.
+    max_iter : int, default=1000
+        Largest number of iterations for the same flags.
+    verbose : int, default=0
+        1 prints a line every few seconds, 2 the certificates too.
+
+    Returns
+    -------
+    Decomposition
+        The best split found; `d` are the singular values of the low-rank part.
+    """
+    for _ in range(ROUNDS):
+        flagged = reflag(problem, start.factors, start.state.beta)
+        changed = np.count_nonzero(flagged.flags != problem.flags)
+        problem = flagged
+        if changed <= FEW * problem.D.size:
+            break
+        start = _solve(problem, start, max(tol, ROUGH), max_iter, verbose)
+    return _solve(problem, start, tol, max_iter, verbose)
+
+
+def _solve(
+    problem: FlagProblem, start: Decomposition, tol: float, max_iter: int, verbose: int
+) -> Decomposition:
+    """The convex problem given the flags."""
+    start = replace(start, state=_state(problem, start))
+    return decompose(
+        problem, FlagSplit, start=start, tol=tol, max_iter=max_iter, verbose=verbose, warn=False
+    )

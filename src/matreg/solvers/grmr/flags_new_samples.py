@@ -1,0 +1,173 @@
+"""Replace the outliers of new samples, without their labels, as those of the old ones were.
+
+The low-rank part of a new row is ``l = V a``, with V the row space and d the singular values that
+were learned. What it adds to their nuclear norm is at most ``h(a) = 1/2 sum_k a_k^2 / d_k`` (see
+:mod:`.new_samples`). Minimise over a, the flags F, and x with x = d outside of F,
+
+    gamma h(a) + mu/2 |x - V a|^2 + mu/2 sum_{j in F} limit_j^2.
+
+It starts at the convex cleaning by the rule of robust principal component analysis. New flags and,
+given these, the minimiser a follow in turn; neither makes the objective larger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...linalg.threads import single_threaded
+from .default_weights import default_ratio
+from .new_samples import Cleaner, RowSpace
+from .problem import GRMRProblem
+from .split import Decomposition
+
+ROUNDS = 5
+TOL, MAX_ITER = 1e-3, 300  # relative duality gap of every sample given its flags, and iterations
+CHECK_EVERY = 10
+START = 1e-4
+
+
+@dataclass(frozen=True)
+class FlagSpace:
+    """What a fit leaves behind to replace the outliers of new samples.
+
+    Parameters
+    ----------
+    Vt : ndarray of shape (r, m)
+        Right singular vectors of the low-rank part.
+    d : ndarray of shape (r,)
+        Its positive singular values.
+    gamma, mu : float
+        Weights of the nuclear norm and of the detail.
+    limit : ndarray of shape (m,)
+        Detail of a cell from which on it is an outlier.
+    ratio : float
+        Weight of the nuclear norm in the convex cleaning to start from.
+    """
+
+    Vt: Array
+    d: Array
+    gamma: float
+    mu: float
+    limit: Array
+    ratio: float
+
+    @classmethod
+    def of(cls, problem: GRMRProblem, split: Decomposition) -> FlagSpace:
+        """What a split tells about new samples."""
+        L = split.factors
+        ratio = default_ratio("split", float(problem.s.sum()), L.Vt.shape[1])
+        return cls(L.Vt, L.d, problem.gamma, problem.detail, problem.limits, ratio)
+
+    @property
+    def convex(self) -> RowSpace:
+        """The same row space for the convex cleaning."""
+        return RowSpace(self.Vt, self.d, self.ratio, 1.0)
+
+    def cleaner(self, D: Array) -> FlagCleaner:
+        """Cleaner of new samples."""
+        return FlagCleaner(D)
+
+    def shrink(self, X: Array) -> Array:
+        """Minimiser ``V a`` of ``gamma h(a) + mu/2 |x - V a|^2`` for every row."""
+        factor = 1.0 / (1.0 + self.gamma / (self.mu * self.d))
+        return ((X @ self.Vt.T) * factor) @ self.Vt
+
+    def gaps(self, kept: Array, flags: Mask, L: Array) -> Array:
+        """Relative duality gaps of low-rank rows, given the flags; `kept` is 0 on these."""
+        Z = np.where(flags, 0.0, self.mu * (kept - L))
+        detail = np.einsum("ij,ij->i", Z, Z) / self.mu
+        Vt, d, gamma = self.Vt, self.d, self.gamma
+        primal = 0.5 * (gamma * ((L @ Vt.T) ** 2 @ (1.0 / d)) + detail)
+        linear = np.einsum("ij,ij->i", Z, kept)
+        curved = (Z @ Vt.T) ** 2 @ d / gamma + detail
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = np.where(curved > 0.0, 0.5 * linear**2 / curved, 0.0)
+            return np.where(primal > 0.0, np.clip((primal - bound) / primal, 0.0, 1.0), 0.0)
+
+
+class FlagCleaner:
+    """Replace the outliers of some samples, for one row space after another.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples, NaN where entries are missing.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, m)
+        The samples with their outliers and missing entries replaced.
+    """
+
+    tol, max_iter = TOL, MAX_ITER
+
+    def __init__(self, D: Array) -> None:
+        self.convex = Cleaner(D)
+        self.D, self.missing = self.convex.D, self.convex.missing
+        self.X = self.D
+
+    @property
+    def filled(self) -> Array:
+        """The samples as they are, with their missing entries replaced."""
+        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
+
+    @single_threaded(lambda cleaner: cleaner.D.size)
+    def clean(self, space: FlagSpace) -> Array:
+        """Replace the outliers of all samples; return their relative gaps, given the flags."""
+        self.convex.clean(space.convex, tol=START)
+        L, flags = self.convex.X, None
+        limit = self._limits(space, L)
+        gaps = np.zeros(len(L))
+        for _ in range(ROUNDS):
+            before, flags = flags, self._flags(limit, L)
+            changed = np.arange(len(L))
+            if before is not None:
+                changed = np.flatnonzero((flags != before).any(axis=1))
+                L = L.copy()
+            kept = np.where(flags[changed], 0.0, self.D[changed])
+            L[changed], gaps[changed] = low_rank_rows(space, kept, flags[changed], L[changed])
+        assert flags is not None
+        self.X = np.where(flags, L, self.D)
+        return gaps
+
+    def _limits(self, space: FlagSpace, L: Array) -> Array:
+        """Limits by entry, for each sample so wide that at most half of it is outliers."""
+        far = np.abs(self.D - L) / space.limit
+        if self.missing is not None:
+            far[self.missing] = np.nan
+            far[self.missing.all(axis=1)] = 0.0
+        return np.maximum(np.nanmedian(far, axis=1), 1.0)[:, None] * space.limit
+
+    def _flags(self, limit: Array, L: Array) -> Mask:
+        flags = np.abs(self.D - L) > limit
+        return flags if self.missing is None else flags | self.missing
+
+
+def low_rank_rows(space: FlagSpace, kept: Array, flags: Mask, start: Array) -> tuple[Array, Array]:
+    """Low-rank parts of rows whose flags are given, and their gaps.
+
+    Accelerated proximal gradient steps, each row on its own, with the restart of O'Donoghue and
+    Candes (2015).
+    """
+    low, gaps = start.copy(), np.zeros(len(start))
+    todo = np.arange(len(start))
+    L, Y, t = start, start, np.ones(len(start))
+    for iteration in range(1, MAX_ITER + 1):
+        if todo.size == 0:
+            break
+        X = np.where(flags, Y, kept)
+        new = space.shrink(X)
+        t[np.einsum("ij,ij->i", Y - new, new - L) > 0.0] = 1.0
+        ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t**2))
+        Y = new + ((t - 1.0) / ahead)[:, None] * (new - L)
+        L, t = new, ahead
+        if iteration % CHECK_EVERY == 0 or iteration == MAX_ITER:
+            gap = space.gaps(kept, flags, L)
+            low[todo], gaps[todo] = L, gap
+            left = gap > TOL
+            todo, kept, flags = todo[left], kept[left], flags[left]
+            L, Y, t = L[left], Y[left], t[left]
+    return low, gaps

@@ -1,0 +1,121 @@
+"""G-RMR as a problem: the samples, the labels, and the two halves of the alternation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...design import ArrayDesign
+from ...losses import epsilon_insensitive, squared
+from ...penalties import SpectralElasticNet
+from ...problem import Problem
+from ..certificate import SolverResult
+from .flags import FlagProblem
+from .split import SplitProblem
+
+
+@dataclass(frozen=True)
+class GRMRProblem:
+    """Minimise over W, b and ``D = X + E``, with positive sample weights s,
+
+    ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i max(|y_i - <W, X_i> - b| - epsilon, 0)
+    + gamma ||sqrt(s) X||_* + lam sum_i s_i ||E_i||_1``.
+
+    With ``outliers="replace"`` the last two terms are, over X, the flags F and L with X = D outside
+    of F,
+
+    ``gamma ||sqrt(s) L||_* + lam / (2 n) sum_i s_i (||X_i - L_i||_F^2 + sum_{j in F_i} l_j^2)``
+
+    with ``l_j = limit noise_j`` by cell and n the median of the noise.
+
+    Where D is NaN an entry is missing, and its outlier or flag has no price.
+    """
+
+    D: Array
+    y: Array
+    s: Array
+    tau: float
+    C: float
+    epsilon: float
+    gamma: float
+    lam: float
+    coupling: str = "exact"
+    fit_intercept: bool = True
+    outliers: str = "split"
+    noise: Array | None = None
+    limit: float = 4.0
+
+    @cached_property
+    def root(self) -> Array:
+        """Roots of the weights: a row times its root stands for its copies."""
+        return np.sqrt(self.s)
+
+    @cached_property
+    def missing(self) -> Mask | None:
+        """Which entries of the rows are missing; None if none is."""
+        missing = np.isnan(self.D.reshape(len(self.D), -1))
+        return missing if missing.any() else None
+
+    @cached_property
+    def rows(self) -> Array:
+        """Samples as rows times the roots of their weights, 0 where they are missing."""
+        rows = self.D.reshape(len(self.D), -1)
+        if np.any(self.root != 1.0):
+            rows = rows * self.root[:, None]
+        return rows if self.missing is None else np.where(self.missing, 0.0, rows)
+
+    def unscaled(self, rows: Array) -> Array:
+        """Matrices (n, p, q) from scaled rows."""
+        return (rows / self.root[:, None]).reshape(self.D.shape)
+
+    def clean(self, E: Array) -> Array:
+        """Clean signals (n, p, q) for outliers in scaled rows."""
+        X = self.rows - E
+        X /= self.root[:, None]
+        return X.reshape(self.D.shape)
+
+    def regression(self, X: Array) -> Problem:
+        """The first half: RMR on clean signals."""
+        loss = epsilon_insensitive(self.C * self.s, self.epsilon)
+        penalty = SpectralElasticNet(self.tau)
+        return Problem(ArrayDesign(X), self.y, loss, penalty, self.fit_intercept)
+
+    @property
+    def limits(self) -> Array:
+        """Detail of a cell from which on it is an outlier."""
+        assert self.noise is not None
+        return self.limit * self.noise
+
+    @property
+    def detail(self) -> float:
+        """Weight ``lam / n`` of the squared detail where outliers are replaced."""
+        assert self.noise is not None
+        return self.lam / float(np.median(self.noise))
+
+    def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
+        """What both forms of the second half know of the regression; without one it is zero."""
+        c = self.C * self.s
+        exact = self.coupling == "exact"
+        loss = epsilon_insensitive(c, self.epsilon) if exact else squared(2.0 * c)
+        return {
+            "D": self.rows,
+            "root": self.root,
+            "target": self.y if fit is None else self.y - fit.b,
+            "w": np.zeros(self.rows.shape[1]) if fit is None else fit.W.matrix.reshape(-1),
+            "coupling": loss,
+            "gamma": self.gamma,
+            "missing": self.missing,
+        }
+
+    def flagged(self, fit: SolverResult | None, E: Array) -> FlagProblem:
+        """The second half where outliers are replaced, flagged where E is not zero."""
+        flags = E != 0.0 if self.missing is None else (E != 0.0) | self.missing
+        return FlagProblem(**self.coupled(fit), mu=self.detail, limit=self.limits, flags=flags)
+
+    def split(self, fit: SolverResult | None) -> SplitProblem:
+        """The second half: the rows split for a regression; without one, robust PCA."""
+        return SplitProblem(**self.coupled(fit), lam=self.lam)
