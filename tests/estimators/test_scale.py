@@ -5,6 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from matreg import (
+    GRMR,
+    GRMRCV,
     RGLM,
     RGLMCV,
     RMR,
@@ -27,6 +29,9 @@ MODELS = [
     RGLM(),
     RMRCV(n_taus=5, cv=2),
     RGLMCV(n_taus=5, cv=2),
+    GRMR(),
+    GRMR(outliers="split"),
+    GRMRCV(n_taus=3, gamma=None, limit=4.0, cv=2),
     RMR(loss="absolute"),
     RMR(loss="huber"),
     RMR(loss="quantile", quantile=0.3),
