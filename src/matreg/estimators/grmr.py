@@ -34,7 +34,7 @@ from ..solvers import (
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
-from ._input import flatten, to_numbers
+from ._input import to_numbers
 from ._scale import Units, scaled_tau
 
 # Share of the entries above which outliers are no exception any more.
@@ -410,8 +410,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             Their clean signals.
         """
         D = self._validate_samples(X)
-        cleaned = self._clean(D)
-        return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
+        return self._shaped_as(X, self._clean(D))
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict the labels of new samples, cleaned first if `clean_predict`.

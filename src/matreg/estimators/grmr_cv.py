@@ -30,7 +30,6 @@ from ..solvers import (
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct
-from ._input import flatten
 from ._scale import Units
 from ._selection import (
     COMMON_CONSTRAINTS,
@@ -381,8 +380,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the chosen model."""
         D = self._validate_samples(X)
-        cleaned = self.best_estimator_.transform(D)
-        return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
+        return self._shaped_as(X, self.best_estimator_.transform(D))
 
 
 def _families(candidates: list[Candidate]) -> Iterator[Family]:
