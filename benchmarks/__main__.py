@@ -11,6 +11,6 @@ import subprocess
 import sys
 
 if __name__ == "__main__":
-    for name in ("solvers", "growth", "paths", "grmr_speed", "grmr_recovery"):
+    for name in ("solvers", "growth", "paths", "grmr_speed", "grmr_recovery", "grmr_detail"):
         print(f"== benchmarks.{name}", flush=True)
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

@@ -29,7 +29,7 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.path import tau_grid, walk
-from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, path, reuse
+from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, reuse, solve
 from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 
@@ -84,8 +84,13 @@ def simulated(seed: int) -> Iterator[Case]:
 
 
 def large(seed: int) -> Iterator[Case]:
-    """Thousands of samples."""
+    """Samples of 32 x 32 and 64 x 64, and thousands of small ones."""
     rng = np.random.default_rng(seed)
+    for size, C, noise in ((32, 1.0, 0.5), (32, 1e3, 0.01), (64, 1.0, 0.5), (64, 1e3, 0.01)):
+        data = make_matrix_regression(
+            500, coef=make_shape("cross", size), noise_scale=noise, random_state=seed
+        )
+        yield Case(f"cross 500 x {size}", pose(data.X, data.y, C, 0.1 * noise, 0.05))
     for n, C in ((2000, 1.0), (5000, 0.1)):
         data = make_matrix_regression(n, coef=make_shape("cross", 16), random_state=seed)
         yield Case(f"cross {n} x 16", pose(data.X, data.y, C, 0.1, 10.0 ** rng.uniform(-2, -0.5)))
@@ -159,17 +164,14 @@ def interior(**changes: object) -> Callable[[], object]:
 
 COLD: dict[str, Callable[[], object]] = {
     "as it is": lambda: patched(),
-    "no augmented Lagrangian": lambda: patched(
-        (cold, "augmented", lambda tracker, posed, best, n_iter, max_iter: n_iter)
-    ),
-    "no smaller boxes": lambda: patched((cold, "SMALLER", ())),
-    "no second try": lambda: patched((cold, "CAREFUL", interior_point.DEFAULT)),
-    "no vertex": lambda: patched((cold, "crossover", lambda *args: None)),
-    "double precision": interior(single_steps=0),
-    "no caution": interior(caution=0.0),
-    "no Gondzio correctors": interior(correctors=0),
-    "no trust in the thresholding": interior(halvings=0),
-    "W weighs the same": interior(heaviest=1.0),
+    "last resort": lambda: patched((cold, "last_resort", lambda tracker, n_iter, max_iter: n_iter)),
+    "smaller boxes": lambda: patched((cold, "SMALLER", ())),
+    "second way in a second sweep": lambda: patched((cold, "CAREFUL", interior_point.DEFAULT)),
+    "crossover to a vertex": lambda: patched((cold, "crossover", lambda *args: None)),
+    "single precision": interior(single_steps=0),
+    "caution": interior(caution=0.0),
+    "Gondzio correctors": interior(correctors=0),
+    "weight of a settled W": interior(heaviest=1.0),
 }
 
 
@@ -181,28 +183,25 @@ def double_gram(self, coordinates, design):
 
 PATHS: dict[str, Callable[[], object]] = {
     "as it is": lambda: patched(),
-    "no augmented Lagrangian": lambda: patched((path, "MOST_STEPS", 1)),
-    "every point from scratch": lambda: patched(
-        (path, "MOST_STEPS", 1), (path, "MOST_LINEARISATIONS", 0)
-    ),
-    "no second step with a matrix": lambda: patched(
+    "the last solution": lambda: patched((solve, "MOST_LINEARISATIONS", 0)),
+    "second step with a matrix": lambda: patched(
         (reuse.ReusePolicy, "promises", lambda self, tol: False)
     ),
-    "no matrix of the last point": lambda: patched(
+    "matrix of the last point": lambda: patched(
         (active_set.Linearisation, "serves", lambda self, problem, at: False)
     ),
-    "K in double precision": lambda: patched((active_set.Linearisation, "gram", double_gram)),
-    "no borders of free systems": lambda: patched((box_qp, "MAX_CHANGED", -1)),
-    "no pivoting, interior point alone": lambda: patched(
+    "single precision of K": lambda: patched((active_set.Linearisation, "gram", double_gram)),
+    "borders of free systems": lambda: patched((box_qp, "MAX_CHANGED", -1)),
+    "pivoting": lambda: patched(
         (box_qp.BoxQuadratic, "pivot", lambda self, t, side, max_wrong=1.0: None)
     ),
-    "no interior point, pivoting alone": lambda: patched(
+    "interior point of the box problem": lambda: patched(
         (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, beta, b: None)
     ),
-    "no line through two solutions": lambda: patched(
+    "line through two solutions": lambda: patched(
         (neighbour.Neighbour, "ahead", lambda self, tau: None)
     ),
-    "no fitting of W on its rank": lambda: patched((active_set, "WORTHWHILE", 0.0)),
+    "fitting of W on its rank": lambda: patched((active_set, "WORTHWHILE", 0.0)),
 }
 
 

@@ -12,7 +12,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from matreg import RGLMCV, RMR, RMRCV, CoefDisplay, CVDisplay, PathDisplay, rmr_path
+from matreg import (
+    GRMR,
+    RGLMCV,
+    RMR,
+    RMRCV,
+    CoefDisplay,
+    CVDisplay,
+    OutlierDisplay,
+    PathDisplay,
+    rmr_path,
+)
 from matreg.datasets import make_matrix_regression
 
 matplotlib.use("Agg")
@@ -161,3 +171,21 @@ def test_given_axes_and_colours(model, data):
 def test_other_things_have_no_coefficients():
     with pytest.raises(TypeError, match="estimator must be a fitted model with coefficients"):
         CoefDisplay.from_estimator(42)
+
+
+def test_outliers_of_the_worst_samples():
+    data = make_matrix_regression(
+        60, (6, 5), x_rank=2, x_corruption=0.0, noise_scale=0.1, random_state=0
+    )
+    X = data.X.copy()
+    X[7, 1:4, 1:4] += 5.0
+    X[3, 0, 0] = np.nan
+    model = GRMR(tau=2.0).fit(X, data.y)
+    display = OutlierDisplay.from_estimator(model, X, n_samples=3)
+    assert display.index[0] == 7
+    assert display.axes_.shape == (3, 3)
+    np.testing.assert_allclose(display.clean[0], data.X_clean[7], atol=0.1)
+    flat = OutlierDisplay.from_estimator(model, X.reshape(60, -1), n_samples=1)
+    np.testing.assert_allclose(flat.clean[0], display.clean[0])
+    with pytest.raises(TypeError, match="must be a GRMR or a GRMRCV; got RMR"):
+        OutlierDisplay.from_estimator(RMR(), X)

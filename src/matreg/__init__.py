@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .estimators.smm_cv import SMMCV
     from .estimators.smm_path import smm_path
     from .estimators.tau_max import tau_max
-    from .plotting import CoefDisplay, CVDisplay, PathDisplay
+    from .plotting import CoefDisplay, CVDisplay, OutlierDisplay, PathDisplay
 
 __version__ = "0.1.0"
 
@@ -31,6 +31,7 @@ __all__ = [
     "SMMCV",
     "CVDisplay",
     "CoefDisplay",
+    "OutlierDisplay",
     "PathDisplay",
     "RegularizationPath",
     "information_criteria",
@@ -54,7 +55,7 @@ _HOMES = {
     ".estimators.smm_cv": ["SMMCV"],
     ".estimators.smm_path": ["smm_path"],
     ".estimators.tau_max": ["tau_max"],
-    ".plotting": ["CVDisplay", "CoefDisplay", "PathDisplay"],
+    ".plotting": ["CVDisplay", "CoefDisplay", "OutlierDisplay", "PathDisplay"],
 }
 
 

@@ -110,3 +110,28 @@ def test_warnings_are_one_line(npz, tmp_path, capsys):
     assert main(["fit", npz, "--tau", "1e9", "-o", path]) == 0
     assert main(["report", path, npz, "--cv", "0", "-o", str(tmp_path / "r.html")]) == 0
     assert "matreg: warning: All predictions are equal" in capsys.readouterr().err
+
+
+def test_classes_that_are_words(arrays, tmp_path):
+    names = np.where(arrays["y"] > np.median(arrays["y"]), "high", "low")
+    np.savez(tmp_path / "d.npz", X=arrays["X"], kind=names)
+    path, out = str(tmp_path / "m.skops"), tmp_path / "out.csv"
+    data = [str(tmp_path / "d.npz"), "--target", "kind"]
+    assert main(["fit", *data, "--tau", "0.5", "-o", path]) == 0
+    assert type(load_model(path)[0]) is matreg.SMM
+    assert main(["predict", path, *data, "-o", str(out)]) == 0
+    with out.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert np.mean([row["kind"] == row["predicted_kind"] for row in rows]) > 0.8
+    assert main(["report", path, *data, "--cv", "2", "-o", str(tmp_path / "r.html")]) == 0
+    assert main(["fit", *data, "--model", "rmr", "-o", path]) == 1
+
+
+def test_samples_in_a_mapped_file(arrays, tmp_path):
+    """Fit and predict from an .npy file, whose samples are mapped and not read at once."""
+    np.save(tmp_path / "x.npy", arrays["X"].astype(np.float32))
+    np.save(tmp_path / "y.npy", arrays["y"])
+    data = [str(tmp_path / "x.npy"), "--labels", str(tmp_path / "y.npy")]
+    path, out = str(tmp_path / "m.skops"), str(tmp_path / "out.csv")
+    assert main(["fit", *data, "--tau", "1", "-o", path]) == 0
+    assert main(["predict", path, *data, "-o", out]) == 0

@@ -18,7 +18,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.io import savemat
 
-from matreg.datasets import faces, load_cmu_faces, load_istanbul, load_qmul_faces, load_sugar
+from matreg.datasets import (
+    faces,
+    load_cmu_faces,
+    load_fei_faces,
+    load_istanbul,
+    load_qmul_faces,
+    load_sugar,
+)
 
 DATA = Path(os.environ.get("MATREG_DATA", ""))
 needs_data = pytest.mark.skipif(
@@ -278,3 +285,30 @@ def test_qmul_needs_its_folder_and_pillow(qmul, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(ImportError, match=r"pip install matreg\[data\]"):
         load_qmul_faces(qmul)
+
+
+@pytest.fixture
+def fei(tmp_path):
+    """Two people in a folder below, one of them without some views, and other files between."""
+    image = pytest.importorskip("PIL.Image")
+    below = tmp_path / "part1"
+    below.mkdir()
+    for person, views in ((1, range(1, 15)), (12, (1, 10, 11))):
+        for view in views:
+            gray = np.full((24, 32), 10 * view, dtype=np.uint8)
+            image.fromarray(gray).convert("RGB").save(below / f"{person}-{view:02d}.jpg")
+    for other in ("1-15.jpg", "1-01a.jpg", "readme-01.txt"):
+        (tmp_path / other).write_bytes(b"")
+    return tmp_path
+
+
+def test_fei_faces(fei):
+    data = load_fei_faces(fei, size=8)
+    assert data.X.shape == (17, 8, 8) and data.person.tolist() == [1] * 14 + [12] * 3
+    assert data.y[:14].tolist() == [*range(0, 181, 20), 90, 90, 90, 90]
+    assert data.y[14:].tolist() == [0, 180, 90] and data.view[14:].tolist() == [1, 10, 11]
+    assert_allclose(data.X.mean(axis=(1, 2)), data.view / 25.5, atol=0.01)
+    with pytest.raises(FileNotFoundError, match=r"none.* has no image <person>-<view>.jpg"):
+        load_fei_faces(fei / "none")
+    with pytest.raises(ValueError, match="size"):
+        load_fei_faces(fei, size=0)

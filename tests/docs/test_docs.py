@@ -39,7 +39,8 @@ def _copy_sources(folder):
     ignored = shutil.ignore_patterns("_build", "gallery", "generated")
     shutil.copytree(DOCS, folder, ignore=ignored)
     shutil.copytree(ROOT / "examples", folder.parent / "examples")
-    (folder.parent / "src").symlink_to(ROOT / "src")
+    for name in ("src", "tests"):  # whose code some pages include
+        (folder.parent / name).symlink_to(ROOT / name)
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"):
         shutil.copy(ROOT / name, folder.parent / name)
 

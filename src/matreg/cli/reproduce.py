@@ -26,7 +26,7 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="start of the random numbers")
     parser.add_argument("--quick", action="store_true", help="everything small, one round")
-    parser.add_argument("--data", metavar="DIR", help="folder of the QMUL faces (head-pose)")
+    parser.add_argument("--data", metavar="DIR", help="folder of the QMUL or FEI faces (head-pose)")
     parser.add_argument(
         "--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)"
     )

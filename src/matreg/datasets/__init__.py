@@ -2,7 +2,7 @@
 
 from .air_quality import load_air_quality
 from .eem_cells import load_eem_cells
-from .faces import load_cmu_faces, load_qmul_faces
+from .faces import load_cmu_faces, load_fei_faces, load_qmul_faces
 from .gas_sensors import load_gas_sensors
 from .istanbul import load_istanbul
 from .mnist import load_mnist
@@ -15,6 +15,7 @@ __all__ = [
     "load_air_quality",
     "load_cmu_faces",
     "load_eem_cells",
+    "load_fei_faces",
     "load_gas_sensors",
     "load_istanbul",
     "load_mnist",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from numbers import Integral
 from pathlib import Path
 
@@ -143,10 +144,72 @@ def load_qmul_faces(folder: str | os.PathLike[str], *, size: int = 32, tilt: int
         raise FileNotFoundError(
             f"folder={str(root)!r} has no image <Name>Grey/<Name>_{tilt:03d}_<yaw>.jpg or .ras."
         )
+    person, yaw = np.array(list(files)).T
+    return Bunch(X=_read_gray(files.values(), size), y=yaw.astype(float), person=person)
+
+
+FEI_YAW = dict(zip(range(1, 15), [*range(0, 181, 20), 90, 90, 90, 90], strict=True))
+_FEI_NAME = re.compile(r"(\d{1,3})-(\d{2})\.jpg", re.IGNORECASE)
+
+
+def find_fei(folder: Path) -> dict[tuple[int, int], Path]:
+    """Files by person and view, in this order."""
+    found: dict[tuple[int, int], Path] = {}
+    for path in folder.rglob("*-*.jpg"):
+        name = _FEI_NAME.fullmatch(path.name)
+        if name and int(name[2]) in FEI_YAW:
+            found[int(name[1]), int(name[2])] = path
+    return dict(sorted(found.items()))
+
+
+def load_fei_faces(folder: str | os.PathLike[str], *, size: int = 32) -> Bunch:
+    """Load the FEI faces from a folder, labelled by yaw.
+
+    Two hundred people in fourteen views, ``1-01.jpg`` to ``200-14.jpg``: views 1 to 10 turn from
+    profile to profile in steps of 20 degrees, 11 to 14 are frontal. They are given out by the
+    Centro Universitario da FEI in Sao Paulo for research and may not be passed on, so there is no
+    download.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder with the images, in itself or in folders below it. Not all need be there.
+    size : int, default=32
+        Images are resized to this number of rows and columns.
+
+    Returns
+    -------
+    :class:`~sklearn.utils.Bunch`
+        `X` (n, size, size) with gray levels in [0, 1], `y` the yaw in degrees, 0 to 180 with 90 for
+        the frontal views, `person` (n,), to be used as groups, and `view` (n,), 1 to 14.
+
+    References
+    ----------
+    C. E. Thomaz and G. A. Giraldi, "A new ranking method for principal components analysis and its
+    application to face image analysis", Image and Vision Computing 28 (2010) 902-913.
+
+    Examples
+    --------
+    >>> from matreg.datasets import load_fei_faces
+    >>> faces = load_fei_faces("~/FEI")  # doctest: +SKIP
+    """
+    check_scalar(size, "size", Integral, min_val=1)
+    root = Path(folder).expanduser()
+    files = find_fei(root)
+    if not files:
+        raise FileNotFoundError(
+            f"folder={str(root)!r} has no image <person>-<view>.jpg such as 1-01.jpg."
+        )
+    person, view = np.array(list(files)).T
+    yaw = np.array([float(FEI_YAW[number]) for number in view])
+    return Bunch(X=_read_gray(files.values(), size), y=yaw, person=person, view=view)
+
+
+def _read_gray(paths: Collection[Path], size: int) -> NDArray[np.float64]:
+    """Images (n, size, size) with gray levels in [0, 1]."""
     image = optional("PIL.Image")
-    X = np.empty((len(files), size, size))
-    for row, path in enumerate(files.values()):
+    X = np.empty((len(paths), size, size))
+    for row, path in enumerate(paths):
         with image.open(path) as picture:
             X[row] = picture.convert("L").resize((size, size), image.Resampling.BILINEAR)
-    person, yaw = np.array(list(files)).T
-    return Bunch(X=X / 255.0, y=yaw.astype(float), person=person)
+    return X / 255.0

@@ -21,6 +21,7 @@ from .._typing import Array
 from ..linalg.threads import one_thread
 from ..progress import track
 from ._base import MatrixEstimator
+from ._callbacks import CallbackSupportMixin, reported
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._report import warn_at_edge
@@ -102,7 +103,7 @@ class KnownDecisions(BaseEstimator):
         return self.model._probabilities(self.decisions)
 
 
-class SelectorCV(MatrixEstimator):
+class SelectorCV(CallbackSupportMixin, MatrixEstimator):
     """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
 
     # What the subclasses define.
@@ -218,7 +219,8 @@ class SelectorCV(MatrixEstimator):
         )
         results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
         try:
-            for (f, c), values, rank in track(results, "folds", len(tasks), self.verbose):
+            finished = reported(self, results, len(tasks))
+            for (f, c), values, rank in track(finished, "folds", len(tasks), self.verbose):
                 scores[f, edges[c] : edges[c + 1]] = values
                 ranks[f, edges[c] : edges[c + 1]] = rank
         except KeyboardInterrupt:

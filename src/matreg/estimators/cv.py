@@ -32,7 +32,7 @@ from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
-from .rmr import LOSS_CONSTRAINTS, rmr_problem
+from .rmr import LOSS_CONSTRAINTS, rmr_problem, score_labels
 
 PATH_CONSTRAINTS: dict[str, list[Any]] = {
     "taus": ["array-like", None],
@@ -114,6 +114,10 @@ class PathCV(SelectorCV):
             type(self).__name__, result, self.tol, "Raise max_iter or tol, or lower C."
         )
         self._store(result, distinct)
+        self._judge_labels(distinct, result)
+
+    def _judge_labels(self, distinct: Distinct, result: SolverResult) -> None:
+        """Say which labels look wrong, where the model is robust against them."""
 
 
 class RMRCV(MatrixRegressor, PathCV):
@@ -168,6 +172,8 @@ class RMRCV(MatrixRegressor, PathCV):
         Values of tau that were tried with the chosen C and epsilon.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
         Of the chosen model on all the data, as in :class:`RMR`.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, as in :class:`RMR`.
 
     Examples
     --------
@@ -258,6 +264,10 @@ class RMRCV(MatrixRegressor, PathCV):
         problem = self._problem(distinct, candidate.parameters)
         solver = RMRPathSolver(self.tol, self.max_iter)
         return list(walk(problem, candidate.taus, solver.solve))
+
+    def _judge_labels(self, distinct: Distinct, result: SolverResult) -> None:
+        problem = self._problem(distinct, {"C": self.C_, "epsilon": self.epsilon_})
+        self.label_outlier_score_ = score_labels(problem, result, distinct)
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         if self.loss != "quantile":

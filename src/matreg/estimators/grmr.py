@@ -36,6 +36,7 @@ from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._scale import Units, scaled_tau
+from .rmr import score_labels
 
 # Share of the entries above which outliers are no exception any more.
 MANY_OUTLIERS = 0.5
@@ -120,6 +121,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Share of the known entries of all samples that have an outlier.
     sample_outlier_score_ : ndarray of shape (n,)
         ``||E_i||_1 / ||D_i||_1``: the samples with the largest look corrupted.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, as in :class:`RMR`.
     tau_, C_, epsilon_ : float
         Numbers used.
     gamma_, lam_ : float
@@ -260,6 +263,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             result = self._solve(problem, from_arrays(start, problem), pca)
             self._store(result.fit, distinct)
             self._store_split(D, distinct, result)
+            regression = result.problem.regression(result.problem.clean(result.split.E))
+            self.label_outlier_score_ = score_labels(regression, result.fit, distinct)
         if not result.converged:
             self._warn(result)
         if self.outlier_fraction_ > MANY_OUTLIERS:

@@ -409,6 +409,7 @@ _GRMR_ATTRIBUTES = (
     "clean_rank_",
     "outlier_fraction_",
     "sample_outlier_score_",
+    "label_outlier_score_",
     "objective_",
     "dual_gap_",
     "split_gap_",

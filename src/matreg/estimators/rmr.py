@@ -21,6 +21,7 @@ from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._report import warn_if_zero
 from ._scale import Units, scaled_tau
+from ._wrong_labels import label_outlier_score
 
 LOSS_CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [StrOptions({"epsilon_insensitive", "absolute", "huber", "quantile"})],
@@ -103,6 +104,9 @@ class RMR(MatrixRegressor):
     dual_coef_ : ndarray of shape (n,)
         Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``; for the loss
         "quantile" from ``(quantile - 1) C sample_weight`` to ``quantile C sample_weight``.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, from the residuals in robust standard deviations and the
+        multipliers; 0 inside of the loss' tube, NaN for samples of weight zero.
     objective_ : float
         Objective at (W, b).
     dual_gap_ : float
@@ -221,6 +225,7 @@ class RMR(MatrixRegressor):
             problem = self._problem(distinct)
             result = self._solve(problem, self._last_fit(distinct))
         self._store(result, distinct)
+        self.label_outlier_score_ = score_labels(problem, result, distinct)
         advice = "" if result.converged else self._advice(problem, result)
         warn_unless_converged("RMR", result, self.tol, advice)
         warn_if_zero(
@@ -265,6 +270,12 @@ class RMR(MatrixRegressor):
         if self.solver == "admm":
             return 'Raise max_iter, change rho, or take solver="newton".'
         return "Raise max_iter or tol, or lower C."
+
+
+def score_labels(problem: RMRProblem, result: SolverResult, distinct: Distinct) -> Array:
+    """`label_outlier_score_` of a fit."""
+    residual = problem.y - problem.design.forward(result.W.matrix) - result.b
+    return label_outlier_score(residual, problem.loss, result, distinct)
 
 
 def rmr_loss(

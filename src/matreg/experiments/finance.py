@@ -138,9 +138,10 @@ def _fit_grmr(data: Bunch, tuning: Tuning, tau: float, options: Options) -> Any:
     """G-RMR chosen around the tau of RMR."""
     step = 2 if options.quick else 1
     return GRMRCV(
-        tau=tau * np.array(TAU_FACTORS[::step]),
+        tau * np.array(TAU_FACTORS[::step]),
         gamma=GAMMAS[::step],
         lam=LAMS[::step],
+        outliers="split",
         C=tuning.C,
         epsilon=tuning.epsilon,
         cv=tuning.cv,

@@ -41,6 +41,10 @@ class Tuning:
         Path of R-GLM.
     gamma, lam : tuple of float, or None
         Candidates of G-RMR; None is the estimator's rule.
+    outliers : {"split", "replace"}
+        What G-RMR does with outliers; "split" is the paper's model.
+    limit : float
+        How many times the noise an outlier is, where outliers are replaced.
     grmr_taus : tuple of float
         Candidates of G-RMR's tau, in units of the one that was chosen for RMR.
     rough : bool
@@ -71,6 +75,8 @@ class Tuning:
     rglm_min_ratio: float = 1e-4
     gamma: tuple[float, ...] | None = None
     lam: tuple[float, ...] | None = None
+    outliers: str = "split"
+    limit: float = 4.0
     grmr_taus: tuple[float, ...] = (1.0,)
     rough: bool = False
     halving: bool = False
@@ -202,6 +208,8 @@ def _grmr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
         fits["RMR"].parameters["tau_"] * np.array(tuning.grmr_taus),
         gamma=tuning.gamma,
         lam=tuning.lam,
+        outliers=tuning.outliers,
+        limit=tuning.limit,
         C=tuning.C,
         epsilon=tuning.epsilon,
         clean_predict=tuning.clean_predict,

@@ -1,4 +1,4 @@
-"""Figures of paths, of cross-validation and of coefficients.
+"""Figures of paths, of cross-validation, of coefficients and of outliers.
 
 They follow scikit-learn's display conventions: ``from_estimator`` draws and returns an object that
 holds the axes and can draw again. matplotlib is imported when the first figure is drawn.
@@ -7,6 +7,7 @@ holds the axes and can draw again. matplotlib is imported when the first figure 
 from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, show_matrix
 from .coef import CoefDisplay
 from .cv import CVDisplay
+from .outliers import OutlierDisplay
 from .path import PathDisplay
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ORANGE",
     "CVDisplay",
     "CoefDisplay",
+    "OutlierDisplay",
     "PathDisplay",
     "pyplot",
     "show_matrix",

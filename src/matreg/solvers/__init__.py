@@ -6,7 +6,7 @@ This is the only door: what is not named here is the inside of a solver.
 from .certificate import SolverResult, rounding_floor, starting_point
 from .grmr.alternation import GRMRResult, alternate, outlier_fraction
 from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
-from .grmr.default_weights import default_weights
+from .grmr.default_weights import default_weights, robust_scale
 from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.split import Decomposition
@@ -40,6 +40,7 @@ __all__ = [
     "rglm_tau_max",
     "rmr_tau_max",
     "robust_pca",
+    "robust_scale",
     "rounding_floor",
     "solve_admm",
     "solve_rglm",

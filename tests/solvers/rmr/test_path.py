@@ -11,10 +11,11 @@ from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.rmr import active_set as follow_module
+from matreg.solvers.rmr import solve
 from matreg.solvers.rmr.active_set import WEIGHT, ActiveSetNewton, Linearisation, solve_active_set
 from matreg.solvers.rmr.cold import solve_cold
 from matreg.solvers.rmr.neighbour import Neighbour, neighbour_of
-from matreg.solvers.rmr.path import PathSolver, Strategy
+from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from problems import at, gap_of_result, make_problem, random_data, random_weights
 
@@ -188,37 +189,15 @@ def test_too_many_samples_are_left_to_the_other_solvers(monkeypatch):
     assert not solve_active_set(at(problem, 0.9), start=start).converged
 
 
-class Scripted:
-    """A solver that succeeds or not as told, and counts."""
-
-    def __init__(self, result, *successes):
-        self.result, self.successes, self.calls = result, list(successes), 0
-
-    def __call__(self, problem, *, start, tol, max_iter):
-        self.calls += 1
-        return replace(self.result, converged=self.successes.pop(0), n_iter=max_iter)
-
-
-def test_a_strategy_that_failed_has_a_rest_and_is_tried_again():
+def test_a_fit_from_scratch_follows_where_the_last_solution_does_not_help(monkeypatch):
     problem = make_problem(*random_data(20, 4, 4))
-    result = solve_cold(problem)
-    solver = Scripted(result, False, False, True, True)
-    strategy = Strategy(solver, 1e-6, 10)
-    found = [strategy.solve(problem, result, 100) for _ in range(7)]
-    assert None in found  # the rest
-    assert found[-1].converged and solver.calls == 4
-
-
-def test_path_solver_starts_from_scratch_where_all_else_fails():
-    problem = make_problem(*random_data(20, 4, 4))
-    path_solver = PathSolver(1e-6, 100)
     start = solve_cold(problem)
-    solver = Scripted(start, False, False)
-    path_solver.strategies = [Strategy(solver, 1e-6, 10), Strategy(solver, 1e-6, 20)]
-    result = path_solver.solve(problem, start)
-    assert result.converged and solver.calls == 2
-    assert result.n_iter == 30 + start.n_iter  # all that was tried is counted
-    assert len(result.history) == 3 * len(start.history)
+    failed = replace(start, converged=False, n_iter=10)
+    monkeypatch.setattr(solve, "solve_active_set", lambda *args, **others: failed)
+    result = PathSolver(1e-6, 100).solve(problem, start)
+    assert result.converged
+    assert result.n_iter == 10 + start.n_iter  # all that was tried is counted
+    assert len(result.history) == 2 * len(start.history)
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 5])

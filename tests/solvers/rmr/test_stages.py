@@ -6,6 +6,7 @@ import pytest
 from matreg import RMR, rmr_path
 from matreg.datasets import make_matrix_regression
 from matreg.solvers import solve_rmr
+from matreg.solvers.rmr import active_set, cold
 from matreg.solvers.rmr.cold import solve_cold
 from problems import at, certified_gap, gap_of_model, gap_of_result, make_problem, random_data
 
@@ -23,12 +24,12 @@ def assert_path_is_certified(path, X, y):
         assert gap == pytest.approx(point.gap, abs=1e-9) and gap <= 1e-6
 
 
-def test_where_the_path_is_degenerate_the_augmented_lagrangian_takes_over():
+def test_where_the_path_is_degenerate_a_fit_from_scratch_takes_over():
     data = make_matrix_regression(60, (6, 5), rank=1, noise_scale=0.0, random_state=0)
     path = rmr_path(data.X, data.y, C=100.0, epsilon=0.0, n_taus=20)
-    assert {"active set", "augmented Lagrangian"} <= set(path.methods)
+    assert {"active set", "interior point"} <= set(path.methods)
     failed = [point for point in path.points if len(stages(point.history)) > 1]
-    assert any(stages(one.history) == ["active set", "augmented Lagrangian"] for one in failed)
+    assert any(stages(one.history)[0] == "active set" for one in failed)
     for point in failed:  # what failed is counted too
         assert point.n_iter == point.history["iteration"].max()
     assert_path_is_certified(path, data.X, data.y)
@@ -46,8 +47,9 @@ def test_in_a_huge_box_the_fit_ends_at_a_vertex():
     assert "crossover" in ends
 
 
-def test_where_the_active_set_gives_up_a_fit_from_scratch_follows():
-    problem = make_problem(*random_data(2100, 3, 3), tau=5.0)  # more samples than it takes
+def test_where_the_active_set_gives_up_a_fit_from_scratch_follows(monkeypatch):
+    monkeypatch.setattr(active_set, "MOST_SAMPLES", 10)
+    problem = make_problem(*random_data(60, 3, 3), tau=5.0)  # more samples than it takes
     expected = solve_cold(problem)
     result = solve_rmr(problem, start=solve_cold(at(problem, 6.0)))
     assert stages(result.history) == ["active set", *stages(expected.history)]
@@ -55,11 +57,19 @@ def test_where_the_active_set_gives_up_a_fit_from_scratch_follows():
     assert result.primal == pytest.approx(expected.primal, rel=2e-6)
 
 
-def test_more_samples_than_the_active_set_takes():
+def test_thousands_of_samples_have_a_solver_of_their_own():
     data = make_matrix_regression(2100, (4, 3), noise_scale=0.5, random_state=0)
     model = RMR(tau=20.0).fit(data.X, data.y)
     assert gap_of_model(model, data.X, data.y) == pytest.approx(model.dual_gap_, abs=1e-9)
     assert model.dual_gap_ <= 1e-6
     path = rmr_path(data.X, data.y, n_taus=3)
-    assert set(path.methods) == {"W = 0", "augmented Lagrangian"}
+    assert "ramps" in path.methods and "active set" not in path.methods
     assert_path_is_certified(path, data.X, data.y)
+
+
+def test_the_universal_solver_is_the_last_resort(monkeypatch):
+    monkeypatch.setattr(cold, "attempt", lambda tracker, posed, n_iter, *others: n_iter)
+    problem = make_problem(*random_data(30, 4, 3), tau=2.0)
+    result = solve_cold(problem, max_iter=10_000)
+    assert result.converged and result.method == "universal"
+    assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

@@ -20,6 +20,11 @@ def weighted_median(x: Array, s: Array) -> float:
     return float(x[order[np.searchsorted(rise, 0.5 * rise[-1] * (1.0 - 1e-12))]])
 
 
+def robust_scale(x: Array, s: Array) -> float:
+    """Standard deviation of weighted numbers as their median absolute deviation shows it."""
+    return TO_DEVIATION * weighted_median(np.abs(x - weighted_median(x, s)), s)
+
+
 def typical_size(A: Array, s: Array) -> float:
     """Robust size of the entries of weighted rows; of all of them if most are zero, 1 if all.
 

@@ -8,8 +8,8 @@ The equations are those of the interior point method without its barriers
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
 box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
 a neighbour, or where the line through two of them leads, few samples change sides, the rank is
-nearly right, and one or two such matrices are enough. Where the steps do not settle,
-:mod:`.augmented_lagrangian` is the surer way.
+nearly right, and one or two such matrices are enough. Where the steps do not settle, a fit from
+scratch (:mod:`.cold`) takes over.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
 thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
@@ -324,8 +324,8 @@ class ActiveSetNewton:
 
     def remember(self, at: Point) -> Neighbour:
         """The current point for the next problem."""
-        Lambda, ratios = at.Z - self.ridge * at.W, self.neighbour.ratios
-        solution = Neighbour(self.tau, at.W, Lambda, at.beta, at.b, ratios)
+        Lambda = at.Z - self.ridge * at.W
+        solution = Neighbour(self.tau, at.W, Lambda, at.beta, at.b)
         return solution.after(self.neighbour)
 
 

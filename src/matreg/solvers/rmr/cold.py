@@ -1,4 +1,9 @@
-"""The default solver of RMR: an interior point method, and another one where it stalls."""
+"""RMR from scratch: an interior point method, and what helps where float64 gives out.
+
+In a box far larger than the solution needs, a smaller one is tried first; from an interior point
+the vertex next to it is sought; a second sweep takes another way to the optimum; and the universal
+solver is the last resort.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +16,14 @@ import numpy as np
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from .augmented_lagrangian import solve_augmented_lagrangian
+from ..universal import solve_universal
 from .dual_ray import label_ray
-from .interior_point import CAREFUL, DEFAULT, Best, InteriorPoint, InteriorSettings
+from .interior_point import CAREFUL, DEFAULT, InteriorPoint, InteriorSettings
 from .tau_max import only_multipliers
 from .vertex import at_rounding_floor, crossover
 
 # Boxes to try before the own one, as multiples of what the labels ask for.
 SMALLER = (1e4, 1e6, 1e8)
-# Samples up to which these are worth the steps of the augmented Lagrangian too.
-MOST_SAMPLES = 2000
 # Gap, relative to the tolerance, that another try may close although it is all rounding.
 LUCK = 10.0
 
@@ -77,7 +80,22 @@ def solve_cold(
             done = tracker.converged if settings is DEFAULT else finished(tracker)
             if not done and n_iter < max_iter:
                 n_iter = attempt(tracker, posed, n_iter, max_iter, settings)
+        if not finished(tracker) and n_iter < max_iter:
+            n_iter = last_resort(tracker, n_iter, max_iter)
     return tracker.result(n_iter)
+
+
+def last_resort(tracker: Tracker, n_iter: int, max_iter: int) -> int:
+    """First-order steps, where nothing else has helped; count them too."""
+    tracker.method = "universal"
+    start = tracker.result(n_iter)
+    result = solve_universal(
+        tracker.problem, tol=tracker.tol, max_iter=max_iter - n_iter, start=start
+    )
+    tracker.offer_primal(result.W)
+    tracker.offer_dual(result.beta)
+    tracker.record(n_iter + result.n_iter)
+    return n_iter + result.n_iter
 
 
 def finished(tracker: Tracker) -> bool:
@@ -100,29 +118,4 @@ def attempt(
     if not tracker.converged:
         tracker.method = "crossover"
         crossover(tracker, posed, run.best)
-    small = posed is tracker.problem or posed.design.n <= MOST_SAMPLES
-    if finished(tracker) or n_iter >= max_iter or not small:
-        return n_iter
-    return augmented(tracker, posed, run.best, n_iter, min(80, max_iter - n_iter))
-
-
-def augmented(tracker: Tracker, posed: RMRProblem, best: Best, n_iter: int, max_iter: int) -> int:
-    """Augmented Lagrangian steps, for where the interior point stalled; count them too."""
-    tracker.method = "augmented Lagrangian"
-    own = tracker
-    if posed is not tracker.problem:
-        own = Tracker(posed, tracker.tol)
-        own.offer_primal(best.W)
-        own.offer_dual(posed.feasible(best.beta))
-    result = solve_augmented_lagrangian(
-        posed, start=own.result(n_iter), tol=own.tol, max_iter=max_iter
-    )
-    n_iter += result.n_iter
-    tracker.offer_primal(result.W)
-    tracker.offer_dual(tracker.problem.feasible(result.beta))
-    if not tracker.converged:
-        tracker.record(n_iter)
-        tracker.method = "crossover"
-        crossover(tracker, posed, result)
-    tracker.record(n_iter)
     return n_iter

@@ -27,8 +27,6 @@ class Neighbour:
         Weight of the nuclear norm it belongs to.
     W, Lambda, beta, b : ndarray, ndarray, ndarray, float
         Primal and dual solution, with ``ridge W + Lambda = A'beta - T``.
-    ratios : tuple of float or None
-        How far beta moved from its start relative to the residuals, and Lambda relative to W.
     before : Neighbour or None
         The solution before, for another tau.
     linear : object or None
@@ -40,7 +38,6 @@ class Neighbour:
     Lambda: Array
     beta: Array
     b: float
-    ratios: tuple[float, float] | None = None
     before: Neighbour | None = None
     linear: object | None = None
 
