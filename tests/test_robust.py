@@ -49,3 +49,14 @@ def test_ties_and_constants():
     assert size(X, np.ones(4)) == 1.0
     assert size(1e-200 * X, np.ones(4)) == pytest.approx(1e-200)
     assert size(1e200 * X, np.ones(4)) == pytest.approx(1e200)
+
+
+def test_missing_entries_are_left_out():
+    values = RNG.standard_normal((9, 2))
+    holes = values.copy()
+    holes[3, 0], holes[:, 1] = np.nan, np.nan
+    found = weighted_median(holes, np.ones(9))
+    assert found[0] == pytest.approx(np.nanmedian(holes[:, 0])) and found[1] == 0.0
+    X = RNG.standard_normal((50, 10, 10))
+    holes = np.where(RNG.uniform(size=X.shape) < 0.3, np.nan, X)
+    assert size(holes, np.ones(50)) == pytest.approx(size(X, np.ones(50)), rel=0.1)

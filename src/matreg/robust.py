@@ -19,7 +19,7 @@ def weighted_median(values: Array, weights: Array) -> Array:
     Parameters
     ----------
     values : ndarray of shape (n, ...)
-        Numbers.
+        Numbers; NaN are left out, and 0 is the median of nothing else.
     weights : ndarray of shape (n,)
         Positive weights; equal ones give the median of NumPy.
 
@@ -34,17 +34,19 @@ def weighted_median(values: Array, weights: Array) -> Array:
     >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0]))
     2.5
     """
-    if weights.min() == weights.max():
+    missing = np.isnan(values)
+    if weights.min() == weights.max() and not missing.any():
         return np.median(values, axis=0)
-    order = np.argsort(values, axis=0, kind="stable")
-    rise = np.cumsum(weights[order], axis=0)
+    order = np.argsort(values, axis=0, kind="stable")  # NaN last
+    share = np.where(missing, 0.0, weights.reshape(-1, *(1,) * (values.ndim - 1)))
+    rise = np.cumsum(np.take_along_axis(share, order, axis=0), axis=0)
     half = 0.5 * rise[-1]
     # A repeated sample and one of weight two must give the same, whatever the rounding.
     lower = np.argmax(rise >= half * (1.0 - ROUNDING), axis=0)
     upper = np.argmax(rise > half * (1.0 + ROUNDING), axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
     ends = [np.take_along_axis(ordered, one[None], axis=0)[0] for one in (lower, upper)]
-    return 0.5 * (ends[0] + ends[1])
+    return np.nan_to_num(0.5 * (ends[0] + ends[1]), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def spread(y: Array, weights: Array, centred: bool = True) -> float:
@@ -80,7 +82,7 @@ def size(X: Array, weights: Array, centred: bool = True) -> float:
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        Samples.
+        Samples; NaN where entries are missing, which count like the others of a sample.
     weights : ndarray of shape (n,)
         Positive weights.
     centred : bool, default=True
@@ -100,10 +102,12 @@ def size(X: Array, weights: Array, centred: bool = True) -> float:
     flat = X.reshape(len(X), -1)
     if centred:
         flat = flat - weighted_median(flat, weights)
-    unit = float(np.abs(flat).max(initial=0.0))
+    known = ~np.isnan(flat)
+    unit = float(np.abs(flat).max(initial=0.0, where=known))
     if unit == 0.0:
         return 1.0
-    flat = flat / unit  # squares of huge or tiny numbers would overflow or vanish
-    squares = np.einsum("ij,ij->i", flat, flat)
+    # Squares of huge or tiny numbers would overflow or vanish.
+    squares = np.square(flat / unit).sum(axis=1, where=known)
+    squares *= flat.shape[1] / np.maximum(known.sum(axis=1), 1)
     typical = float(weighted_median(squares, weights))
     return unit * float(np.sqrt(typical or weights @ squares / weights.sum()))

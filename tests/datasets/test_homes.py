@@ -73,6 +73,7 @@ def test_mnist():
     assert data.X_train.shape == (60000, 28, 28) and data.X_train.dtype == np.uint8
     assert data.X_test.shape == (10000, 28, 28)
     assert_array_equal(np.unique(data.y_train), np.arange(10))
+    assert (np.diff(data.y_test.astype(int)) >= 0).all()
 
 
 @pytest.mark.parametrize("loader", [load_air_quality, load_eem_cells, load_gas_sensors, load_mnist])
@@ -162,10 +163,12 @@ def test_mnist_from_openml(anything_goes, tmp_path, monkeypatch):
     monkeypatch.setattr(mnist, "N_TRAIN", 2)
     images = np.random.default_rng(0).integers(0, 256, (3, 784))
     lines = ["@RELATION mnist_784", "@ATTRIBUTE pixel1 REAL", "@DATA"]
-    lines += [",".join(map(str, [*image, digit])) for digit, image in enumerate(images)]
+    digits = [7, 3, 2]
+    lines += [",".join(map(str, [*image, k])) for k, image in zip(digits, images, strict=True)]
     (tmp_path / "mnist_784.arff").write_text("\n".join(lines))
     data = load_mnist(tmp_path)
-    assert_array_equal(data.X_train, images[:2].reshape(2, 28, 28))
+    assert_array_equal(data.X_train, images[[1, 0]].reshape(2, 28, 28))
+    assert_array_equal(data.y_train, [3, 7])
     assert_array_equal(data.y_test, [2])
 
 

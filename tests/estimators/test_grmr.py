@@ -99,9 +99,9 @@ def test_certificate_of_the_regression_can_be_recomputed(outliers, coupling, wei
 
 def test_large_price_of_outliers_gives_rmr():
     data = planted(x_corruption=0.0)
-    model = GRMR(tau=5.0, lam=1e6, gamma=1.0, regression_tol=1e-8, outliers="split").fit(
-        data.X, data.y
-    )
+    model = GRMR(
+        tau=5.0, C=1.0, epsilon=0.1, lam=1e6, gamma=1.0, regression_tol=1e-8, outliers="split"
+    ).fit(data.X, data.y)
     rmr = RMR(tau=5.0, C=1.0, epsilon=0.1, tol=1e-8).fit(data.X, data.y)
     assert not model.outliers_.any()
     assert model.outlier_fraction_ == 0.0
@@ -338,3 +338,9 @@ def test_bad_input():
     model = GRMR().fit(X, y)
     with pytest.raises(ValueError):
         model.transform(X[:, :3])
+
+
+def test_outliers_everywhere_are_reported():
+    data = planted(60)
+    with pytest.warns(UserWarning, match=r"calls \d+% of the entries outliers.*raise lam"):
+        GRMR(tau=5.0, outliers="split", lam=1e-3, gamma=1.0).fit(data.X, data.y)

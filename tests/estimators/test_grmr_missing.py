@@ -39,7 +39,7 @@ def test_objective_certificate_and_attributes_of_the_split():
     data = planted()
     D = with_gaps(data.X)
     gone = np.isnan(D)
-    model = GRMR(tau=5.0, outliers="split").fit(D, data.y)
+    model = GRMR(tau=5.0, C=1.0, epsilon=0.1, outliers="split").fit(D, data.y)
     X, E = model.X_clean_, model.outliers_
     assert np.isfinite(X).all()
     np.testing.assert_array_equal(np.isnan(E), gone)

@@ -71,6 +71,7 @@ def test_attributes_with_a_matrix_a_sample(epochs):
     model.residual_matrices_ = DATA.X
     array = model.to_xarray("residual_matrices_")
     assert array.dims == ("epoch", "channel", "time")
+    assert model.to_xarray(model.pattern(epochs)).dims == ("channel", "time")
     plain = RMR().fit(DATA.X, DATA.y).coef_to_xarray()
     assert plain.dims == ("row", "column") and not plain.coords
 

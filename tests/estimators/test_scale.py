@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from matreg import RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path, tau_max
+from matreg import (
+    GRMR,
+    GRMRCV,
+    RGLM,
+    RGLMCV,
+    RMR,
+    RMRCV,
+    SMM,
+    SMMCV,
+    rglm_path,
+    rmr_path,
+    smm_path,
+    tau_max,
+)
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._scale import EPSILON, TAU, C
 
@@ -16,6 +29,19 @@ MODELS = [
     RGLM(),
     RMRCV(n_taus=5, cv=2),
     RGLMCV(n_taus=5, cv=2),
+    GRMR(),
+    GRMR(outliers="split"),
+    GRMRCV(n_taus=3, gamma=None, limit=4.0, cv=2),
+    RMR(loss="absolute"),
+    RMR(loss="huber"),
+    RMR(loss="quantile", quantile=0.3),
+]
+CLASSIFIERS = [
+    SMM(),
+    SMM(loss="squared_hinge"),
+    SMMCV(n_taus=5, cv=2),
+    RGLM(family="binomial"),
+    RGLMCV(family="binomial", n_taus=5, cv=2),
 ]
 
 
@@ -29,6 +55,25 @@ def test_predictions_do_not_depend_on_units(model, data):
     expected = clone(model).fit(data.X, data.y).predict(data.X)
     for a, c in UNITS:
         found = clone(model).fit(a * data.X, c * data.y).predict(a * data.X) / c
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_decisions_do_not_depend_on_units(model, data):
+    y = data.y > np.median(data.y)
+    expected = clone(model).fit(data.X, y).decision_function(data.X)
+    for a in (1e6, 1e-6, 2.54):
+        found = clone(model).fit(a * data.X, y).decision_function(a * data.X)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_paths_of_classifiers_do_not_depend_on_units(data):
+    y = data.y > np.median(data.y)
+    for along in ({"n_taus": 5}, {"Cs": np.array([0.1, 1.0])}):
+        expected = smm_path(data.X, y, **along).decision_function(data.X)
+        if "Cs" in along:
+            along = {"Cs": along["Cs"] / 1e12}
+        found = smm_path(1e6 * data.X, y, **along).decision_function(1e6 * data.X)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 

@@ -158,7 +158,7 @@ def test_class_weight():
 
 def test_several_classes_one_against_one():
     X, y = make(150, k=4)
-    model = SMM(0.0, tol=1e-9).fit(X, y)
+    model = SMM(0.0, C=1.0, tol=1e-9).fit(X, y)
     machine = SVC(kernel="linear", tol=1e-8).fit(X.reshape(150, -1), y)
     assert model.coef_.shape == (6, 5, 4) and model.dual_coef_.shape == (6, 150)
     assert model.rank_.shape == model.dual_gap_.shape == model.intercept_.shape == (6,)
@@ -171,16 +171,16 @@ def test_several_classes_one_against_one():
     close = np.isclose(model.decision_function(X), machine.decision_function(flat), atol=1e-2)
     assert close.mean() > 0.95
     pair = np.isin(y, [1, 3])
-    two = SMM(0.0, tol=1e-9).fit(X[pair], y[pair])
+    two = SMM(0.0, C=1.0, tol=1e-9).fit(X[pair], y[pair])
     np.testing.assert_allclose(model.coef_[4], two.coef_, atol=1e-4)
 
 
 def test_several_classes_one_against_the_rest():
     X, y = make(150, k=3)
-    model = SMM(multi_class="one_vs_rest").fit(X, y)
+    model = SMM(1.0, C=1.0, multi_class="one_vs_rest").fit(X, y)
     assert model.coef_.shape == (3, 5, 4) and model.decision_function(X).shape == (150, 3)
     for k in range(3):
-        two = SMM().fit(X, y == k)
+        two = SMM(1.0, C=1.0).fit(X, y == k)
         np.testing.assert_allclose(model.coef_[k], two.coef_)
         np.testing.assert_allclose(model.decision_function(X)[:, k], two.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
@@ -255,8 +255,8 @@ def test_cross_validation_along_C():
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "roc_auc", "average_precision"])
 def test_any_scorer(scoring):
     X, y = make(90)
-    model = SMMCV(taus=[1.0, 3.0], cv=3, scoring=scoring).fit(X, y)
-    scores = cross_val_score(SMM(model.tau_), X, y, cv=3, scoring=scoring)
+    model = SMMCV(taus=[1.0, 3.0], C=1.0, cv=3, scoring=scoring).fit(X, y)
+    scores = cross_val_score(SMM(model.tau_, C=1.0), X, y, cv=3, scoring=scoring)
     assert model.best_score_ == pytest.approx(scores.mean(), abs=0.02)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -185,22 +186,58 @@ class MatrixEstimator(BaseEstimator):
         """
         return self.to_xarray("coef_")
 
-    def to_xarray(self, name: str) -> Any:
-        """A fitted attribute as an xarray.DataArray.
+    def pattern(self, X: ArrayLike) -> Array:
+        """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
+
+        That is what a map should show, not the coefficients, which are a filter; see
+        :func:`matreg.inspection.pattern`.
 
         Parameters
         ----------
-        name : str
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, as a rule those of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (p, q)
+            In units of X per unit of the prediction; ``to_xarray`` gives it its names.
+        """
+        from ..inspection import pattern  # late: it is above the estimators
+
+        return pattern(self, X)
+
+    def to_xarray(self, name: str | Array) -> Any:
+        """A fitted attribute, or a matrix like it, as an xarray.DataArray.
+
+        Parameters
+        ----------
+        name : str or ndarray
             Attribute of shape (p, q), such as "coef_", or with one matrix a sample, such as
-            "X_clean_" and "outliers_" of :class:`GRMR`.
+            "X_clean_" and "outliers_" of :class:`GRMR`; or an array of such a shape, such as the
+            pattern.
 
         Returns
         -------
         xarray.DataArray
             With the names and coordinates that the samples of `fit` had.
         """
+        if not isinstance(name, str):
+            check_is_fitted(self, "coef_")
+            return to_xarray(np.asarray(name), self._matrix_labels(), None)
         check_is_fitted(self, name)
         return to_xarray(getattr(self, name), self._matrix_labels(), name.rstrip("_"))
+
+    def _shaped_as(self, X: ArrayLike, samples: Array) -> Array:
+        """Transformed samples (n, p, q) in the shape of X; a table of matrices is refused."""
+        if flatten(X)[1] is None:
+            return samples.reshape(len(samples), -1)
+        output = getattr(self, "_sklearn_output_config", {}).get("transform")
+        if (output or sklearn.get_config()["transform_output"]) != "default":
+            raise ValueError(
+                "set_output asks for a table, whose rows cannot be matrices: pass flat samples, "
+                "with matrix_shape, or call set_output(transform='default')."
+            )
+        return samples
 
     def _matrix_labels(self) -> MatrixLabels | None:
         return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None

@@ -76,7 +76,7 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     return array
 
 
-def to_xarray(values: NDArray[Any], labels: MatrixLabels | None, name: str) -> Any:
+def to_xarray(values: NDArray[Any], labels: MatrixLabels | None, name: str | None) -> Any:
     """A matrix (p, q), or one for each sample (n, p, q), as a DataArray with its labels."""
     try:
         import xarray

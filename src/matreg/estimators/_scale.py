@@ -12,7 +12,8 @@ give predictions that do not depend on units. The spread is a median absolute de
 size a median norm, which wrong labels and corrupted samples cannot spoil. The
 multiples were chosen by ``python -m benchmarks.first_five_minutes``: a larger C follows wrong
 labels where a sample has more entries than there are samples, a larger tau gives away signal where
-the samples have no low rank to find. From half to twice these values little changes.
+the samples have no low rank to find. From half to twice these values little changes. The same
+holds for the support matrix machine, whose labels have no units.
 """
 
 from __future__ import annotations
@@ -44,14 +45,18 @@ class Units:
         Samples, labels and weights.
     fit_intercept : bool
         Whether a constant added to samples or labels is of no account.
+    classes : bool, default=False
+        Whether the labels are classes, which have no units.
     """
 
-    def __init__(self, distinct: Distinct, fit_intercept: bool) -> None:
-        self.distinct, self.fit_intercept = distinct, fit_intercept
+    def __init__(self, distinct: Distinct, fit_intercept: bool, classes: bool = False) -> None:
+        self.distinct, self.fit_intercept, self.classes = distinct, fit_intercept, classes
 
     @cached_property
     def spread(self) -> float:
         """Spread of the labels."""
+        if self.classes:
+            return 1.0
         return spread(self.distinct.y, self.distinct.weights, self.fit_intercept)
 
     @cached_property

@@ -21,6 +21,7 @@ from .._typing import Array
 from ..linalg.threads import one_thread
 from ..progress import track
 from ._base import MatrixEstimator
+from ._callbacks import CallbackSupportMixin, reported
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._report import warn_at_edge
@@ -103,7 +104,7 @@ class KnownDecisions(BaseEstimator):
         return self.model._probabilities(self.decisions)
 
 
-class SelectorCV(MatrixEstimator):
+class SelectorCV(CallbackSupportMixin, MatrixEstimator):
     """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
 
     # What the subclasses define.
@@ -227,7 +228,8 @@ class SelectorCV(MatrixEstimator):
         )
         results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
         try:
-            for (f, c), values, rank in track(results, "folds", len(tasks), self.verbose):
+            finished = reported(self, results, len(tasks))
+            for (f, c), values, rank in track(finished, "folds", len(tasks), self.verbose):
                 scores[f, edges[c] : edges[c + 1]] = values
                 ranks[f, edges[c] : edges[c + 1]] = rank
         except KeyboardInterrupt:
@@ -275,16 +277,15 @@ class SelectorCV(MatrixEstimator):
         return index[best]
 
     def _warn_at_edges(self, chosen: Candidate, k: int) -> None:
-        """Warn where the chosen parameters are the last ones that were tried."""
-        if k == 0 and len(chosen.taus) > 1:
-            edge = "Try larger ones; W = 0 there may be as good as any."
-        else:
-            edge = "Try smaller ones: lower tau_min_ratio, or pass taus."
-        warn_at_edge("tau", float(chosen.taus[k]), chosen.taus, edge)
-        for name, value in chosen.parameters.items():
-            tried = self.cv_results_[f"param_{name}"]
-            if value is not None and tried.dtype.kind == "f":
-                warn_at_edge(name, value, tried, f"Pass {name} with values beyond.")
+        """Warn where a chosen parameter is the first or the last that was tried."""
+        tau = "Pass taus beyond, or lower tau_min_ratio; at the largest tau, W may be zero."
+        for name in [chosen.along, *chosen.parameters]:
+            tried, value = self.cv_results_[f"param_{name}"], chosen.column(name)[k]
+            if name == chosen.along:
+                tried = chosen.values
+            if tried.dtype.kind == "f":
+                remedy = tau if name == "tau" else f"Pass {name} with values beyond."
+                warn_at_edge(name, float(value), tried, remedy)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -22,17 +24,24 @@ from ..solvers import (
     alternate,
     clean,
     default_weights,
+    first_samples,
     from_arrays,
     learned_space,
     outlier_fraction,
+    rmr_tau_max,
+    robust_pca,
     space_from,
     to_arrays,
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
-from ._input import flatten, to_numbers
+from ._input import to_numbers
+from ._scale import Units, scaled_tau
 from ._streamed import clean_streamed, decide_streamed, is_streamed, refuse_streamed_cleaning
 from .rmr import score_labels
+
+# Share of the entries above which outliers are no exception any more.
+MANY_OUTLIERS = 0.5
 
 
 class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
@@ -55,8 +64,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
 
     Parameters
     ----------
-    tau : float, default=1.0
-        Weight of the nuclear norm of the coefficients.
+    tau : float or str, default="scale"
+        Weight of the nuclear norm of the coefficients. "scale" is 0.005 of the smallest at which
+        they are zero on the samples as robust principal component analysis cleans them.
     gamma : float, default=None
         Weight of the nuclear norm; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
         ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
@@ -65,10 +75,11 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ``C`` times the median absolute deviation of the labels over the typical absolute entry of
         the samples (median over the samples of their medians): the outlier of one typical entry
         costs what a typical deviation of one label does.
-    C : float, default=1.0
+    C : float or str, default="scale"
         Weight of the loss.
-    epsilon : float, default=0.1
-        Half the width of the tube in which residuals cost nothing.
+    epsilon : float or str, default="scale"
+        Half the width of the tube in which residuals cost nothing. "scale" and its multiples are
+        those of :class:`RMR`, for tau and C too: predictions then do not depend on units.
     outliers : {"replace", "split"}, default="replace"
         Whether outliers are flagged and replaced, so that all else of the samples stays as it is,
         or split off as in the paper, for samples of low rank but for their outliers.
@@ -127,6 +138,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ``||E_i||_1 / ||D_i||_1``: the samples with the largest look corrupted.
     label_outlier_score_ : ndarray of shape (n,)
         How much each label looks wrong, as in :class:`RMR`.
+    tau_, C_, epsilon_ : float
+        Numbers used.
     gamma_, lam_ : float
         Weights used.
     noise_ : ndarray of shape (p, q) or None
@@ -173,11 +186,11 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
 
     _takes_missing = True
     _parameter_constraints: dict[str, list[Any]] = {
-        "tau": [Interval(Real, 0, None, closed="left")],
+        "tau": [Interval(Real, 0, None, closed="left"), str],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither"), str],
+        "epsilon": [Interval(Real, 0, None, closed="left"), str],
         "outliers": [StrOptions({"replace", "split"})],
         "noise": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "limit": [Interval(Real, 0, None, closed="neither")],
@@ -197,12 +210,12 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
 
     def __init__(
         self,
-        tau: float = 1.0,
+        tau: float | str = "scale",
         *,
         gamma: float | None = None,
         lam: float | None = None,
-        C: float = 1.0,
-        epsilon: float = 0.1,
+        C: float | str = "scale",
+        epsilon: float | str = "scale",
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float = 4.0,
@@ -264,27 +277,31 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         with self._unchanged_on_failure():
             D, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(D, y, weights)
-            problem = self._problem(distinct)
-            result = self._solve(problem, from_arrays(start, problem))
+            problem, pca = self._with_tau(self._problem(distinct))
+            result = self._solve(problem, from_arrays(start, problem), pca)
             self._store(result.fit, distinct)
             self._store_split(D, distinct, result)
             regression = result.problem.regression(result.problem.clean(result.split.E))
             self.label_outlier_score_ = score_labels(regression, result.fit, distinct)
         if not result.converged:
             self._warn(result)
+        if self.outlier_fraction_ > MANY_OUTLIERS:
+            self._warn_of_outliers()
         return self
 
     def _problem(self, distinct: Distinct) -> GRMRProblem:
         D, y, s = distinct.X, distinct.y, distinct.weights
         flat = D.reshape(len(D), -1)
-        gamma, lam = default_weights(flat, y, s, self.C, self.gamma, self.lam, self.outliers)
+        units = Units(distinct, self.fit_intercept)
+        self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
+        gamma, lam = default_weights(flat, y, s, self.C_, self.gamma, self.lam, self.outliers)
         return GRMRProblem(
             D,
             y,
             s,
-            tau=float(self.tau),
-            C=float(self.C),
-            epsilon=float(self.epsilon),
+            tau=0.0 if isinstance(self.tau, str) else float(self.tau),
+            C=self.C_,
+            epsilon=self.epsilon_,
             gamma=gamma,
             lam=lam,
             coupling=self.coupling,
@@ -293,6 +310,16 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             noise=self._given_noise(D.shape[1:]),
             limit=float(self.limit),
         )
+
+    def _with_tau(self, problem: GRMRProblem) -> tuple[GRMRProblem, Decomposition | None]:
+        """The problem with tau as a number, and the split of the samples that this may take."""
+        if not isinstance(self.tau, str):
+            self.tau_ = problem.tau
+            return problem, None
+        pca = robust_pca(problem, self._limits())
+        first = problem.regression(first_samples(problem, self._limits(), pca))
+        self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, first))
+        return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
         """Noise of every cell, flat, if it is given."""
@@ -374,6 +401,16 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             stacklevel=4,
         )
 
+    def _warn_of_outliers(self) -> None:
+        """Say that what is called an outlier is the rule, and what to change."""
+        remedy = "limit" if self.outliers == "replace" else "lam"
+        warnings.warn(
+            f"G-RMR calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank of "
+            f"{self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a higher "
+            "rank. Samples without gross outliers need no cleaning: take RMR.",
+            stacklevel=4,
+        )
+
     def _clean(self, D: Array) -> Array:
         rows = D.reshape(len(D), self.n_features_in_)
         return clean(rows, space_from(self._row_space)).reshape(D.shape)
@@ -398,8 +435,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         if is_dask(X) or is_streamed(X):
             return clean_streamed(self, X)
         D = self._validate_samples(X)
-        cleaned = self._clean(D)
-        return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
+        return self._shaped_as(X, self._clean(D))
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict the labels of new samples, cleaned first if `clean_predict`.

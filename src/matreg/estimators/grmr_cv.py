@@ -30,7 +30,7 @@ from ..solvers import (
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct
-from ._input import flatten
+from ._scale import Units
 from ._selection import (
     COMMON_CONSTRAINTS,
     NUMBER_OR_LIST,
@@ -87,8 +87,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         Values to try, one number for all cells each; None is the estimate of :class:`GRMR`.
     limit : float, array-like or None, default=None
         Values to try; None is 3, 4 and 6.
-    C, epsilon : float or array-like, default=1.0 and 0.1
-        Values to try.
+    C, epsilon : float, str or a list of them, default="scale"
+        Values to try: numbers, or words as in :class:`GRMR`.
     coupling, fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float, default=None
@@ -158,8 +158,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float | ArrayLike | None = None,
-        C: float | ArrayLike = 1.0,
-        epsilon: float | ArrayLike = 0.1,
+        C: float | str | ArrayLike = "scale",
+        epsilon: float | str | ArrayLike = "scale",
         coupling: str = "exact",
         fit_intercept: bool = True,
         clean_predict: bool = True,
@@ -221,9 +221,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
 
         given, candidates = self._given_taus, []
         limits = self._limits()
+        units = Units(distinct, self.fit_intercept)
         for C, epsilon in product(
-            number_list("C", self.C, positive=True),
-            number_list("epsilon", self.epsilon, positive=False),
+            number_list("C", self.C, positive=True, scaled=units.C),
+            number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon),
         ):
             loss = {"C": C, "epsilon": epsilon}
             taus = check_taus(given, partial(self._tau_grid, distinct, loss))
@@ -348,7 +349,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         tau = float(candidate.taus[chosen])
         model = self._model(candidate, tau=tau, tol=self.tol, split_tol=self.split_tol)
         model.fit(X, y, weights)
-        self.tau_, self.C_, self.epsilon_ = model.tau, model.C, model.epsilon
+        self.tau_, self.C_, self.epsilon_ = model.tau_, model.C_, model.epsilon_
         self.limit_, self.taus_ = model.limit, candidate.taus
         for name in _GRMR_ATTRIBUTES:
             setattr(self, name, getattr(model, name))
@@ -379,8 +380,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the chosen model."""
         D = self._validate_samples(X)
-        cleaned = self.best_estimator_.transform(D)
-        return cleaned if flatten(X)[1] is not None else cleaned.reshape(len(D), -1)
+        return self._shaped_as(X, self.best_estimator_.transform(D))
 
 
 def _families(candidates: list[Candidate]) -> Iterator[Family]:

@@ -15,10 +15,11 @@ from ..design import ArrayDesign
 from ..losses import PiecewiseLoss, hinge, squared_hinge
 from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
-from ..solvers import SolverResult, solve_rmr
+from ..solvers import SolverResult, rmr_tau_max, solve_rmr
 from ._base import warn_unless_converged
 from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
-from ._duplicates import Distinct
+from ._duplicates import Distinct, merge_duplicates
+from ._scale import Units, scaled_tau
 
 LOSS_CONSTRAINT = [StrOptions({"hinge", "squared_hinge"})]
 
@@ -48,11 +49,14 @@ class SMM(MatrixClassifier):
 
     Parameters
     ----------
-    tau : float, default=1.0
+    tau : float or str, default="scale"
         Weight of the nuclear norm. 0 is the linear support vector machine; from some value on W
-        is zero.
-    C : float, default=1.0
-        Weight of the loss, a sum over the samples and not a mean.
+        is zero, and "scale" is 0.005 of that.
+    C : float or str, default="scale"
+        Weight of the loss, a sum over the samples and not a mean. "scale" is three over the squared
+        median Frobenius norm of the samples around their entrywise median (around zero without an
+        intercept). "0.1*scale" and the like are multiples; with the words predictions do not
+        depend on the units of X.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "squared_hinge" is ``max(0, 1 - y f)^2``, which has no kink and more support vectors.
     class_weight : dict or "balanced", default=None
@@ -128,8 +132,8 @@ class SMM(MatrixClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {
         **CLASSIFIER_CONSTRAINTS,
-        "tau": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "tau": [Interval(Real, 0, None, closed="left"), str],
+        "C": [Interval(Real, 0, None, closed="neither"), str],
         "loss": LOSS_CONSTRAINT,
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -141,9 +145,9 @@ class SMM(MatrixClassifier):
 
     def __init__(
         self,
-        tau: float = 1.0,
+        tau: float | str = "scale",
         *,
-        C: float = 1.0,
+        C: float | str = "scale",
         loss: str = "hinge",
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "one_vs_one",
@@ -187,17 +191,27 @@ class SMM(MatrixClassifier):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             weights = self._weigh_classes(y, weights)
-            tasks = (delayed(self._solve)(two, X, weights) for two in self._problems(y))
+            parts = [(two, two.distinct(X, weights)) for two in self._problems(y)]
+            self._set_scale(X, y, weights, [part for _, part in parts])
+            tasks = (delayed(self._solve)(two, part) for two, part in parts)
             results = Parallel(n_jobs=self.n_jobs)(tasks)
             self._store_all(results, len(y))
         worst = max((result for _, _, result in results), key=lambda result: result.gap)
         warn_unless_converged("SMM", worst, self.tol, "Raise max_iter or tol, or lower C.")
         return self
 
-    def _solve(
-        self, two: TwoClasses, X: Array, weights: Array
-    ) -> tuple[TwoClasses, Distinct, SolverResult]:
-        distinct = two.distinct(X, weights)
-        problem = smm_problem(distinct, self.loss, self.C, self.fit_intercept, self.tau)
+    def _set_scale(self, X: Array, y: Array, weights: Array, parts: list[Distinct]) -> None:
+        """C and tau as numbers, the same for all pairs of classes."""
+        units = Units(merge_duplicates(X, y, weights), self.fit_intercept, classes=True)
+        self.C_ = units.C(self.C)
+
+        def tau_max() -> float:
+            problems = [smm_problem(part, self.loss, self.C_, self.fit_intercept) for part in parts]
+            return max(rmr_tau_max(problem) for problem in problems)
+
+        self.tau_ = scaled_tau(self.tau, tau_max)
+
+    def _solve(self, two: TwoClasses, part: Distinct) -> tuple[TwoClasses, Distinct, SolverResult]:
+        problem = smm_problem(part, self.loss, self.C_, self.fit_intercept, self.tau_)
         result = solve_rmr(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
-        return two, distinct, result
+        return two, part, result

@@ -14,6 +14,7 @@ from ..solvers import RMRPathSolver, SolverResult, follow, rmr_tau_max, tau_grid
 from ._base import warn_unless_converged
 from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
 from ._duplicates import Distinct
+from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from .cv import PATH_CONSTRAINTS
 from .path import check_taus
@@ -37,8 +38,9 @@ class SMMCV(MatrixClassifier, SelectorCV):
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
-    C : float or array-like, default=1.0
-        Values to try.
+    C : float, str or a list of them
+        Values to try: numbers, or words as in :class:`SMM`. By default a tenth of "scale", "scale"
+        and ten times it.
     loss, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
         As in :class:`SMM`.
     cv : int, splitter or iterable, default=None
@@ -93,7 +95,7 @@ class SMMCV(MatrixClassifier, SelectorCV):
         *,
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
-        C: float | ArrayLike = 1.0,
+        C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
         loss: str = "hinge",
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "one_vs_one",
@@ -125,7 +127,8 @@ class SMMCV(MatrixClassifier, SelectorCV):
         self.matrix_shape = matrix_shape
 
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
-        Cs = np.sort(number_list("C", self.C, positive=True))
+        units = Units(distinct, self.fit_intercept, classes=True)
+        Cs = np.sort(number_list("C", self.C, positive=True, scaled=units.C))
         if self.taus is not None:
             taus = check_taus(self.taus, lambda: np.zeros(0))
             if len(taus) < len(Cs):

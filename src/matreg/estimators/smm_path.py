@@ -14,6 +14,7 @@ from ..problem import RMRProblem
 from ..solvers import RMRPathSolver, follow, rmr_tau_max, tau_grid
 from ._classes import check_two_classes
 from ._duplicates import Distinct
+from ._scale import Units, scaled_tau
 from .path import check_taus, make_path, run_path
 from .regularization_path import RegularizationPath
 from .smm import SMM, smm_loss, smm_problem
@@ -46,9 +47,9 @@ def smm_path(
     taus: ArrayLike | None = None,
     n_taus: int = 50,
     tau_min_ratio: float = 1e-3,
-    C: float = 1.0,
+    C: float | str = "scale",
     Cs: ArrayLike | None = None,
-    tau: float = 1.0,
+    tau: float | str = "scale",
     loss: str = "hinge",
     class_weight: dict[Any, float] | str | None = None,
     fit_intercept: bool = True,
@@ -68,12 +69,12 @@ def smm_path(
         Two classes.
     taus, n_taus, tau_min_ratio
         Values of tau, as in :func:`rmr_path`.
-    C : float, default=1.0
+    C : float or str, default="scale"
         Weight of the loss along tau.
     Cs : array-like of shape (k,), default=None
         Values of C, in place of values of tau.
-    tau : float, default=1.0
-        Weight of the nuclear norm along C.
+    tau : float or str, default="scale"
+        Weight of the nuclear norm along C; "scale" as in :class:`SMM` for that of `C`.
     loss, class_weight, fit_intercept, sample_weight, tol, max_iter, matrix_shape
         As in :class:`SMM` and its `fit`.
     verbose : int, default=0
@@ -110,6 +111,9 @@ def smm_path(
         matrix_shape=matrix_shape,
     )
     distinct = _two_classes(model, X, y, sample_weight)
+    C = Units(distinct, fit_intercept, classes=True).C(C)
+    tau = scaled_tau(tau, lambda: rmr_tau_max(smm_problem(distinct, loss, C, fit_intercept)))
+    model.set_params(tau=tau, C=C)  # the path remembers the numbers
     if Cs is None:
         first = smm_problem(distinct, loss, C, fit_intercept)
         along, values = (

@@ -47,7 +47,9 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     It depends on the samples, their weights and what is missing of them, and on nothing else.
     """
     n, m = float(problem.s.sum()), problem.rows.shape[1]
-    plain = replace(problem, gamma=default_ratio("split", n, m), lam=1.0)
+    # Without labels, whose loss would be part of what the gap is relative to.
+    y = np.zeros_like(problem.y)
+    plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
         plain.split(None),
         tol=max(LOOSE, limits.split_tol),
@@ -67,9 +69,9 @@ def with_noise(problem: GRMRProblem, pca: Decomposition) -> GRMRProblem:
     return replace(problem, noise=noise_scale(E, D, problem.s))
 
 
-def first_samples(problem: GRMRProblem, limits: Limits) -> Array:
+def first_samples(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Array:
     """Samples (n, p, q) of the first regression, roughly: without their gross outliers."""
-    pca = robust_pca(problem, limits)
+    pca = pca or robust_pca(problem, limits)
     if problem.outliers == "split":
         return problem.clean(pca.E)
     problem = with_noise(problem, pca)
