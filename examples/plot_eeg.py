@@ -51,7 +51,7 @@ wrong = rng.permutation(n)[:7]
 y[wrong] += rng.choice([-4.0, 4.0], 7)
 
 # %%
-# Fit in microvolts: tau, C and epsilon have units, and volts are far too large for EEG.
+# Microvolts, for figures: the defaults follow the units of the data.
 
 X = 1e6 * epochs.get_data()
 model = RMRCV(n_taus=15, C="scale", cv=KFold(5), scoring="neg_median_absolute_error", tol=1e-4).fit(

@@ -135,10 +135,10 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     The alternation starts at the robust principal component analysis of the samples (W = 0). The
     problem is convex in (W, b) and in (X, E), not in both: what is found is a partial minimum.
 
-    Whether to clean new samples was chosen by measurement, see ``docs/grmr.md``: where the samples
-    have low rank, cleaning costs nothing and removes up to 98 % of the error when they are
-    corrupted; on faces of unknown people it adds 2 to 12 % to the error when they are clean, and
-    takes off 2 to 28 % when they are all corrupted.
+    Whether to clean new samples was chosen by measurement, see the notes on G-RMR in ``docs/dev``:
+    where the samples have low rank, cleaning costs nothing and removes up to 98 % of the error when
+    they are corrupted; on faces of unknown people it adds 2 to 12 % to the error when they are
+    clean, and takes off 2 to 28 % when they are all corrupted.
 
     Examples
     --------
