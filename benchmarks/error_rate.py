@@ -11,6 +11,7 @@ are the default here.
 from __future__ import annotations
 
 import argparse
+import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -27,6 +28,8 @@ def simulate(seed: int, tau: float, null: str, permutations: int) -> tuple[bool,
     from matreg.datasets import make_matrix_regression
     from matreg.inspection import permutation_map
 
+    warnings.simplefilter("ignore", UserWarning)  # W = 0 is a result here like any other
+
     data = make_matrix_regression(150, coef=SIGNAL, noise_scale=3.0, random_state=seed)
     model = RGLM(tau=tau, tol=1e-4).fit(data.X, data.y)
     tested = permutation_map(
@@ -39,11 +42,12 @@ def simulate(seed: int, tau: float, null: str, permutations: int) -> tuple[bool,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--taus", type=float, nargs="+", default=[50.0, 200.0, 400.0])
     parser.add_argument("--permutations", type=int, default=39)
     parser.add_argument("--jobs", type=int, default=-1)
     args = parser.parse_args()
     rows = []
-    for tau in (50.0, 200.0):
+    for tau in args.taus:
         for null in ("residuals", "labels"):
             calls = (
                 delayed(simulate)(seed, tau, null, args.permutations)

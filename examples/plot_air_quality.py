@@ -1,9 +1,10 @@
 """
-Days of air quality
-===================
+Days of air quality, with gaps
+==============================
 
 Eight cheap sensors measure every hour; a reference analyser says what the mean benzene of the day
-was. A sample is a day of 24 hours x 8 sensors.
+was. A sample is a day of 24 hours x 8 sensors, and whole hours are missing. G-RMR takes them as
+what they are: not observed.
 """
 
 # %%
@@ -12,33 +13,55 @@ was. A sample is a day of 24 hours x 8 sensors.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold
 
-from matreg import RMRCV
+from matreg import GRMR, RMR
 from matreg.datasets import load_air_quality
 from matreg.inspection import MapAxes, PatternDisplay
 
-air = load_air_quality()
+air = load_air_quality(missing="keep")
 half = len(air.y) // 2
-mean, std = air.X[:half].mean(axis=(0, 1)), air.X[:half].std(axis=(0, 1))
+mean, std = np.nanmean(air.X[:half], axis=(0, 1)), np.nanstd(air.X[:half], axis=(0, 1))
 X, y = (air.X - mean) / std, air.y
+gaps = np.isnan(X).any(axis=(1, 2))
+print(f"{100 * np.isnan(X).mean():.1f} % missing, in {gaps.sum()} of {len(X)} days")
 
 # %%
-# RMR against ridge regression on flat samples.
+# Three ways: leave the days with gaps out of the training, fill gaps with the mean, or keep them.
+# Only the last two can predict days with gaps.
 
-model = RMRCV(n_taus=15, cv=KFold(5), tol=1e-3).fit(X[:half], y[:half])
-ridge = RidgeCV(np.geomspace(1e-1, 1e4, 11)).fit(X[:half].reshape(half, -1), y[:half])
-scores = {
-    "RMR": r2_score(y[half:], model.predict(X[half:])),
-    "ridge": r2_score(y[half:], ridge.predict(X[half:].reshape(len(X) - half, -1))),
+filled = np.where(np.isnan(X), 0.0, X)  # zero is the mean of each sensor here
+whole = np.flatnonzero(~gaps[:half])
+models = {
+    "days with gaps left out": RMR().fit(X[whole], y[whole]),
+    "gaps filled with means": RMR().fit(filled[:half], y[:half]),
+    "gaps kept (G-RMR)": GRMR().fit(X[:half], y[:half]),
 }
-print(", ".join(f"{name} R2 = {score:.3f}" for name, score in scores.items()))
+later = np.arange(half, len(y))
+for name, model in models.items():
+    samples = X if "kept" in name else filled
+    score = {
+        kind: r2_score(y[rows], model.predict(samples[rows]))
+        for kind, rows in (("whole", later[~gaps[later]]), ("with gaps", later[gaps[later]]))
+    }
+    print(f"{name:24s}" + ", ".join(f"{kind} days R2 = {r2:.3f}" for kind, r2 in score.items()))
+
+# %%
+# What was filled in, for the day with most gaps.
+
+model = models["gaps kept (G-RMR)"]
+day = int(np.isnan(X[:half]).sum(axis=(1, 2)).argmax())
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
+for axis, image, title in zip(
+    axes, (X[day], model.transform(X[day : day + 1])[0]), ("observed", "filled in"), strict=True
+):
+    axis.imshow(image, aspect="auto", cmap="RdBu_r", vmin=-3, vmax=3)
+    axis.set(title=f"{title}, {air.date[day]}", xlabel="sensor")
+axes[0].set_ylabel("hour")
 
 # %%
 # Which sensors, at what time of the day?
 
-names = MapAxes(column_labels=list(air.sensors), row_name="hour", column_name="")
+names = MapAxes(column_coords=list(air.sensors), row_label="hour", column_label="")
 PatternDisplay.from_estimator(model, X[:half], names=names)
 plt.show()

@@ -51,10 +51,12 @@ wrong = rng.permutation(n)[:7]
 y[wrong] += rng.choice([-4.0, 4.0], 7)
 
 # %%
-# Fit in microvolts: tau, C and epsilon have units, and volts are far too large for EEG.
+# Microvolts, for figures: the defaults follow the units of the data.
 
 X = 1e6 * epochs.get_data()
-model = RMRCV(n_taus=15, cv=KFold(5), scoring="neg_median_absolute_error", tol=1e-4).fit(X, y)
+model = RMRCV(n_taus=15, C="scale", cv=KFold(5), scoring="neg_median_absolute_error", tol=1e-4).fit(
+    X, y
+)
 print(f"tau = {model.tau_:.3g}, rank {model.rank_}")
 correlation = np.corrcoef(model.predict(X), strength)[0, 1]
 print(f"correlation of the prediction with the true strength: {correlation:.2f}")

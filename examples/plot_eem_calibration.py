@@ -38,7 +38,7 @@ models = {
         cv=KFold(5),
     ),
     "RGLM": RGLMCV(n_taus=20, cv=KFold(5), tol=1e-4),
-    "RMR": RMRCV(n_taus=20, cv=KFold(5), tol=1e-4),
+    "RMR": RMRCV(n_taus=20, C="scale", cv=KFold(5), tol=1e-4),
 }
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
 scores = {}

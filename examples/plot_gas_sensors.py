@@ -40,7 +40,7 @@ def split(gas):
 models = {
     "ridge": RidgeCV(np.geomspace(1e-2, 1e4, 13)),
     "PLS": GridSearchCV(PLSRegression(scale=False), {"n_components": range(1, 13)}),
-    "RMR": RMRCV(n_taus=12, cv=5, tol=1e-3),
+    "RMR": RMRCV(n_taus=12, C="scale", cv=5, tol=1e-3),
     "RGLM": RGLMCV(n_taus=12, cv=5, tol=1e-3),
 }
 gases = [gas for gas in np.unique(data.gas) if np.sum((data.gas == gas) & (data.batch > 3)) > 50]
@@ -71,6 +71,6 @@ axis.legend(frameon=False)
 # %%
 # The pattern of the last gas: which sensors and features go with its concentration.
 
-names = MapAxes(row_name="sensor", column_name="feature")
+names = MapAxes(row_label="sensor", column_label="feature")
 PatternDisplay.from_estimator(models["RGLM"], X, names=names)
 plt.show()

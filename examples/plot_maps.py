@@ -33,7 +33,7 @@ person = np.arange(n) // 6  # six epochs a person
 
 from sklearn.model_selection import GroupKFold
 
-model = RMRCV(n_taus=12, cv=GroupKFold(5), tol=1e-4).fit(X, y, groups=person)
+model = RMRCV(n_taus=12, C="scale", cv=GroupKFold(5), tol=1e-4).fit(X, y, groups=person)
 print(f"tau = {model.tau_:.3g}, rank {model.rank_}, R2 of the folds {model.best_score_:.2f}")
 
 # %%

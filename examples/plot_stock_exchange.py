@@ -41,7 +41,7 @@ axis.plot(wealth, label="long or in cash, by the model")
 axis.plot(always, label="always long", color="grey")
 axis.set(xlabel="day", ylabel="100 become")
 axis.legend(frameon=False)
-names = MapAxes(column_labels=stocks.feature_names, row_name="days back", column_name="")
+names = MapAxes(column_coords=stocks.feature_names, row_label="days back", column_label="")
 if model.rank_:
     PatternDisplay.from_estimator(model, X[train], names=names)
 plt.show()

@@ -28,7 +28,7 @@ def check_files(wheel: Path, sdist: Path) -> None:
     assert "matreg/py.typed" in names, f"{wheel.name} must say that it has types"
     with tarfile.open(sdist) as archive:
         inside = {name.split("/", 1)[-1] for name in archive.getnames()}
-    for needed in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "tests", "docs/conf.py"):
+    for needed in ("LICENSE", "README.md", "CITATION.cff", "tests/problems.py", "docs/conf.py"):
         assert needed in inside, f"{sdist.name} must have {needed}"
 
 

@@ -31,8 +31,8 @@ def test_npz_with_groups_and_coordinates(npz, arrays):
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
     np.testing.assert_array_equal(data.groups, arrays["groups"])
-    assert (data.names.row_name, data.names.column_name) == ("emission", "excitation")
-    assert data.names.column_labels == [250.0, 260.0, 270.0, 280.0]
+    assert (data.names.row_label, data.names.column_label) == ("emission", "excitation")
+    assert data.names.column_coords == [250.0, 260.0, 270.0, 280.0]
 
 
 def test_npy_is_mapped_and_labels_come_from_a_file(tmp_path, arrays):
@@ -70,7 +70,7 @@ def test_zarr_folder(tmp_path, arrays):
         group.create_array(name, data=values)
     data = load(tmp_path / "d.zarr")
     np.testing.assert_array_equal(data.X[:], arrays["X"])
-    assert data.names.row_name == "emission"
+    assert data.names.row_label == "emission"
 
 
 def test_netcdf_with_named_dimensions(tmp_path, arrays):
@@ -83,7 +83,7 @@ def test_netcdf_with_named_dimensions(tmp_path, arrays):
     data = load(tmp_path / "d.nc", "--target", "cells")
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
-    assert data.names.row_labels == arrays["emission"].tolist()
+    assert data.names.row_coords == arrays["emission"].tolist()
 
 
 def test_labels_may_be_words(tmp_path, arrays):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -20,14 +21,16 @@ def data():
     return random_data(50, 4, 3, seed=1)
 
 
-@pytest.mark.parametrize("model", [RMR(tau=1.0), RGLM(tau=5.0)], ids=["rmr", "rglm"])
+@pytest.mark.parametrize(
+    "model", [RMR(tau=1.0, C=1.0, epsilon=0.1), RGLM(tau=5.0)], ids=["rmr", "rglm"]
+)
 def test_refits_are_those_of_the_resampled_data(data, model):
     X, y = data
     maps = bootstrap_maps(model.fit(X, y), X, y, n_resamples=3, random_state=0)
     rng = np.random.RandomState(0)
     for coef in maps.coefs:
         rows = rng.randint(len(y), size=len(y))
-        expected = type(model)(tau=model.tau).fit(X[rows], y[rows]).coef_
+        expected = clone(model).fit(X[rows], y[rows]).coef_
         np.testing.assert_allclose(coef, expected, atol=2e-3 * np.abs(expected).max())
     np.testing.assert_allclose(maps.mean, maps.coefs.mean(axis=0))
     np.testing.assert_allclose(maps.std, maps.coefs.std(axis=0, ddof=1))
@@ -38,18 +41,18 @@ def test_whole_groups_are_drawn():
     X, y = random_data(6, 3, 2)
     groups = np.repeat(np.arange(6), 4)
     rows = np.arange(6).repeat(4)
-    model = RMR(tau=0.1).fit(X[rows], y[rows])
+    model = RMR(tau=0.1, C=1.0, epsilon=0.1).fit(X[rows], y[rows])
     whole = bootstrap_maps(model, X[rows], y[rows], groups=groups, n_resamples=4, random_state=0)
     rng = np.random.RandomState(0)
     for coef in whole.coefs:
         drawn = rng.randint(6, size=6)
-        expected = RMR(tau=0.1, C=4.0).fit(X[drawn], y[drawn]).coef_
+        expected = RMR(tau=0.1, C=4.0, epsilon=0.1).fit(X[drawn], y[drawn]).coef_
         np.testing.assert_allclose(coef, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_the_result_does_not_depend_on_the_number_of_jobs(data):
     X, y = data
-    model = RMR(tau=1.0).fit(X, y)
+    model = RMR(tau=1.0, C=1.0, epsilon=0.1).fit(X, y)
     one, two = (
         bootstrap_maps(model, X, y, n_resamples=4, random_state=0, n_jobs=k) for k in (1, 2)
     )
@@ -62,7 +65,7 @@ def test_strong_signals_keep_their_sign_and_their_component():
     W = np.zeros((4, 3))
     W[1, 2] = 2.0
     y = np.tensordot(X, W, 2) + 0.1 * rng.standard_normal(200)
-    model = RMR(tau=1.0).fit(X, y)
+    model = RMR(tau=1.0, C=1.0, epsilon=0.1).fit(X, y)
     maps = bootstrap_maps(model, X, y, n_resamples=10, random_state=0)
     assert maps.sign_agreement[1, 2] == 1.0
     assert maps.component_similarity[0] > 0.99
@@ -96,7 +99,7 @@ def test_models_that_choose_do_not_choose_again(data):
 def test_steps_of_a_pipeline_are_fitted_again(data):
     X, y = data
     flat = X.reshape(len(X), -1)
-    model = make_pipeline(StandardScaler(), RMR(tau=1.0, matrix_shape=(4, 3)))
+    model = make_pipeline(StandardScaler(), RMR(tau=1.0, C=1.0, epsilon=0.1, matrix_shape=(4, 3)))
     maps = bootstrap_maps(model.fit(flat, y), flat, y, n_resamples=2, random_state=0)
     rows = np.random.RandomState(0).randint(len(y), size=len(y))
     expected = model.fit(flat[rows], y[rows])[-1].coef_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib
+import matplotlib.figure
 import numpy as np
 import pytest
 
@@ -27,7 +28,7 @@ matplotlib.use("Agg")
 @pytest.fixture(scope="module")
 def fitted():
     X, y = random_data(40, 5, 4)
-    model = RMR(tau=2.0).fit(X, y)
+    model = RMR(tau=2.0, C=1.0, epsilon=0.1).fit(X, y)
     maps = bootstrap_maps(model, X, y, n_resamples=3, random_state=0)
     tested = permutation_map(model, X, y, n_permutations=3, cv=2, random_state=0)
     return model, X, maps, tested
@@ -83,12 +84,12 @@ def test_an_outline_has_the_length_of_the_border():
 
 def test_many_channels_stay_readable():
     axis = matplotlib.figure.Figure().subplots()
-    MapAxes(row_labels=[f"channel {k}" for k in range(200)]).draw(axis, np.eye(200))
+    MapAxes(row_coords=[f"channel {k}" for k in range(200)]).draw(axis, np.eye(200))
     assert len(axis.get_yticks()) <= 12
 
 
 def test_labels_of_the_wrong_length_are_refused(fitted):
-    with pytest.raises(ValueError, match="row_labels must have 5 entries; got 1"):
+    with pytest.raises(ValueError, match="row_coords must have 5 entries; got 1"):
         PatternDisplay.from_estimator(fitted[0], fitted[1], names=MapAxes(["a"]))
     with pytest.raises(ValueError, match="axes must be 2"):
         PatternDisplay.from_estimator(fitted[0], fitted[1], axes=[None])

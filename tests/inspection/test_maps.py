@@ -23,7 +23,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def model(data):
-    return RMR(tau=1.0).fit(*data)
+    return RMR(tau=1.0, C=1.0, epsilon=0.1).fit(*data)
 
 
 def test_pattern_is_covariance_times_filter_over_variance(data, model):
@@ -45,19 +45,23 @@ def test_pattern_recovers_the_source_where_the_filter_subtracts_noise():
 
 def test_pattern_of_flat_samples_and_in_other_units(data, model):
     X, y = data
-    flat = RMR(tau=1.0, matrix_shape=(5, 4)).fit(X.reshape(len(X), -1), y)
+    flat = RMR(tau=1.0, C=1.0, epsilon=0.1, matrix_shape=(5, 4)).fit(X.reshape(len(X), -1), y)
     np.testing.assert_allclose(pattern(flat, X.reshape(len(X), -1)), pattern(model, X), atol=1e-5)
-    scaled = RMR(tau=0.1, C=0.01).fit(10.0 * X, y)
+    scaled = RMR(tau=0.1, C=0.01, epsilon=0.1).fit(10.0 * X, y)
     np.testing.assert_allclose(pattern(scaled, 10.0 * X), 10.0 * pattern(model, X), rtol=1e-3)
 
 
 def test_pattern_of_wrapped_models_is_that_of_their_last_step(data):
     X, y = data
     flat = X.reshape(len(X), -1)
-    piped = make_pipeline(StandardScaler(), RMR(tau=1.0, matrix_shape=(5, 4))).fit(flat, y)
+    piped = make_pipeline(
+        StandardScaler(), RMR(tau=1.0, C=1.0, epsilon=0.1, matrix_shape=(5, 4))
+    ).fit(flat, y)
     expected = pattern(piped[-1], piped[0].transform(flat))
     np.testing.assert_allclose(pattern(piped, flat), expected)
-    target = TransformedTargetRegressor(RMR(tau=1.0), transformer=StandardScaler()).fit(X, y)
+    target = TransformedTargetRegressor(
+        RMR(tau=1.0, C=1.0, epsilon=0.1), transformer=StandardScaler()
+    ).fit(X, y)
     np.testing.assert_allclose(pattern(target, X), pattern(target.regressor_, X))
     search = GridSearchCV(RMR(), {"tau": [1.0, 5.0]}, cv=2).fit(X, y)
     np.testing.assert_allclose(pattern(search, X), pattern(search.best_estimator_, X))
@@ -65,7 +69,7 @@ def test_pattern_of_wrapped_models_is_that_of_their_last_step(data):
 
 def test_pattern_of_a_cleaning_model_is_that_of_clean_samples(data):
     X, y = data
-    model = GRMR(tau=1.0).fit(X, y)
+    model = GRMR(tau=1.0, C=1.0, epsilon=0.1).fit(X, y)
     clean = model.transform(X).reshape(len(X), -1)
     prediction = clean @ model.coef_.ravel()
     expected = np.cov(np.column_stack([prediction, clean]).T)[0, 1:] / np.var(prediction, ddof=1)
@@ -84,7 +88,7 @@ def test_components_add_up_with_signs_that_do_not_depend_on_the_sign_of_w(data, 
     np.testing.assert_allclose(total, model.coef_, atol=1e-12)
     assert found.share.sum() == pytest.approx(1.0)
     X, y = data
-    turned = components(RMR(tau=1.0).fit(-X, y))
+    turned = components(RMR(tau=1.0, C=1.0, epsilon=0.1).fit(-X, y))
     np.testing.assert_allclose(turned.rows[0], found.rows[0], atol=1e-4)
     np.testing.assert_allclose(turned.columns[0], -found.columns[0], atol=1e-4)
 

@@ -100,7 +100,7 @@ def test_bad_input(data):
     model = RMR(tau=2.0).fit(X, y)
     with pytest.raises(ValueError, match="one label for each of the 40 samples"):
         model.report(X, y[:3])
-    with pytest.raises(ValueError, match="row_labels must have 5 entries"):
+    with pytest.raises(ValueError, match="row_coords must have 5 entries"):
         model.report(X, y, names=MapAxes(["a"]))
 
 

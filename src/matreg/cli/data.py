@@ -156,11 +156,11 @@ def _coordinates(arrays: Mapping[str, Any], shape: tuple[int, ...]) -> MapAxes:
     found: dict[str, Any] = {}
     for axis, length, others in (("row", p, (n, q)), ("column", q, (n, p))):
         fitting = [name for name in arrays if tuple(arrays[name].shape) == (length,)]
-        if f"{axis}_labels" in fitting:
-            found[f"{axis}_labels"] = np.asarray(arrays[f"{axis}_labels"][:]).tolist()
+        if f"{axis}_coords" in fitting:
+            found[f"{axis}_coords"] = np.asarray(arrays[f"{axis}_coords"][:]).tolist()
         elif len(fitting) == 1 and length not in others:
-            found[f"{axis}_labels"] = np.asarray(arrays[fitting[0]][:]).tolist()
-            found[f"{axis}_name"] = fitting[0]
+            found[f"{axis}_coords"] = np.asarray(arrays[fitting[0]][:]).tolist()
+            found[f"{axis}_label"] = fitting[0]
     return MapAxes(**found)
 
 

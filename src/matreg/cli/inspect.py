@@ -28,9 +28,9 @@ def run(args: argparse.Namespace) -> None:
     model, names, target = load_model(args.model)
     print(describe(model, target))
     for axis in ("row", "column"):
-        labels = getattr(names, f"{axis}_labels")
+        labels = getattr(names, f"{axis}_coords")
         if labels is not None:
-            name = getattr(names, f"{axis}_name")
+            name = getattr(names, f"{axis}_label")
             print(f"{axis}s".ljust(12) + f"{name}: {labels[0]} to {labels[-1]}")
     if args.out is None:
         return

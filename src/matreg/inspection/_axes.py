@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, Self
 
 from .._typing import Array
-from ..plotting import show_matrix
+from ..plotting._style import set_ticks, show_matrix
 
-MOST_TICKS, MOST_LETTERS = 12, 20
+MOST_NAMES = 12
 
 
 @dataclass(frozen=True)
@@ -20,31 +18,39 @@ class MapAxes:
 
     Parameters
     ----------
-    row_labels, column_labels : sequence, default=None
-        One label a row and a column: names of channels, times, wavelengths. Numbers by default.
-    row_name, column_name : str, default="row" and "column"
+    row_coords, column_coords : sequence, default=None
+        One name or number for each row and column: channels, times, wavelengths.
+    row_label, column_label : str, default="row" and "column"
         What the rows and the columns are, with their unit.
 
     Examples
     --------
     >>> from matreg.inspection import MapAxes
-    >>> MapAxes(column_labels=[250, 300, 350], column_name="excitation, nm").column_name
+    >>> MapAxes(column_coords=[250, 300, 350], column_label="excitation, nm").column_label
     'excitation, nm'
     """
 
-    row_labels: Sequence[Any] | None = None
-    column_labels: Sequence[Any] | None = None
-    row_name: str = "row"
-    column_name: str = "column"
+    row_coords: Sequence[Any] | None = None
+    column_coords: Sequence[Any] | None = None
+    row_label: str = "row"
+    column_label: str = "column"
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Names that a model remembers of the samples it was fitted to, if they had any."""
+        labels = model._matrix_labels()
+        if labels is None:
+            return cls()
+        return cls(*labels.coords, *(str(dim) for dim in labels.dims))
 
     def check(self, shape: tuple[int, ...]) -> None:
-        """Refuse labels that do not fit a map."""
-        for name, labels, length in (
-            ("row_labels", self.row_labels, shape[0]),
-            ("column_labels", self.column_labels, shape[1]),
+        """Refuse coordinates that do not fit a map."""
+        for name, coords, length in (
+            ("row_coords", self.row_coords, shape[0]),
+            ("column_coords", self.column_coords, shape[1]),
         ):
-            if labels is not None and len(labels) != length:
-                raise ValueError(f"{name} must have {length} entries; got {len(labels)}.")
+            if coords is not None and len(coords) != length:
+                raise ValueError(f"{name} must have {length} entries; got {len(coords)}.")
 
     def draw(self, axis: Any, matrix: Array, limit: float | None = None, **image: Any) -> Any:
         """Draw a map with its rows and columns named."""
@@ -52,29 +58,24 @@ class MapAxes:
         drawn = show_matrix(axis, matrix, limit)
         drawn.set(**image)
         axis.set_aspect("auto" if max(matrix.shape) > 4 * min(matrix.shape) else "equal")
-        self.rows(axis.yaxis, matrix.shape[0])
-        self.columns(axis.xaxis, matrix.shape[1])
+        self.rows(axis.yaxis)
+        self.columns(axis.xaxis)
         return drawn
 
-    def rows(self, axis: Any, count: int) -> None:
+    def rows(self, axis: Any) -> None:
         """Name the rows along an axis."""
-        _ticks(axis, self.row_labels, count, self.row_name)
+        _name(axis, self.row_coords, self.row_label)
 
-    def columns(self, axis: Any, count: int) -> None:
+    def columns(self, axis: Any) -> None:
         """Name the columns along an axis."""
-        _ticks(axis, self.column_labels, count, self.column_name)
+        _name(axis, self.column_coords, self.column_label)
 
 
-def _ticks(axis: Any, labels: Sequence[Any] | None, count: int, name: str) -> None:
-    """At most a dozen labels, evenly spaced, so that many channels stay readable."""
-    axis.set_label_text(name)
-    texts = [_text(label) for label in (range(count) if labels is None else labels)]
-    most = MOST_TICKS
-    if axis.axis_name == "x":  # where long labels would run into each other
-        most = min(most, max(2, MOST_LETTERS // max(len(text) for text in texts)))
-    step = -(-count // most)
-    axis.set_ticks(np.arange(0, count, step), texts[::step], fontsize=8)
-
-
-def _text(label: Any) -> str:
-    return f"{label:.4g}" if isinstance(label, (float, np.floating)) else str(label)
+def _name(axis: Any, coords: Sequence[Any] | None, label: str) -> None:
+    axis.set_label_text(label)
+    set_ticks(axis, coords, MOST_NAMES)
+    if axis.axis_name == "x" and coords is not None:  # long names would run into each other
+        texts = [text.get_text() for text in axis.get_ticklabels()]
+        if sum(len(text) for text in texts) > 25:
+            axis.set_tick_params(labelrotation=90)
+    axis.set_tick_params(labelsize=8)

@@ -58,6 +58,7 @@ class PatternDisplay:
         cls, model: Any, X: ArrayLike, *, names: MapAxes | None = None, axes: Any = None
     ) -> Self:
         """Draw W and the pattern of a fitted model."""
+        names = names or MapAxes.of(linear_part(model).model)
         return cls(linear_part(model).coef, pattern(model, X), names).plot(axes)
 
     def plot(self, axes: Any = None) -> Self:
@@ -122,6 +123,7 @@ class ComponentsDisplay:
         axes: Any = None,
     ) -> Self:
         """Draw the components of a fitted model."""
+        names = names or MapAxes.of(linear_part(model).model)
         return cls(components(model), None, n_components, names).plot(axes)
 
     @classmethod
@@ -146,8 +148,8 @@ class ComponentsDisplay:
                 label += f" ± {self.bootstrap.singular_value_std[k]:.2g}"
             self._profile(axes[0], found.rows[k], "row_std", k, label)
             self._profile(axes[1], found.columns[k], "column_std", k, label)
-        names.rows(axes[0].xaxis, found.rows.shape[1])
-        names.columns(axes[1].xaxis, found.columns.shape[1])
+        names.rows(axes[0].xaxis)
+        names.columns(axes[1].xaxis)
         axes[0].set_title("row profiles")
         axes[1].set_title("column profiles")
         if len(found.rows):

@@ -85,9 +85,9 @@ def permutation_map(
 
     - ``null="residuals"`` (regression): labels are the model's prediction plus permuted residuals
       of cross-validation, and the statistic is how far a refit moves from the mean of the refits
-      (ter Braak 1992). The signal stays in the data, so that the noise that a strong signal spreads
-      along its rows and columns is in the comparison. Entries outside of the true support are
-      found at most at the stated rate.
+      (ter Braak 1992), on the scale of W. The signal stays in the data, so that the noise that a
+      strong signal spreads along its rows and columns is in the comparison. Entries outside of the
+      true support are found at most at the stated rate.
     - ``null="labels"`` (classes and counts): labels are permuted, the statistic is ``|W|`` itself.
       Valid where there is no signal at all; where there is one in some entries, those in the same
       rows and columns may be called significant with it.
@@ -167,8 +167,7 @@ def permutation_map(
         changed = labels
     tasks = [(start, X, one) for one in changed]
     maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
-    centre = maps.mean(axis=0) if null == "residuals" else 0.0
-    max_null = np.abs(maps - centre).max(axis=(1, 2))
+    max_null = (_deviations(maps, coef) if null == "residuals" else np.abs(maps)).max(axis=(1, 2))
 
     plain = at_chosen_parameters(model)
     scored = [(plain, X, one, folds, scoring) for one in [y, *labels]]
@@ -185,6 +184,19 @@ def permutation_map(
         score_null=score_null,
         score_p_value=float(p_values(np.array(score), score_null)),
     )
+
+
+def _deviations(maps: Array, coef: Array) -> Array:
+    """How far refits are from their mean, on the scale of the model's coefficients.
+
+    A refit to what the model predicts is shrunk twice. Near the largest tau little is left of it,
+    and its deviations would be too small by the same factor.
+    """
+    centre = maps.mean(axis=0)
+    size, left = float(np.linalg.norm(coef)), float(np.linalg.norm(centre))
+    if left == 0.0:  # nothing is left: nothing can be said
+        return np.full_like(maps, np.inf if size > 0.0 else 0.0)
+    return np.abs(maps - centre) * max(size / left, 1.0)
 
 
 def p_values(statistic: Array, null: Array) -> Array:

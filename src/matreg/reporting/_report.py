@@ -77,7 +77,7 @@ def make_report(
         Folds in which the model, its parameters as they were chosen, is fitted again for the score
         and the predictions. None fits nothing: both are then those of the training samples.
     names : MapAxes, default=None
-        Labels of rows and columns; by default those that a model file brought along.
+        Names of rows and columns; by default those that the model remembers of its samples.
     target : str, default="y"
         What the label is called, with its unit.
     title : str, default=None
@@ -98,7 +98,7 @@ def make_report(
     >>> make_report(model, data.X, data.y).save("report.html")  # doctest: +SKIP
     """
     pyplot()  # without it there is no need to begin
-    facts = gather(model, X, y, groups, cv, names or MapAxes(), target)
+    facts = gather(model, X, y, groups, cv, names or MapAxes.of(linear_part(model).model), target)
     heading = title or f"{facts.kind} for {target}"
     return Report(page(heading, text.summary(facts), _sections(facts), text.versions_line()))
 
