@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -154,19 +155,23 @@ def patched(*pairs: tuple[object, str, object]) -> Iterator[None]:
         yield
 
 
+def attempts(**changes: object) -> Callable[[], object]:
+    """Other attempts from scratch."""
+    other = partial(cold.solve_cold, settings=cold.ColdSettings(**changes))
+    return lambda: patched((cold, "solve_cold", other))
+
+
 def interior(**changes: object) -> Callable[[], object]:
     """Other settings of the interior point method."""
-    return lambda: patched(
-        (cold, "DEFAULT", replace(interior_point.DEFAULT, **changes)),
-        (cold, "CAREFUL", replace(interior_point.CAREFUL, **changes)),
-    )
+    sweeps = interior_point.DEFAULT, interior_point.CAREFUL
+    return attempts(sweeps=tuple(replace(sweep, **changes) for sweep in sweeps))
 
 
 COLD: dict[str, Callable[[], object]] = {
     "as it is": lambda: patched(),
     "last resort": lambda: patched((cold, "last_resort", lambda tracker, n_iter, max_iter: n_iter)),
-    "smaller boxes": lambda: patched((cold, "SMALLER", ())),
-    "second way in a second sweep": lambda: patched((cold, "CAREFUL", interior_point.DEFAULT)),
+    "smaller boxes": attempts(smaller=()),
+    "second sweep": attempts(sweeps=(interior_point.DEFAULT,)),
     "crossover to a vertex": lambda: patched((cold, "crossover", lambda *args: None)),
     "single precision": interior(single_steps=0),
     "caution": interior(caution=0.0),
@@ -175,23 +180,22 @@ COLD: dict[str, Callable[[], object]] = {
 }
 
 
-def double_gram(self, coordinates, design):
-    """K in double precision throughout."""
-    Phi = coordinates.of_samples(design)
-    return active_set.gram(Phi), Phi
+def following(**changes: object) -> Callable[[], object]:
+    """Other settings of the steps from the last solution."""
+    other = replace(active_set.DEFAULT, **changes)
+    runs = partial(active_set.ActiveSetNewton, settings=other)
+    return lambda: patched((active_set, "ActiveSetNewton", runs), (solve, "DEFAULT", other))
 
 
 PATHS: dict[str, Callable[[], object]] = {
     "as it is": lambda: patched(),
-    "the last solution": lambda: patched((solve, "MOST_LINEARISATIONS", 0)),
-    "second step with a matrix": lambda: patched(
-        (reuse.ReusePolicy, "promises", lambda self, tol: False)
-    ),
+    "the last solution": following(most_linearisations=0),
+    "second step with a matrix": following(reuse=reuse.ReuseSettings(often=1)),
     "matrix of the last point": lambda: patched(
         (active_set.Linearisation, "serves", lambda self, problem, at: False)
     ),
-    "single precision of K": lambda: patched((active_set.Linearisation, "gram", double_gram)),
-    "borders of free systems": lambda: patched((box_qp, "MAX_CHANGED", -1)),
+    "single precision of K": following(too_light=np.inf),
+    "borders of free systems": following(box=replace(box_qp.BoxSettings(), max_changed=-1)),
     "pivoting": lambda: patched(
         (box_qp.BoxQuadratic, "pivot", lambda self, t, side, max_wrong=1.0: None)
     ),
@@ -201,7 +205,7 @@ PATHS: dict[str, Callable[[], object]] = {
     "line through two solutions": lambda: patched(
         (neighbour.Neighbour, "ahead", lambda self, tau: None)
     ),
-    "fitting of W on its rank": lambda: patched((active_set, "WORTHWHILE", 0.0)),
+    "fitting of W on its rank": following(worthwhile=0.0),
 }
 
 

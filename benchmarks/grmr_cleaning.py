@@ -32,11 +32,11 @@ def report(title, X, y, tests, options, gamma_factors=(1.0,)):
     print(f"\n{title}\n{'':>34}", *(f"{name:>12}" for name in tests))
     rmr = RMR(**options).fit(X, y)
     print(f"{'RMR':>34}", *(f"{rae(rmr.predict(A), b):12.4f}" for A, b in tests.values()))
-    model = GRMR(**options).fit(X, y)
+    model = GRMR(outliers="split", **options).fit(X, y)
     gamma, lam = model.gamma_, model.lam_
     for factor in gamma_factors:
         if factor != 1.0:
-            model = GRMR(**options, gamma=factor * gamma, lam=lam).fit(X, y)
+            model = GRMR(outliers="split", **options, gamma=factor * gamma, lam=lam).fit(X, y)
         for cleaned in (False, True):
             model.set_params(clean_predict=cleaned)
             name = f"G-RMR, gamma x {factor:g}, " + ("cleaned" if cleaned else "as they are")

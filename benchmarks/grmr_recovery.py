@@ -67,8 +67,8 @@ def models():
         "R-GLM": RGLM(tau=TAU),
         "RMR": RMR(**common),
         # The first alternation of G-RMR is a robust PCA, then RMR.
-        "RMR after RPCA": GRMR(**common, max_iter=1, tol=1.0),
-        "G-RMR": GRMR(**common),
+        "RMR after RPCA": GRMR(**common, outliers="split", max_iter=1, tol=1.0),
+        "G-RMR": GRMR(**common, outliers="split"),
     }
 
 

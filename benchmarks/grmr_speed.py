@@ -130,7 +130,7 @@ def timed(function, *args):
 
 
 def fit(X, y, split_tol=DEFAULT):
-    return GRMR(tau=10.0, C=1.0, epsilon=0.1, split_tol=split_tol).fit(X, y)
+    return GRMR(tau=10.0, C=1.0, epsilon=0.1, split_tol=split_tol, outliers="split").fit(X, y)
 
 
 def outliers(model):

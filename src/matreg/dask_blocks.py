@@ -24,17 +24,22 @@ MANY_BLOCKS = 20_000
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection."""
-    return hasattr(X, "__dask_graph__")
+    """Whether X is a Dask array."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "chunks")
 
 
-def check_chunks(X: Any) -> None:
-    """Refuse chunks that samples cannot be read by, and say how to mend them."""
+def check_sizes(X: Any) -> None:
+    """Refuse unknown chunk sizes, and say how to mend them."""
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         raise ValueError(
             "X must have known chunk sizes; they are NaN, as after a selection. Call "
             "X.compute_chunk_sizes() first."
         )
+
+
+def check_chunks(X: Any) -> None:
+    """Refuse chunks that samples cannot be read by, and say how to mend them."""
+    check_sizes(X)
     if any(len(sizes) > 1 for sizes in X.chunks[1:]):
         rest = ", ".join(f"{axis}: -1" for axis in range(1, X.ndim))
         raise ValueError(

@@ -1,5 +1,6 @@
 """The support matrix machine against CVXPY, libsvm and what its definition implies."""
 
+import os
 import pickle
 
 import cvxpy as cp
@@ -15,9 +16,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
-from matreg import RMR, SMM, SMMCV, smm_path
+from matreg import RMR, SMM, SMMCV, PathDisplay, smm_path
+from matreg.datasets import load_mnist
+from matreg.solvers.rmr.tau_max import MOST_TIED
 
 LOSSES = ["hinge", "squared_hinge"]
+needs_data = pytest.mark.skipif(
+    "MATREG_DATA" not in os.environ, reason="MATREG_DATA names no folder with the data sets"
+)
 
 
 def make(n=80, p=5, q=4, k=2, seed=0, noise=0.5):
@@ -343,3 +349,33 @@ def test_bad_paths_are_named(parameters, k, parts):
         smm_path(*make(30, k=k), **parameters)
     for part in parts:
         assert part in str(error.value)
+
+
+def test_a_path_of_unequal_classes_starts_at_zero():
+    """The samples of the large class are all tied at W = 0: a bound takes the place of tau_max."""
+    X, y = make(400, 3, 3)
+    few = np.flatnonzero(y == 1)[:60]
+    X, y = np.r_[X[y == 0], X[few]], np.r_[np.zeros(np.sum(y == 0)), np.ones(60)]
+    path = smm_path(X, y, n_taus=3)
+    assert np.sum(y == 0) > MOST_TIED and path.ranks[0] == 0 and path.gaps.max() <= 1e-6
+
+
+@needs_data
+def test_digits():
+    """Some 400 images of MNIST, 0 against the rest, by the tube of far labels."""
+    digits = load_mnist()
+    X, y = digits.X_train[::150] / 255.0, digits.y_train[::150] == 0
+    model = SMM(10.0, C=1.0, tol=1e-8).fit(X, y)
+    far = RMR(10.0, C=1.0, epsilon=10.0, tol=1e-8).fit(X, np.where(y, 11.0, -11.0))
+    assert np.abs(model.decision_function(X)).max() < 21.0
+    assert model.objective_ == pytest.approx(far.objective_, rel=1e-6)
+    assert model.score(digits.X_test / 255.0, digits.y_test == 0) > 0.9
+
+
+def test_figure_of_a_path_along_C():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    path = smm_path(*make(40), Cs=[0.01, 0.1, 1.0])
+    display = PathDisplay(path).plot()
+    assert display.axes_[-1].get_xlabel() == "C"
+    np.testing.assert_array_equal(display.axes_[0].lines[0].get_xdata(), path.Cs)
+    plt.close(display.figure_)

@@ -19,6 +19,7 @@ from matreg.experiments import (
     label_noise,
     risk_bound,
     shapes,
+    smm,
     tau_path,
 )
 from matreg.experiments.figures import STYLE, image_grid, require_matplotlib
@@ -278,3 +279,21 @@ def test_rmr_is_far_ahead_of_rglm_with_wrong_labels(tmp_path):
     assert errors["RMR"] < 0.3 * errors["R-GLM"]
     assert errors["RMR"] < 0.3 * errors["Huber ridge"]
     assert len(result.save(tmp_path, ONE, 0.0)) == 6
+
+
+def test_noise_on_the_test_samples_spoils_the_labels(tmp_path):
+    result = smm.run(ONE, shape=(6, 10), n_train=100, n_test=200, n_taus=3, Cs=(1.0,), real=())
+    accuracy = result.values["synthetic"][0]
+    assert accuracy.shape == (2, 5, 3) and accuracy[:, 0].min() > 0.6
+    assert np.all(accuracy[:, -1] < accuracy[:, 0])
+    result.save(tmp_path, ONE, 0.0)
+    assert (tmp_path / "smm.md").exists() and list(tmp_path.glob("smm-noise*"))
+
+
+def test_salt_and_pepper_is_at_the_extremes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 5, 4))
+    noisy = smm.corrupt(X, "salt-and-pepper", 0.3, rng)
+    hit = noisy != X
+    assert 0.2 < hit.mean() < 0.4 and np.all(np.abs(noisy[hit]) == np.abs(X).max())
+    np.testing.assert_array_equal(smm.corrupt(X, "gaussian", 0.0, rng), X)

@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
+from ..dask_blocks import is_dask
 from ..solvers import SolverResult, starting_point
-from ._duplicates import Distinct
+from ._duplicates import MANY_SAMPLES, Distinct
 from ._input import (
     check_matrix_shape,
     flatten,
@@ -26,6 +27,10 @@ from ._input import (
 )
 from ._labels import MatrixLabels, aligned, read_labels, to_xarray
 from ._report import above_optimum, warn_if_flat
+from ._streamed import decide_streamed, is_streamed, loaded, refuse_streamed
+
+# Types of samples that a solver for many of them takes as they are.
+NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
 
 class MatrixEstimator(BaseEstimator):
@@ -38,6 +43,8 @@ class MatrixEstimator(BaseEstimator):
 
     matrix_shape: tuple[int, int] | None
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
+    # Whether the solver takes samples of other types than float64.
+    _keeps_dtype = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -49,8 +56,12 @@ class MatrixEstimator(BaseEstimator):
     def _validate_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array]:
-        """Samples (n, p, q), labels (n,) and weights (n,), all of dtype float64."""
-        X, labels = read_labels(X, y)
+        """Samples (n, p, q), labels (n,) and weights (n,), all of dtype float64.
+
+        Many samples of another type stay what they are where the solver takes them.
+        """
+        refuse_streamed(type(self).__name__, X)
+        X, labels = read_labels(loaded(X), y)
         flat, shape = flatten(X)
         if y is None:
             raise ValueError(
@@ -84,16 +95,18 @@ class MatrixEstimator(BaseEstimator):
     def _validate_samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) that fit those of the training."""
         check_is_fitted(self, "coef_")
-        flat, shape = flatten(aligned(X, self._matrix_labels()))
+        flat, shape = flatten(aligned(loaded(X), self._matrix_labels()))
         check_matrix_shape(shape, self.matrix_shape_)
         flat = self._validate_entries(flat, reset=False)
         return flat.reshape(-1, *self.matrix_shape_)
 
     def _validate_entries(self, flat: Any, reset: bool) -> Array:
         finite: bool | str = "allow-nan" if self._takes_missing else True
+        kept = reset and self._keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
+        dtype = NUMBERS if kept else np.float64
         try:
             flat = validate_data(
-                self, flat, dtype=np.float64, order="C", reset=reset, ensure_all_finite=finite
+                self, flat, dtype=dtype, order="C", reset=reset, ensure_all_finite=finite
             )
         except ValueError as error:
             if "contains NaN" not in str(error):
@@ -123,6 +136,8 @@ class MatrixEstimator(BaseEstimator):
 
     def _decide(self, X: ArrayLike) -> Array:
         """``<coef_, X_i> + intercept_`` of samples, of shape (n,)."""
+        if is_dask(X) or is_streamed(X):
+            return decide_streamed(self, X)
         X = self._validate_samples(X)
         return X.reshape(len(X), -1) @ self.coef_.reshape(-1) + self.intercept_
 
@@ -136,6 +151,19 @@ class MatrixEstimator(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute `dual_coef_` of samples that were read block by block when it is asked for."""
+        lazy = self.__dict__.get("_lazy_dual")
+        if name != "dual_coef_" or lazy is None:
+            return object.__getattribute__(self, name)  # which says what is wrong
+        self.dual_coef_ = lazy.compute()
+        return self.dual_coef_
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_lazy_dual", None)  # it holds the samples
+        return state
 
     def _last_fit(self, distinct: Distinct) -> SolverResult | None:
         """The last fit as a start of this one, if asked for and if it had samples like these."""
@@ -241,6 +269,7 @@ class MatrixEstimator(BaseEstimator):
         self.coef_ = result.W.matrix
         self.intercept_ = result.b
         self.rank_ = result.W.rank
+        self.__dict__.pop("_lazy_dual", None)
         self.dual_coef_ = distinct.spread(result.beta)
         self.objective_ = result.primal
         self.dual_gap_ = result.gap

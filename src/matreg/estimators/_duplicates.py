@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from .._typing import Array
 
+# Samples from which on memory is dear.
+MANY_SAMPLES = 20_000
+
 
 @dataclass(frozen=True)
 class Distinct:
@@ -43,8 +46,13 @@ class Distinct:
 
 
 def merge_duplicates(X: Array, y: Array, weights: Array) -> Distinct:
-    """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero."""
+    """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero.
+
+    Many samples stay as they are, for a copy of them would be large.
+    """
     flat = X.reshape(len(X), -1)
+    if len(y) >= MANY_SAMPLES and weights.min() > 0.0:
+        return Distinct(X, y, weights, np.arange(len(y)), np.ones(len(y)))
     # Equal samples have equal sums: where none repeats there is nothing to compare.
     if weights.min() > 0.0 and len(np.unique(y + 1j * flat.sum(axis=1))) == len(y):
         return Distinct(X, y, weights, np.arange(len(y)), np.ones(len(y)))

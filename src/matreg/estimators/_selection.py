@@ -26,6 +26,7 @@ from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import each
+from ._streamed import is_streamed, refuse_streamed
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -154,6 +155,10 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
         self
             The fitted model itself.
         """
+        if is_streamed(X):
+            with self._unchanged_on_failure():
+                self._fit_streamed(X, y, sample_weight, groups)
+            return self
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             # All that can be wrong with the arguments, before the first fit.
@@ -198,6 +203,10 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
                 f"{error}"
             ) from error
         return score
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Choose and fit on samples that are read block by block."""
+        refuse_streamed(type(self).__name__, X)
 
     def _cross_validate(
         self,

@@ -7,8 +7,8 @@ it is loaded, which is faster.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..blocks import ArrayBlocks, Block, Blocks
-from ..dask_blocks import DaskBlocks, is_dask
+from ..dask_blocks import DaskBlocks, check_sizes, is_dask
+from ..penalties import SpectralPenalty
+from ..solvers import Model, SolverResult, solve_stream
+from ._duplicates import Distinct, merge_duplicates
 from ._input import check_matrix_shape, reject_complex, validate_labels, validate_weights
+
+# Rows that are treated at a time, in float64.
+PIECE = 2048
+# Rows from which the units of the data are learned.
+UNIT_ROWS = 4096
+MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 
 
 def is_stored(X: Any) -> bool:
@@ -27,7 +36,7 @@ def is_stored(X: Any) -> bool:
         return True
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") or hasattr(X, "iloc"):
         return False
-    if hasattr(X, "__array_namespace__"):  # an array in memory, of another library
+    if hasattr(X, "__array_namespace__") or hasattr(X, "dims"):  # another library's, in memory
         return False
     return all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and is_dtype(X.dtype)
 
@@ -48,19 +57,21 @@ def working_memory() -> float:
 
 def is_large(X: Any) -> bool:
     """Whether X would take more than the working memory in float64."""
+    if is_dask(X):
+        check_sizes(X)
     return 8.0 * float(np.prod(X.shape)) > working_memory()
-
-
-def loaded(X: Any) -> Any:
-    """Samples as an array in memory if they are stored and fit into it, else as they are."""
-    if not is_stored(X) or is_large(X):
-        return X
-    return np.asarray(X[...] if not is_dask(X) else X.compute())
 
 
 def is_streamed(X: Any) -> bool:
     """Whether X is to be read block by block."""
     return is_stored(X) and is_large(X)
+
+
+def loaded(X: Any) -> Any:
+    """Samples of a stored array that fits into memory; any other X as it is."""
+    if not is_stored(X) or is_large(X):
+        return X
+    return X.compute() if is_dask(X) else np.asarray(X[...])
 
 
 def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
@@ -107,61 +118,168 @@ def label_blocks(X: Any, y: Any, sample_weight: Any, shape: tuple[int, int]) -> 
 
 @dataclass(frozen=True)
 class Prediction:
-    """``<W, X_i> + b`` of the samples of a block."""
+    """``<W, X_i> + b`` of the samples of a block, cleaned before if there is a function for it."""
 
     W: Array
     b: float
+    clean: Callable[[Array], Array] | None = None
 
     def __call__(self, block: Block) -> Array:
         """Those of a block."""
-        rows = 2048  # in float64 at a time
-        parts = [
-            block.X[start : start + rows].astype(np.float64, copy=False) @ self.W
-            for start in range(0, len(block.X), rows)
-        ]
-        return np.concatenate([np.zeros(0), *parts]) + self.b
+        f = np.empty(len(block.X))
+        for start in range(0, len(f), PIECE):
+            part = slice(start, start + PIECE)
+            X = block.X[part].astype(np.float64, copy=False)
+            X = X if self.clean is None else self.clean(X)
+            with np.errstate(invalid="ignore"):
+                f[part] = X @ self.W + self.b
+        bad = np.flatnonzero(~np.isfinite(f))
+        if len(bad):
+            index = block.start + int(bad[0])
+            raise ValueError(f"X must not hold NaN or infinity; sample {index} does.")
+        return f
 
 
-def predict_streamed(model: Any, X: Any) -> Any:
-    """Predictions of a fitted model block by block; of a Dask array a Dask array."""
+def decide_streamed(model: Any, X: Any, clean: Callable[[Array], Array] | None = None) -> Any:
+    """``<W, X_i> + b`` of a fitted model block by block; of a Dask array a Dask array."""
     check_is_fitted(model, "coef_")
     shape = stored_shape(X, model.matrix_shape_)
-    n_features = int(np.prod(X.shape[1:]))
     check_matrix_shape(shape if len(X.shape) == 3 else None, model.matrix_shape_)
+    n_features = int(np.prod(X.shape[1:]))
     if n_features != model.coef_.size:
         raise ValueError(
             f"X has {n_features} features, but {type(model).__name__} is expecting "
             f"{model.coef_.size} features as input."
         )
-    nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # no memory
-    blocks = as_blocks(X, nothing, nothing, shape)
-    return blocks.map_rows(Prediction(model.coef_.reshape(-1), model.intercept_))
+    nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # takes no memory
+    blocks = as_blocks(X, nothing, nothing, model.matrix_shape_)
+    return blocks.map_rows(Prediction(model.coef_.reshape(-1), model.intercept_, clean))
 
 
-@dataclass(frozen=True)
-class ScoreSums:
-    """Sums of weights, of weighted labels and their squares, and of squared errors."""
+class LazyDual:
+    """Dual variables of all samples, which take a pass to compute.
 
-    values: Array
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    rows : callable
+        Dual variables of a block.
+    """
 
-    def merge(self, other: ScoreSums) -> ScoreSums:
-        """Sums over two parts of the samples."""
-        return ScoreSums(self.values + other.values)
+    def __init__(self, blocks: Blocks, rows: Any) -> None:
+        self.blocks, self.rows = blocks, rows
+
+    def compute(self) -> Any:
+        """The dual variables, of shape (n,); for a Dask array again a Dask array."""
+        if self.rows is None:  # no band was solved: zero is what proves the bound 0
+            return np.zeros(self.blocks.n)
+        return self.blocks.map_rows(self.rows)
 
 
-def score_block(prediction: Prediction, centre: float, block: Block) -> ScoreSums:
-    """Sums over a block, of labels from which a centre is subtracted."""
-    y, s = block.y - centre, block.weights
-    error = block.y - prediction(block)
-    return ScoreSums(np.array([s.sum(), s @ y, s @ (y * y), s @ (error * error)]))
+def fit_streamed(model: Any, X: Any, y: Any, sample_weight: Any, solve: Any) -> SolverResult:
+    """Fit a model to samples that are read block by block.
+
+    Parameters
+    ----------
+    model : estimator
+        Its fitted attributes are set.
+    X, y, sample_weight : stored array, array-like, array-like
+        Samples, labels and weights.
+    solve : callable
+        Blocks to a result.
+
+    Returns
+    -------
+    SolverResult
+        The result, whose state computes the dual variables of a block.
+    """
+    shape = stored_shape(X, None)
+    n_features = int(np.prod(X.shape[1:]))
+    model.matrix_shape_ = model._resolve_shape(shape if len(X.shape) == 3 else None, n_features)
+    model.n_features_in_ = n_features
+    blocks = label_blocks(X, y, sample_weight, model.matrix_shape_)
+    result: SolverResult = solve(blocks)
+    model.coef_, model.intercept_, model.rank_ = result.W.matrix, result.b, result.W.rank
+    model.objective_, model.dual_gap_ = result.primal, result.gap
+    model.n_iter_, model.history_ = result.n_iter, result.history
+    model.n_passes_ = blocks.rows_read / blocks.n
+    model.__dict__.pop("dual_coef_", None)
+    model._lazy_dual = LazyDual(blocks, result.state)
+    return result
 
 
-def score_streamed(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """R^2 in one pass."""
+def solve_on_blocks(
+    model: Any, blocks: Blocks, loss_of: Any, penalty: SpectralPenalty
+) -> SolverResult:
+    """RMR on blocks with the parameters of a model.
+
+    Parameters
+    ----------
+    model : estimator
+        With `fit_intercept`, `tol` and `verbose`.
+    blocks : Blocks
+        The samples.
+    loss_of : callable
+        Labels and weights of a block to its losses.
+    penalty : SpectralPenalty
+        Penalty of W.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point.
+    """
+    what = Model(loss_of, penalty, model.fit_intercept, (blocks.p, blocks.q))
+    memory = working_memory()
+    return solve_stream(blocks, what, tol=model.tol, memory=memory, verbose=model.verbose)
+
+
+def check_streamed_family(family: str) -> None:
+    """Refuse the families whose losses are not quadratic."""
+    if family != "normal":
+        raise ValueError(
+            f"family={family!r} needs all samples in memory, but X is read block by block: "
+            'family="normal" does not, or take a part of the samples that fits into memory.'
+        )
+
+
+def refuse_streamed(name: str, X: Any) -> None:
+    """Refuse samples that would silently be loaded though they do not fit."""
+    if is_streamed(X):
+        raise ValueError(
+            f"{name} needs all samples in memory, but X is stored and larger than scikit-learn's "
+            f"working_memory of {working_memory() / 2**20:g} MiB. Take a part of it, load it with "
+            "np.asarray(X) if it fits, or raise sklearn.set_config(working_memory=...)."
+        )
+
+
+def refuse_streamed_cleaning(X: Any) -> None:
+    """Say how to clean samples that are read block by block."""
+    if is_streamed(X):
+        raise ValueError(
+            "GRMR needs all samples in memory, but X is read block by block. The row space is "
+            "learned as well from some thousand samples: fit GRMR to those, clean all block by "
+            "block with its transform, X.map_blocks(model.transform) for a Dask array, and fit RMR "
+            "to what comes out. Or raise sklearn.set_config(working_memory=...) if X fits."
+        )
+
+
+def clean_streamed(model: Any, X: Any) -> Any:
+    """A Dask array of cleaned samples, of which nothing is computed yet."""
     check_is_fitted(model, "coef_")
-    blocks = label_blocks(X, y, sample_weight, stored_shape(X, model.matrix_shape_))
-    prediction = Prediction(model.coef_.reshape(-1), model.intercept_)
-    scan = partial(score_block, prediction, float(model.intercept_))
-    weight, first, second, error = blocks.map_reduce(scan).values
-    spread = second - first * first / weight
-    return float(1.0 - error / spread) if spread > 0.0 else float("nan")
+    if not is_dask(X):
+        raise ValueError(
+            "X is larger than scikit-learn's working_memory, and so would be the cleaned samples. "
+            "Clean it slice by slice into a file: for a in range(0, len(X), 10_000): "
+            "out[a : a + 10_000] = model.transform(X[a : a + 10_000])."
+        )
+    return X.map_blocks(model.transform, dtype=np.float64, meta=np.empty((0,) * X.ndim))
+
+
+def part_of_blocks(blocks: Blocks, large: bool) -> Distinct:
+    """A part of the samples in memory, with the weight of all: enough to learn units from."""
+    block, _ = blocks.sample(UNIT_ROWS if large else 1, seed=0)
+    factor = blocks.n / len(block.y)
+    X = block.X.astype(np.float64).reshape(-1, blocks.p, blocks.q)
+    return merge_duplicates(X, block.y, factor * block.weights)

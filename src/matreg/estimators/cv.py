@@ -30,9 +30,10 @@ from ._duplicates import Distinct, merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
 from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
+from ._streamed_cv import choose_by_moments, choose_on_part, fold_of_each
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
-from .rmr import LOSS_CONSTRAINTS, rmr_problem, score_labels
+from .rmr import LOSS_CONSTRAINTS, LOSS_PARAMETERS, RMR, rmr_problem, score_labels
 
 PATH_CONSTRAINTS: dict[str, list[Any]] = {
     "taus": ["array-like", None],
@@ -260,6 +261,16 @@ class RMRCV(MatrixRegressor, PathCV):
         given |= {"fit_intercept": self.fit_intercept, "delta": self.delta_}
         return rmr_problem(distinct, **parameters, **given)
 
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        choose_on_part(self, X, y, sample_weight, groups)
+        given = {name: getattr(self, name) for name in (*LOSS_PARAMETERS, "fit_intercept", "tol")}
+        given |= {"tau": self.tau_, "C": self.C_, "epsilon": self.epsilon_}
+        model = RMR(**given, verbose=self.verbose, matrix_shape=self.matrix_shape)
+        model.fit(X, y, sample_weight)
+        parameters = model.get_params()
+        fitted = {name: value for name, value in vars(model).items() if name not in parameters}
+        self.__dict__.update(fitted)
+
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = self._problem(distinct, candidate.parameters)
         solver = RMRPathSolver(self.tol, self.max_iter)
@@ -359,3 +370,9 @@ class RGLMCV(FamilyEstimator, PathCV):
         problem = rglm_problem(distinct, self.family, self.fit_intercept)
         solver = RGLMPathSolver(self.tol, self.max_iter)
         return list(walk(problem, candidate.taus, solver.solve))
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        from sklearn.model_selection import check_cv
+
+        folds = fold_of_each(check_cv(self.cv), int(X.shape[0]), groups)
+        choose_by_moments(self, X, y, sample_weight, folds)

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
+from ..dask_blocks import is_dask
 from ..solvers import (
     Decomposition,
     GRMRProblem,
@@ -36,6 +37,7 @@ from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._scale import Units, scaled_tau
+from ._streamed import clean_streamed, decide_streamed, is_streamed, refuse_streamed_cleaning
 from .rmr import score_labels
 
 # Share of the entries above which outliers are no exception any more.
@@ -52,9 +54,13 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i max(|y_i - <W, X_i> - b| - epsilon, 0)
         + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
 
+    (``outliers="split"``, the paper's model). By default outliers are replaced: X is D but for
+    entries that are flagged, a low-rank part L tells what these should be, and the last two terms
+    are ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i - L_i||_F^2 + sum_{j flagged}
+    (limit noise_j)^2)``, n the median of the noise. Detail that has no low rank then stays. Solved
     by alternation between the regression and the split of the samples. Both are convex and solved
-    to a certified gap. A sample of weight s counts as s copies of it. NaN in a sample means that
-    the entry was not observed: its outlier has no price.
+    to a certified gap, given the flags where outliers are replaced. A sample of weight s counts as
+    s copies of it. NaN in a sample means that the entry was not observed: its outlier has no price.
 
     Parameters
     ----------
@@ -62,7 +68,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Weight of the nuclear norm of the coefficients. "scale" is 0.005 of the smallest at which
         they are zero on the samples as robust principal component analysis cleans them.
     gamma : float, default=None
-        Weight of the nuclear norm of the clean signals; by default ``lam sqrt(max(N, p q))``.
+        Weight of the nuclear norm; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
+        ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
     lam : float, default=None
         Price of the outliers. By default ``gamma / sqrt(max(N, p q))``, and without `gamma` either
         ``C`` times the median absolute deviation of the labels over the typical absolute entry of
@@ -73,6 +80,14 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     epsilon : float or str, default="scale"
         Half the width of the tube in which residuals cost nothing. "scale" and its multiples are
         those of :class:`RMR`, for tau and C too: predictions then do not depend on units.
+    outliers : {"replace", "split"}, default="replace"
+        Whether outliers are flagged and replaced, so that all else of the samples stays as it is,
+        or split off as in the paper, for samples of low rank but for their outliers.
+    noise : float or array-like of shape (p, q), default=None
+        Standard deviation of the detail, for all cells or each, in the units of the samples, where
+        outliers are replaced. By default it is estimated by cell.
+    limit : float, default=4.0
+        How many times its noise an entry is away from low rank to be an outlier.
     coupling : {"exact", "squared"}, default="exact"
         Loss by which the labels pull at the samples in the split. "exact" is that of the
         regression, so that the alternation descends on the objective. "squared" is the paper's:
@@ -127,6 +142,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Numbers used.
     gamma_, lam_ : float
         Weights used.
+    noise_ : ndarray of shape (p, q) or None
+        Noise by cell that was given or found; None with ``outliers="split"``.
     objective_ : float
         Objective reached.
     dual_gap_ : float
@@ -148,10 +165,10 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     The alternation starts at the robust principal component analysis of the samples (W = 0). The
     problem is convex in (W, b) and in (X, E), not in both: what is found is a partial minimum.
 
-    Whether to clean new samples was chosen by measurement, see ``docs/grmr.md``: where the samples
-    have low rank, cleaning costs nothing and removes up to 98 % of the error when they are
-    corrupted; on faces of unknown people it adds 2 to 12 % to the error when they are clean, and
-    takes off 2 to 28 % when they are all corrupted.
+    Whether to clean new samples was chosen by measurement with ``outliers="split"``, see
+    ``docs/dev/grmr.md``: where the samples have low rank, cleaning costs nothing and removes up to
+    98 % of the error when they are corrupted; on faces of unknown people it adds 2 to 12 % to the
+    error when they are clean, and takes off 2 to 28 % when they are all corrupted.
 
     Examples
     --------
@@ -254,6 +271,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self : object
             Fitted estimator.
         """
+        refuse_streamed_cleaning(X)
         # Taken away before it is changed: an interrupted fit leaves no half-changed start behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
         with self._unchanged_on_failure():
@@ -414,6 +432,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ndarray of the shape of X
             Their clean signals.
         """
+        if is_dask(X) or is_streamed(X):
+            return clean_streamed(self, X)
         D = self._validate_samples(X)
         return self._shaped_as(X, self._clean(D))
 
@@ -431,6 +451,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ndarray of shape (n,)
             Predicted labels.
         """
+        if is_dask(X) or is_streamed(X):
+            return decide_streamed(self, X, self._clean if self.clean_predict else None)
         D = self._validate_samples(X)
         missing = np.isnan(D)
         if self.clean_predict:

@@ -7,17 +7,28 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ..blocks import Blocks
 from ..penalties import SpectralElasticNet
-from ..solvers import RGLMState, SolverResult, rglm_tau_max, solve_rglm
+from ..solvers import (
+    Reduced,
+    RGLMState,
+    SolverResult,
+    moments,
+    rglm_tau_max,
+    solve_rglm,
+    solve_streamed_rglm,
+)
 from ._base import warn_unless_converged
 from ._duplicates import merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
 from ._report import warn_if_zero
 from ._scale import RGLM_TAU, scaled_tau
+from ._streamed import check_streamed_family, fit_streamed, is_streamed
 
 
 class RGLM(FamilyEstimator):
@@ -180,6 +191,8 @@ class RGLM(FamilyEstimator):
         RGLM
             The fitted model itself.
         """
+        if is_streamed(X):
+            return self._fit_streamed(X, y, sample_weight)
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
@@ -197,6 +210,28 @@ class RGLM(FamilyEstimator):
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
         warn_if_zero(self.rank_, distinct.y, self.tau_, partial(rglm_tau_max, problem))
         return self
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to samples that are read block by block."""
+        check_streamed_family(self.family)
+        with self._unchanged_on_failure():
+            result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
+        warn_unless_converged("RGLM", result, self.tol, self._advice(result))
+        return self
+
+    def _solve_streamed(self, blocks: Blocks) -> SolverResult:
+        (G,) = moments(blocks)
+        shape, intercept = (blocks.p, blocks.q), self.fit_intercept
+        self.tau_ = scaled_tau(self.tau, lambda: Reduced(G, shape, intercept).tau_max, RGLM_TAU)
+        (result,) = solve_streamed_rglm(
+            blocks,
+            np.array([self.tau_]),
+            fit_intercept=intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            G=G,
+        )
+        return result
 
     def _start(self) -> RGLMState | None:
         """Coefficients of the last fit, if asked for."""

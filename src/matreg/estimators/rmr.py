@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
+from ..blocks import Blocks
 from ..design import ArrayDesign
 from ..losses import PiecewiseLoss, absolute, epsilon_insensitive, huber, pinball
 from ..penalties import SpectralElasticNet
@@ -21,6 +22,7 @@ from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._report import warn_if_zero
 from ._scale import Units, scaled_tau
+from ._streamed import MORE_MEMORY, fit_streamed, is_streamed, part_of_blocks, solve_on_blocks
 from ._wrong_labels import label_outlier_score
 
 LOSS_CONSTRAINTS: dict[str, list[Any]] = {
@@ -150,6 +152,7 @@ class RMR(MatrixRegressor):
     0.9
     """
 
+    _keeps_dtype = True
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "C": [Interval(Real, 0, None, closed="neither"), str],
@@ -219,6 +222,8 @@ class RMR(MatrixRegressor):
         RMR
             The fitted model itself.
         """
+        if is_streamed(X):
+            return self._fit_streamed(X, y, sample_weight)
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
@@ -248,6 +253,27 @@ class RMR(MatrixRegressor):
         )
         self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, problem))
         return replace(problem, penalty=SpectralElasticNet(self.tau_))
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to samples that are read block by block."""
+        if self.solver == "admm" or self.loss == "huber":
+            name = "solver" if self.solver == "admm" else "loss"
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} needs all samples in memory, but X is read block "
+                f"by block: take another {name}, or load X if it fits."
+            )
+        with self._unchanged_on_failure():
+            result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
+        warn_unless_converged("RMR", result, self.tol, MORE_MEMORY)
+        return self
+
+    def _solve_streamed(self, blocks: Blocks) -> SolverResult:
+        words = any(isinstance(given, str) for given in (self.tau, self.C, self.epsilon))
+        problem = self._problem(part_of_blocks(blocks, words))  # what "scale" is, from a part
+        loss_of = partial(
+            block_loss, C=self.C_, loss=self.loss, epsilon=self.epsilon_, quantile=self.quantile
+        )
+        return solve_on_blocks(self, blocks, loss_of, problem.penalty)
 
     def _solve(self, problem: RMRProblem, start: SolverResult | None) -> SolverResult:
         limits: dict[str, Any] = {
@@ -291,6 +317,11 @@ def rmr_loss(
             return pinball(c, float(quantile))
         case _:
             return epsilon_insensitive(c, float(epsilon))
+
+
+def block_loss(y: Array, weights: Array, C: float, **loss: Any) -> PiecewiseLoss:
+    """Losses of the samples of a block; `loss` is what :func:`rmr_loss` takes besides slopes."""
+    return rmr_loss(c=C * weights, **loss)
 
 
 def rmr_problem(

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._typing import Array
 from ..estimators.path import RegularizationPath
 from ._fitted import unwrap_with_data
 from ._style import BLUE, finish_tau_axis, panels, pyplot
@@ -95,14 +96,21 @@ class PathDisplay:
         found = panels(ax, axes, 2, figsize=(6, 5))
         self._draw_values(found[0], cmap)
         for bottom in found[1:]:
-            bottom.step(self.path.taus, self.path.ranks, where="mid", color=BLUE)
+            bottom.step(self._values, self.path.ranks, where="mid", color=BLUE)
             bottom.set_ylabel("rank of W")
             bottom.yaxis.get_major_locator().set_params(integer=True)
         finish_tau_axis(found, self.chosen)
+        if self.path.Cs is not None:
+            found[-1].set_xlabel("C")
         if found[0].get_legend_handles_labels()[0]:
             found[0].legend(frameon=False, title="singular value", fontsize="small")
         self.axes_, self.figure_ = np.array(found), found[0].figure
         return self
+
+    @property
+    def _values(self) -> Array:
+        """What the path goes along."""
+        return self.path.taus if self.path.Cs is None else self.path.Cs
 
     def _draw_values(self, axis: Any, cmap: Any) -> None:
         values = self.path.singular_values()
@@ -111,5 +119,5 @@ class PathDisplay:
         colours = pyplot().get_cmap(cmap)(np.linspace(0.0, 0.85, max(count, 1)))
         for k, (column, colour) in enumerate(zip(shown.T, colours, strict=False)):
             label = str(k + 1) if k < NAMED or k == count - 1 else None
-            axis.plot(self.path.taus, column, color=colour, linewidth=1.2, label=label)
+            axis.plot(self._values, column, color=colour, linewidth=1.2, label=label)
         axis.set_ylabel("singular values of W")

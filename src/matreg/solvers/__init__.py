@@ -11,7 +11,10 @@ from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.split import Decomposition
 from .grmr.start import Limits, first_samples, robust_pca
+from .many.cores import Model
+from .many.stream import solve_stream
 from .path import follow, tau_grid, walk
+from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
 from .rglm.path import PathSolver as RGLMPathSolver
 from .rglm.solve import rglm_tau_max, solve_rglm
@@ -25,9 +28,11 @@ __all__ = [
     "GRMRProblem",
     "GRMRResult",
     "Limits",
+    "Model",
     "RGLMPathSolver",
     "RGLMState",
     "RMRPathSolver",
+    "Reduced",
     "SolverResult",
     "alternate",
     "clean",
@@ -36,6 +41,7 @@ __all__ = [
     "follow",
     "from_arrays",
     "learned_space",
+    "moments",
     "outlier_fraction",
     "rglm_tau_max",
     "rmr_tau_max",
@@ -43,8 +49,11 @@ __all__ = [
     "robust_scale",
     "rounding_floor",
     "solve_admm",
+    "solve_moments",
     "solve_rglm",
     "solve_rmr",
+    "solve_stream",
+    "solve_streamed_rglm",
     "space_from",
     "starting_point",
     "tau_grid",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.rmr.box_qp import BoxQuadratic, FreeSystem, sides
+from matreg.solvers.rmr.box_qp import BoxQuadratic, BoxSettings, FreeSystem, sides
 
 
 def make_box(n=25, seed=0, *, weighted=False, rank=None):
@@ -80,7 +80,7 @@ def test_systems_of_sets_that_come_and_go_are_solved_by_borders(fit_intercept):
     A = rng.standard_normal((30, 40))
     K = A @ A.T
     first = rng.random(30) < 0.6
-    system = FreeSystem(K, first, fit_intercept)
+    system = FreeSystem(K, first, fit_intercept, BoxSettings())
     for share in (0.0, 0.1, 0.2, 0.9, *([0.2] * 20)):
         free = first ^ (rng.random(30) < share)
         n, rhs, total = int(free.sum()), rng.standard_normal(30), 0.7

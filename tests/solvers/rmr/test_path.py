@@ -12,7 +12,7 @@ from matreg.penalties import SpectralElasticNet
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.rmr import active_set as follow_module
 from matreg.solvers.rmr import solve
-from matreg.solvers.rmr.active_set import WEIGHT, ActiveSetNewton, Linearisation, solve_active_set
+from matreg.solvers.rmr.active_set import DEFAULT, ActiveSetNewton, Linearisation, solve_active_set
 from matreg.solvers.rmr.cold import solve_cold
 from matreg.solvers.rmr.neighbour import Neighbour, neighbour_of
 from matreg.solvers.rmr.path import PathSolver
@@ -101,11 +101,11 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     first = Neighbour(2.0, W, Lambda, np.zeros(20), 0.0)
     second = replace(first, tau=1.9, W=W + 1e-3, Lambda=Lambda + 1.0).after(first)
     follower = ActiveSetNewton(problem, Tracker(problem, 1e-6), second)
-    assert follower.first_scaling(second.W) == pytest.approx(1e3 * WEIGHT)
+    assert follower.first_scaling(second.W) == pytest.approx(1e3 * DEFAULT.weight)
     # After a step what counts is how the two changed in this problem, whatever was expected.
     W, Z = second.W + 1.0, second.W + 1.0 + second.Lambda + 50.0
     at = follower.point(W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
-    assert follower.rescaled(at).sigma == pytest.approx(50.0 * WEIGHT)
+    assert follower.rescaled(at).sigma == pytest.approx(50.0 * DEFAULT.weight)
     unmoved = follower.point(second.W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
     assert follower.rescaled(unmoved) is unmoved
     alone = ActiveSetNewton(problem, Tracker(problem, 1e-6), first)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from matreg.solvers.rmr.reuse import FAR, GOOD, OFTEN, SOON, ReusePolicy
+from matreg.solvers.rmr.reuse import ReusePolicy, ReuseSettings
+
+OURS = ReuseSettings()
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.6])
@@ -11,8 +13,8 @@ def test_the_ratio_of_two_steps_is_expected_of_the_next(rate):
     length = 1e-3
     pace = ReusePolicy().after(length).after(rate * length)
     assert pace.rate == pytest.approx(rate)
-    last = rate * length * rate ** (SOON + 1)  # steps go on at this ratio
-    assert pace.promises(1.01 * last**2) == (rate <= GOOD)
+    last = rate * length * rate ** (OURS.soon + 1)  # steps go on at this ratio
+    assert pace.promises(1.01 * last**2) == (rate <= OURS.good)
     assert not pace.promises(0.99 * last**2)
 
 
@@ -24,9 +26,9 @@ def test_the_first_step_may_have_any_length_and_later_ones_have_to_halve():
 
 
 def test_an_inherited_linearisation_is_tried_but_not_for_long_steps():
-    pace = ReusePolicy.inheriting()
+    pace = ReusePolicy.inheriting(OURS)
     assert pace.promises(1e-12) and not pace.fresh
-    assert pace.allows(GOOD * FAR) and not pace.allows(1.01 * GOOD * FAR)
+    assert pace.allows(OURS.good * OURS.far) and not pace.allows(1.01 * OURS.good * OURS.far)
     assert not pace.after(0.1).promises(1e-12)
 
 
@@ -40,7 +42,7 @@ def test_a_step_that_leads_nowhere():
 
 def test_even_good_steps_end_in_a_new_linearisation():
     pace = ReusePolicy()
-    for k in range(OFTEN):
+    for k in range(OURS.often):
         assert k == 0 or pace.promises(1e-6)
         pace = pace.after(1e-3 * 0.1**k)
     assert not pace.promises(1e-6)

@@ -152,7 +152,7 @@ def alternate(
         change = _relative(halfway - before, before)
         record.add(0, "regress", before, fit.gap, fit, split)
     elif problem.outliers == "replace":
-        split = pca or robust_pca(problem, limits)
+        split = robust_pca(problem, limits) if pca is None else _copied(pca)
         problem = with_noise(problem, split)
     for iteration in range(1, limits.max_iter + 1):
         loose = min(LOOSE, 0.1 * change) if iteration < limits.max_iter else 0.0
@@ -174,6 +174,12 @@ def alternate(
     assert fit is not None and split is not None  # at least one alternation
     history = np.array(record.rows, dtype=COLUMNS)
     return GRMRResult(problem, fit, split, value, change, iteration, converged, history)
+
+
+def _copied(split: Decomposition) -> Decomposition:
+    """The same in memory of its own, to be used up."""
+    state = replace(split.state, Y=split.state.Y.copy(), beta=split.state.beta.copy())
+    return replace(split, E=split.E.copy(), state=state)
 
 
 def _split(

@@ -137,10 +137,12 @@ class Filled:
     cost: Array
 
 
-def fill(problem: FlagProblem, L: Factors, beta: Array) -> Filled:
-    """Best samples for a low-rank part, given the flags."""
+def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None) -> Filled:
+    """Best samples for a low-rank part, given the flags; their outliers are written to `out`."""
     n = len(problem.D)
-    found = Filled(np.empty_like(problem.D), np.empty(n), np.empty(n), np.empty(n))
+    found = Filled(
+        np.empty_like(problem.D) if out is None else out, np.empty(n), np.empty(n), np.empty(n)
+    )
     for i in blocks(*problem.D.shape, least=64):
         kept, low = problem.kept(i), (L.U[i] * L.d) @ L.Vt
         rows = problem.row_problem(i, problem.mu)

@@ -51,7 +51,7 @@ class FlagTracker(SplitTracker):
     def _start(self, start: Decomposition | None) -> None:
         assert start is not None
         self.factors, self.E = start.factors, start.E
-        self._take(fill(self.problem, start.factors, start.state.beta))
+        self._take(fill(self.problem, start.factors, start.state.beta, out=start.E))
 
     def _take(self, found: Filled) -> None:
         self.E, self.d = found.E, self.factors.d
@@ -75,7 +75,7 @@ def _state(problem: FlagProblem, start: Decomposition) -> SplitState:
     """Iterate at the low-rank part of a start, with the multiplier that belongs to the flags."""
     old = start.state
     L, beta = start.factors, old.beta.copy()
-    Y = np.empty_like(problem.D)
+    Y = old.Y
     for i in blocks(*Y.shape, least=64):
         pull = np.outer(beta[i] / problem.root[i], problem.w)
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)

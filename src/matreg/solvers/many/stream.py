@@ -74,8 +74,6 @@ class Stream:
         Relative duality gap at which to stop.
     memory : float
         Bytes that a core may take.
-    mean_weight : float
-        Mean of the sample weights.
     verbose : int
         Whether to print one line per pass.
     """
@@ -86,11 +84,10 @@ class Stream:
         model: Model,
         tol: float,
         memory: float,
-        mean_weight: float,
         verbose: int,
     ) -> None:
         self.blocks, self.model, self.tol = blocks, model, tol
-        self.mean_weight, self.verbose = mean_weight, verbose
+        self.verbose = verbose
         size = blocks.p * blocks.q
         self.most_rows = max(int(memory / (OVERHEAD * 8 * size)), 1000)
         self.rows = min(ROWS * size, self.most_rows, blocks.n)
@@ -108,6 +105,8 @@ class Stream:
         while True:
             block, _ = self.blocks.sample(self.rows, seed=0)
             check_finite(block)
+            self.mean_weight = float(block.weights.mean()) or 1.0
+            block = with_weight(block)
             out = np.arange(len(block.y)) % round(1.0 / HELD_OUT) == 0
             X = block.X.astype(np.float64)
             problem = self.model.on(X[~out], block.y[~out], self.losses(block, ~out))
@@ -273,7 +272,6 @@ def solve_stream(
     *,
     tol: float = 1e-6,
     memory: float = 2.0**30,
-    mean_weight: float = 1.0,
     verbose: int = 0,
 ) -> SolverResult:
     """Solve RMR on samples that are read block by block.
@@ -288,8 +286,6 @@ def solve_stream(
         Relative duality gap at which to stop.
     memory : float, default=2**30
         Bytes that the rows in memory and the solver on them may take.
-    mean_weight : float, default=1.0
-        Mean of the sample weights: samples of many times that are kept in every core.
     verbose : int, default=0
         Whether to print one line per pass.
 
@@ -299,7 +295,7 @@ def solve_stream(
         The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
         empty, and `state` is the :class:`~.cores.Lift` that computes it block by block.
     """
-    run = Stream(blocks, model, tol, memory, mean_weight, verbose)
+    run = Stream(blocks, model, tol, memory, verbose)
     try:
         with one_thread(run.rows * blocks.p * blocks.q):
             run.run()
@@ -312,6 +308,17 @@ def solve_stream(
             stacklevel=2,
         )
     return run.result()
+
+
+def with_weight(block: Block) -> Block:
+    """The samples of positive weight."""
+    some = block.weights > 0.0
+    if not some.any():
+        raise ValueError(
+            "sample_weight must be positive for more samples: all of those that were looked at "
+            "first have weight zero. Leave the others out of X."
+        )
+    return Block(block.start, block.X[some], block.y[some], block.weights[some])
 
 
 def check_finite(block: Block) -> None:

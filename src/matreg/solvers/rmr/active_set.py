@@ -27,7 +27,7 @@ by the angle between the two tangent spaces. The last digits of a certificate co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,35 +40,67 @@ from ...linalg.threads import single_threaded
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from .box_qp import MAX_WRONG, BoxQuadratic, sides
+from .box_qp import BoxQuadratic, BoxSettings, sides
 from .dual_ray import best_on_ray
 from .neighbour import Neighbour, solve_from
-from .reuse import ReusePolicy
+from .reuse import ReusePolicy, ReuseSettings
 
-# Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
-RIDGE = {np.float32: 1e-7, np.float64: 1e-14}
-# Single precision is enough for those coordinates of K that are no heavier than the typical one
-# below weight 1 divided by this: lighter ones, which some of the samples hang on, would drown in
-# their rounding. And for none if the typical weight is less than the second number.
-LIGHT, TOO_LIGHT = 1e-3, 1e-6
-# Nor is it where the eigenvalues of K, as many as it takes of their mean square to make up their
-# sum, are fewer than this fraction of the samples: as if the samples are nearly of low rank.
-CONCENTRATED = 0.1
-# Weight of W beside Z, as a multiple of what balances their changes.
-WEIGHT = 0.5
-# Singular values of W below this, relative to the largest one, do not count among the typical ones,
-# which tau is balanced with as long as there is but one solution.
-FAINT = 1e-4
-# Linearisations after which to give up unless the bound changes half as much as ever before.
-PATIENCE = 6
-# Fraction of the gap that another round of fitting W must leave at most to be worth a next one.
-WORTHWHILE = 0.3
-# Multipliers sum to zero if they do so to this accuracy, relative to their sizes.
-BALANCED = 1e-12
-# Linearisations, which are what takes the time, at most.
-MOST_LINEARISATIONS = 14
 # Up to this number of samples K is worth its N^2 numbers.
 MOST_SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class ActiveSetSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    ridge_single, ridge_double : float
+        Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta
+        down.
+    light, too_light : float
+        Single precision is enough for those coordinates of K that are no heavier than the typical
+        one below weight 1 divided by `light`: lighter ones, which some of the samples hang on,
+        would drown in their rounding. And for none if the typical weight is below `too_light`.
+    concentrated : float
+        Nor is it where the eigenvalues of K, as many as it takes of their mean square to make up
+        their sum, are fewer than this fraction of the samples: as if these are nearly of low rank.
+    weight : float
+        Weight of W beside Z, as a multiple of what balances their changes.
+    faint : float
+        Singular values of W below this, relative to the largest one, do not count among the
+        typical ones, which tau is balanced with as long as there is but one solution.
+    patience : int
+        Linearisations after which to give up unless the bound changes half as much as ever before.
+    worthwhile : float
+        Fraction of the gap that another round of fitting W must leave at most to be worth a next.
+    balanced : float
+        Multipliers have the sum they should have if they do so to this accuracy, relative to their
+        sizes.
+    most_linearisations : int
+        Linearisations, which are what takes the time, at most.
+    box : BoxSettings
+        Those of the quadratic problem in the box.
+    reuse : ReuseSettings
+        When a linearisation serves more than one step.
+    """
+
+    ridge_single: float = 1e-7
+    ridge_double: float = 1e-14
+    light: float = 1e-3
+    too_light: float = 1e-6
+    concentrated: float = 0.1
+    weight: float = 0.5
+    faint: float = 1e-4
+    patience: int = 6
+    worthwhile: float = 0.3
+    balanced: float = 1e-12
+    most_linearisations: int = 14
+    box: BoxSettings = field(default_factory=BoxSettings)
+    reuse: ReuseSettings = field(default_factory=ReuseSettings)
+
+
+DEFAULT = ActiveSetSettings()
 
 
 @dataclass(frozen=True)
@@ -94,10 +126,11 @@ class Point:
         return truncated(self.W, self.threshold.r)
 
 
-def gram(*parts: NDArray[Any]) -> Array:
+def gram(settings: ActiveSetSettings, *parts: NDArray[Any]) -> Array:
     """Sum of ``Phi Phi'`` over the parts of Phi, each in its own precision, with their ridges."""
+    ridge = {np.float32: settings.ridge_single, np.float64: settings.ridge_double}
     products = [Phi @ Phi.T for Phi in parts]
-    ridges = [RIDGE[P.dtype.type] * float(np.trace(P)) / len(P) for P in products]
+    ridges = [ridge[P.dtype.type] * float(np.trace(P)) / len(P) for P in products]
     K = products[0].astype(np.float64, copy=False)
     for product in products[1:]:
         K += product
@@ -118,13 +151,16 @@ class Linearisation:
     ``phi(O) = O psi(O)``.
     """
 
-    def __init__(self, problem: RMRProblem, at: Point) -> None:
+    def __init__(
+        self, problem: RMRProblem, at: Point, settings: ActiveSetSettings = DEFAULT
+    ) -> None:
+        self.settings = settings
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
         coordinates = at.threshold.coordinates(self.phi)
         K, Phi = self.gram(coordinates, problem.design)
         few = Phi if 2 * coordinates.size < len(K) else None  # from there on K takes less time
-        self.quadratic = BoxQuadratic(K, problem.loss, problem.total, few)
+        self.quadratic = BoxQuadratic(K, problem.loss, problem.total, few, settings.box)
 
     def serves(self, problem: RMRProblem, at: Point) -> bool:
         """Whether it is of the same samples and of the rank of a point with its scaling."""
@@ -133,14 +169,14 @@ class Linearisation:
 
     def gram(self, coordinates: Coordinates, design: Design) -> tuple[Array, NDArray[Any]]:
         """K, in single precision as far as that is enough, and Phi."""
-        n, typical = design.n, self.typical_weight()
-        if coordinates.size >= n and typical >= TOO_LIGHT:
+        n, typical, settings = design.n, self.typical_weight(), self.settings
+        if coordinates.size >= n and typical >= settings.too_light:
             single = coordinates.of_samples(design, np.float32)
-            K = gram(*split(single, coordinates.weights > typical / LIGHT))
-            if float(np.trace(K)) ** 2 >= CONCENTRATED * n * float(np.vdot(K, K)):
+            K = gram(settings, *split(single, coordinates.weights > typical / settings.light))
+            if float(np.trace(K)) ** 2 >= settings.concentrated * n * float(np.vdot(K, K)):
                 return K, single
         Phi = coordinates.of_samples(design)
-        return gram(Phi), Phi
+        return gram(settings, Phi), Phi
 
     def typical_weight(self) -> float:
         """Median of the weights of the coordinates that turn the singular vectors of W."""
@@ -178,7 +214,14 @@ class ActiveSetNewton:
         Solution of a neighbouring problem.
     """
 
-    def __init__(self, problem: RMRProblem, tracker: Tracker, neighbour: Neighbour) -> None:
+    def __init__(
+        self,
+        problem: RMRProblem,
+        tracker: Tracker,
+        neighbour: Neighbour,
+        settings: ActiveSetSettings = DEFAULT,
+    ) -> None:
+        self.settings = settings
         self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
         self.design, self.y, self.loss = problem.design, problem.y, problem.loss
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
@@ -214,15 +257,18 @@ class ActiveSetNewton:
         if sigma is not None:
             return sigma
         d = singular_values(W)
-        d = d[d > FAINT * d[0]]
-        return max(self.ridge, WEIGHT * self.tau / float(np.median(d))) if len(d) else self.ridge
+        d = d[d > self.settings.faint * d[0]]
+        if len(d) == 0:
+            return self.ridge
+        return max(self.ridge, self.settings.weight * self.tau / float(np.median(d)))
 
     def balance(self, W: Array, Lambda: Array, since: Neighbour) -> float | None:
         """Weight of W beside Z that balances how the two changed; None if W did not."""
         far = float(np.linalg.norm(W - since.W))
         if far == 0.0:
             return None
-        return max(self.ridge, WEIGHT * float(np.linalg.norm(Lambda - since.Lambda)) / far)
+        moved = float(np.linalg.norm(Lambda - since.Lambda))
+        return max(self.ridge, self.settings.weight * moved / far)
 
     def rescaled(self, at: Point) -> Point:
         """The same point with the balance of what has changed since the last solution."""
@@ -245,7 +291,7 @@ class ActiveSetNewton:
         if bound > self.tracker.dual:
             beta = t * beta
             excess = float(beta.sum()) - self.problem.t if self.problem.fit_intercept else 0.0
-            if abs(excess) <= BALANCED * float(np.abs(beta).sum()):
+            if abs(excess) <= self.settings.balanced * float(np.abs(beta).sum()):
                 self.tracker.offer_dual(beta, self.problem.penalty.conjugate(t * d))
             else:  # then the value on the ray was no bound
                 self.tracker.offer_dual(self.problem.feasible(beta))
@@ -258,17 +304,19 @@ class ActiveSetNewton:
         """
         at, bound, linear = self.start()
         self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
-        reuse, made = ReusePolicy() if linear is None else ReusePolicy.inheriting(), 0
+        policy = self.settings.reuse
+        reuse = ReusePolicy(settings=policy) if linear is None else ReusePolicy.inheriting(policy)
+        made = 0
         least, since = np.inf, 0
         while not self.tracker.converged:
             if linear is None or not reuse.promises(self.tracker.tol):
                 yield self.remember(at)
-                if since == PATIENCE:
+                if since == self.settings.patience:
                     return
                 at = at if reuse.fresh else self.rescaled(at)
                 linear, reuse, made = (
-                    Linearisation(self.problem, at),
-                    ReusePolicy(reuse.length),
+                    Linearisation(self.problem, at, self.settings),
+                    reuse.renewed(),
                     made + 1,
                 )
             new = self.step(at, linear, allow_afar=reuse.fresh)
@@ -295,7 +343,7 @@ class ActiveSetNewton:
         """
         drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
-        solution = linear.quadratic.pivot(target, at.side, MAX_WRONG)
+        solution = linear.quadratic.pivot(target, at.side, self.settings.box.max_wrong)
         if solution is None and allow_afar:
             solution = linear.quadratic.solve_from_afar(target, at.beta, at.b)
         if solution is None:
@@ -313,7 +361,7 @@ class ActiveSetNewton:
             W = low_rank.matrix
             residual = self.y - self.design.forward(W)
             off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
-            if self.tracker.converged or not off <= WORTHWHILE * last:
+            if self.tracker.converged or not off <= self.settings.worthwhile * last:
                 return
             last = off
             solved = quadratic.solve(residual + image, at.side)
@@ -340,7 +388,7 @@ def solve_active_set(
     *,
     start: SolverResult,
     tol: float = 1e-6,
-    max_iter: int = MOST_LINEARISATIONS,
+    max_iter: int = DEFAULT.most_linearisations,
     verbose: int = 0,
 ) -> SolverResult:
     """Solve an RMR problem from the solution of a neighbouring one, if that is easy.

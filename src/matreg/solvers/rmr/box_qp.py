@@ -17,6 +17,7 @@ enough to start from.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,22 +28,41 @@ from ..._typing import Array, Mask
 from ...losses import PiecewiseLoss
 from .box_qp_interior import BoxInteriorPoint
 
-# Rounds without fewer samples on a wrong side after which to give up.
-PATIENCE = 3
-# Up to this many samples more or less are free without a new factorisation, nor have ever more
-# than the second number been since the last one.
-MAX_CHANGED, MOST_BORDERS = 40, 120
-# Products with so many times fewer rows than K has are worth a copy of those.
-UPDATE_FRACTION = 4
-# Multipliers this many times their bounds mean that K_FF is singular but for rounding.
-HUGE = 1e6
-# Violations that are but rounding, relative to the bounds.
-ROUNDING = 1e-9
-# Complementarity of the interior point method, relative to its start, at which to try its sides,
-# and at which its own solution is good enough.
-PIVOT_AT, ENOUGH = (1e-3, 3e-5), 1e-8
-# Fraction of samples on a wrong side from which on the interior point method is the quicker way.
-MAX_WRONG = 0.4
+
+@dataclass(frozen=True)
+class BoxSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    patience : int
+        Rounds without fewer samples on a wrong side after which to give up.
+    max_changed, most_borders : int
+        Up to `max_changed` samples more or less are free without a new factorisation, nor have
+        ever more than `most_borders` been since the last one.
+    update_fraction : int
+        Products with so many times fewer rows than K has are worth a copy of those.
+    huge : float
+        Multipliers this many times their bounds mean that K_FF is singular but for rounding.
+    rounding : float
+        Violations that are but rounding, relative to the bounds.
+    pivot_at, enough : tuple of float, float
+        Complementarity of the interior point method, relative to its start, at which to try its
+        sides, and at which its own solution is good enough.
+    max_wrong : float
+        Fraction of samples on a wrong side from which on the interior point method is the quicker
+        way.
+    """
+
+    patience: int = 3
+    max_changed: int = 40
+    most_borders: int = 120
+    update_fraction: int = 4
+    huge: float = 1e6
+    rounding: float = 1e-9
+    pivot_at: tuple[float, ...] = (1e-3, 3e-5)
+    enough: float = 1e-8
+    max_wrong: float = 0.4
 
 
 class BoxSolution(NamedTuple):
@@ -67,7 +87,8 @@ class FreeSystem:
     Schur complement is small. What is known of a border is kept: samples come and go.
     """
 
-    def __init__(self, K: Array, free: Mask, fit_intercept: bool) -> None:
+    def __init__(self, K: Array, free: Mask, fit_intercept: bool, settings: BoxSettings) -> None:
+        self.settings = settings
         self.K, self.free = K, free
         self.index = np.flatnonzero(free)
         self.position = np.cumsum(free) - 1
@@ -86,8 +107,8 @@ class FreeSystem:
 
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
-        few = int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
-        return few and len(self.bordering) <= MOST_BORDERS
+        few = int(np.count_nonzero(free != self.free)) <= self.settings.max_changed
+        return few and len(self.bordering) <= self.settings.most_borders
 
     def solve(self, free: Mask, rhs: Array, total: float) -> tuple[Array, float]:
         """Solution for the samples `free`, zero for all others, and the intercept."""
@@ -148,8 +169,14 @@ class BoxQuadratic:
     """
 
     def __init__(
-        self, K: Array, loss: PiecewiseLoss, total: float | None, Phi: Array | None = None
+        self,
+        K: Array,
+        loss: PiecewiseLoss,
+        total: float | None,
+        Phi: Array | None = None,
+        settings: BoxSettings = BoxSettings(),  # noqa: B008 - frozen
     ) -> None:
+        self.settings = settings
         if loss.curved:
             K = K.copy()
             np.einsum("ii->i", K)[:] += loss.curvature
@@ -168,7 +195,7 @@ class BoxQuadratic:
         side.
         """
         side = np.where(self.no_inside & (side == 0.0), 1.0, side)
-        fewest, patience = len(t) + 1, PATIENCE
+        fewest, patience = len(t) + 1, self.settings.patience
         while True:
             solved = self.solve(t, side)
             if solved is None:
@@ -179,7 +206,7 @@ class BoxQuadratic:
             if wrong == 0:
                 return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), b, side)
             if wrong < fewest:
-                fewest, patience = wrong, PATIENCE
+                fewest, patience = wrong, self.settings.patience
             else:
                 patience -= 1
                 self.system = None  # the borders of an ill-conditioned system may be to blame
@@ -189,15 +216,15 @@ class BoxQuadratic:
 
     def solve_from_afar(self, t: Array, beta: Array, b: float) -> BoxSolution | None:
         """Solution for `t` from afar, where pivoting does not end; None if there is none."""
-        tries = list(PIVOT_AT)
+        tries = list(self.settings.pivot_at)
         interior = BoxInteriorPoint(self.K, self.Phi, self.loss, self.total)
         for inner in interior.iterate(t, beta, b):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
-                solution = self.pivot(t, inner.side, MAX_WRONG)
+                solution = self.pivot(t, inner.side, self.settings.max_wrong)
                 if solution is not None:
                     return solution
-            if inner.mu <= ENOUGH:
+            if inner.mu <= self.settings.enough:
                 beta = np.clip(inner.beta, self.loss.lower, self.loss.upper)
                 return BoxSolution(beta, inner.b, inner.side)
         return None
@@ -211,17 +238,17 @@ class BoxQuadratic:
             return beta, float(np.median(left)) if self.total is not None else 0.0
         try:
             if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free, self.total is not None)
+                self.system = FreeSystem(self.K, free, self.total is not None, self.settings)
             missing = (self.total or 0.0) - float(beta.sum())
             x, b = self.system.solve(free, left - self.loss.epsilon * side, missing)
         except np.linalg.LinAlgError:
             return None
         beta += x
         # A singular system may be solved in name: its solution is huge, or has another sum.
-        singular = not float(np.abs(beta).max()) <= HUGE * self.size
+        singular = not float(np.abs(beta).max()) <= self.settings.huge * self.size
         if self.total is not None:
             off = abs(float(beta.sum()) - self.total)
-            singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
+            singular |= not off <= self.settings.rounding * (float(np.abs(beta).sum()) + self.size)
         return None if singular else (beta, b)
 
     def image_of(self, beta: Array) -> Array:
@@ -232,7 +259,7 @@ class BoxQuadratic:
     def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
         """``t - K beta - b`` of a solution for given sides, where free samples are on the edge."""
         fixed = np.flatnonzero(np.abs(side) != 1.0)
-        if UPDATE_FRACTION * len(fixed) > len(t):
+        if self.settings.update_fraction * len(fixed) > len(t):
             return t - self.K @ beta - b
         r = self.loss.epsilon * side
         r[fixed] = t[fixed] - self.K[fixed] @ beta - b
@@ -242,7 +269,7 @@ class BoxQuadratic:
         """``K @ fixed`` for multipliers of which few have changed since the last time."""
         change = fixed - self.fixed
         changed = np.flatnonzero(change)
-        if UPDATE_FRACTION * len(changed) <= len(fixed):
+        if self.settings.update_fraction * len(changed) <= len(fixed):
             self.image = self.image + change[changed] @ self.K[changed]
         else:
             self.image = self.K @ fixed
@@ -252,11 +279,11 @@ class BoxQuadratic:
     def next_sides(self, side: Array, beta: Array, r: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""
         loss, epsilon = self.loss, self.loss.epsilon
-        slack = ROUNDING * (float(np.abs(r).max()) + epsilon)
+        slack = self.settings.rounding * (float(np.abs(r).max()) + epsilon)
         sign = np.where(side < 0.0, -1.0, 1.0)
         size = np.abs(side)
         free = size == 1.0
-        rounding = ROUNDING * np.where(np.isfinite(loss.size), loss.size, 0.0)
+        rounding = self.settings.rounding * np.where(np.isfinite(loss.size), loss.size, 0.0)
         new = side.copy()
         up = free & (beta > loss.upper + rounding)
         down = free & (beta < loss.lower - rounding)

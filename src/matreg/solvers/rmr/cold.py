@@ -8,7 +8,7 @@ solver is the last resort.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -22,13 +22,30 @@ from .interior_point import CAREFUL, DEFAULT, InteriorPoint, InteriorSettings
 from .tau_max import only_multipliers
 from .vertex import at_rounding_floor, crossover
 
-# Boxes to try before the own one, as multiples of what the labels ask for.
-SMALLER = (1e4, 1e6, 1e8)
-# Gap, relative to the tolerance, that another try may close although it is all rounding.
-LUCK = 10.0
+
+@dataclass(frozen=True)
+class ColdSettings:
+    """Which attempts are made, one after the other.
+
+    Attributes
+    ----------
+    smaller : tuple of float
+        Boxes to try before the own one, as multiples of what the labels ask for.
+    narrower : float
+        By how much, relative to it, the tube is narrower there.
+    luck : float
+        Gap, relative to the tolerance, that another try may close although it is all rounding.
+    sweeps : tuple of InteriorSettings
+        Settings of the interior point method in the first and the second sweep.
+    """
+
+    smaller: tuple[float, ...] = (1e4, 1e6, 1e8)
+    narrower: float = 1e-7
+    luck: float = 10.0
+    sweeps: tuple[InteriorSettings, ...] = (DEFAULT, CAREFUL)
 
 
-def attempts(problem: RMRProblem) -> Iterator[RMRProblem]:
+def attempts(problem: RMRProblem, settings: ColdSettings) -> Iterator[RMRProblem]:
     """The problem, before it with smaller boxes if its own is larger than any solution needs.
 
     If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
@@ -39,16 +56,22 @@ def attempts(problem: RMRProblem) -> Iterator[RMRProblem]:
     largest = float(loss.size.max())
     if problem.homogeneous and loss.bounded:
         scale = float(np.abs(label_ray(problem, np.inf)).max())
-        for factor in SMALLER:
+        for factor in settings.smaller:
             if 0.0 < factor * scale < largest:
                 smaller = loss.scaled(factor * scale / largest)
-                yield replace(problem, loss=replace(smaller, epsilon=loss.epsilon * (1.0 - 1e-7)))
+                epsilon = loss.epsilon * (1.0 - settings.narrower)
+                yield replace(problem, loss=replace(smaller, epsilon=epsilon))
     yield problem
 
 
 @single_threaded(lambda problem: problem.design.size)
 def solve_cold(
-    problem: RMRProblem, *, tol: float = 1e-6, max_iter: int = 200, verbose: int = 0
+    problem: RMRProblem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    verbose: int = 0,
+    settings: ColdSettings = ColdSettings(),  # noqa: B008 - frozen
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
@@ -61,7 +84,9 @@ def solve_cold(
     max_iter : int, default=200
         Largest number of Newton steps.
     verbose : int, default=0
-        Whether to print a line a step.
+        Whether to print one line per step.
+    settings : ColdSettings
+        Which attempts are made.
 
     Returns
     -------
@@ -75,12 +100,14 @@ def solve_cold(
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
-        for settings, posed in product((DEFAULT, CAREFUL), tuple(attempts(problem))):
+        posed = tuple(attempts(problem, settings))
+        for sweep, one in product(settings.sweeps, posed):
             # Each way to the optimum ends in other roundings, and the best of some is enough.
-            done = tracker.converged if settings is DEFAULT else finished(tracker)
+            first = sweep is settings.sweeps[0]
+            done = tracker.converged if first else finished(tracker, settings.luck)
             if not done and n_iter < max_iter:
-                n_iter = attempt(tracker, posed, n_iter, max_iter, settings)
-        if not finished(tracker) and n_iter < max_iter:
+                n_iter = attempt(tracker, one, n_iter, max_iter, sweep)
+        if not finished(tracker, settings.luck) and n_iter < max_iter:
             n_iter = last_resort(tracker, n_iter, max_iter)
     return tracker.result(n_iter)
 
@@ -98,9 +125,9 @@ def last_resort(tracker: Tracker, n_iter: int, max_iter: int) -> int:
     return n_iter + result.n_iter
 
 
-def finished(tracker: Tracker) -> bool:
+def finished(tracker: Tracker, luck: float) -> bool:
     """Whether the gap is small enough, or as small as float64 allows."""
-    return tracker.converged or (tracker.gap > LUCK * tracker.tol and at_rounding_floor(tracker))
+    return tracker.converged or (tracker.gap > luck * tracker.tol and at_rounding_floor(tracker))
 
 
 def attempt(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...problem import Problem
 from ..certificate import SolverResult
 from ..many.augmented import pays, solve_many
-from .active_set import MOST_LINEARISATIONS, solve_active_set
+from .active_set import DEFAULT, solve_active_set
 from .cold import solve_cold
 
 
@@ -41,7 +41,7 @@ def solve_rmr(
         return solve_with_many(problem, start, tol, max_iter, verbose)
     if start is None:
         return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose)
-    most = min(max_iter, MOST_LINEARISATIONS)
+    most = min(max_iter, DEFAULT.most_linearisations)
     near = solve_active_set(problem, start=start, tol=tol, max_iter=most, verbose=verbose)
     left = max_iter - near.n_iter
     if near.converged or left <= 0:

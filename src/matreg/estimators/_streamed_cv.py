@@ -1,0 +1,151 @@
+"""Cross-validation on samples that are read block by block.
+
+RMR's parameters are chosen on a part of the samples that fits into memory, where the losses count
+for all: how well a choice does is known to about one over the root of the number of samples anyway.
+R-GLM needs the moments of the folds alone, which one pass gives, and so uses all samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._typing import Array, Index
+from ..solvers import Reduced, moments, solve_moments, solve_streamed_rglm, tau_grid
+from ._base import warn_unless_converged
+from ._selection import Candidate
+from ._streamed import (
+    check_streamed_family,
+    fit_streamed,
+    label_blocks,
+    stored_shape,
+    working_memory,
+)
+
+# Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
+OVERHEAD = 4
+
+
+def choose_on_part(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    """RMRCV on a part of the samples: what it chooses, for all of them.
+
+    Parameters
+    ----------
+    model : RMRCV
+        Its fitted attributes are set.
+    X, y, sample_weight, groups : stored array, array-like, array-like, array-like
+        Samples, labels, weights and groups.
+    """
+    given = stored_shape(X, None) if len(X.shape) == 3 else None
+    shape = model._resolve_shape(given, int(np.prod(X.shape[1:])))
+    blocks = label_blocks(X, y, sample_weight, shape)
+    rows = min(int(working_memory() / (OVERHEAD * 8 * shape[0] * shape[1])), blocks.n)
+    block, index = blocks.sample(rows, seed=0)
+    part = clone(model).set_params(matrix_shape=None)
+    weights = blocks.n / len(index) * block.weights
+    some = None if groups is None else np.asarray(groups)[index]
+    part.fit(block.X.reshape(-1, *shape), block.y, sample_weight=weights, groups=some)
+    for name in ("cv_results_", "best_index_", "best_score_", "tau_", "taus_", "C_", "epsilon_"):
+        setattr(model, name, getattr(part, name))
+    model.cv_samples_ = index
+
+
+class RGLMFolds:
+    """R-GLM on folds of samples of which only the moments are known.
+
+    Parameters
+    ----------
+    G : ndarray of shape (k, m + 2, m + 2)
+        Moments of the folds.
+    model : RGLMCV
+        Parameters.
+    shape : tuple of int
+        (p, q).
+    """
+
+    def __init__(self, G: Array, model: Any, shape: tuple[int, int]) -> None:
+        self.G, self.model, self.shape = G, model, shape
+        self.total = G.sum(axis=0)
+
+    def taus(self) -> Array:
+        """Values of tau to try."""
+        model = self.model
+        largest = Reduced(self.total, self.shape, model.fit_intercept).tau_max
+        if model.taus is not None:
+            return np.asarray(model._taus(lambda: largest))
+        return tau_grid(largest, model.n_taus, model.tau_min_ratio)
+
+    def scores(self, fold: int, taus: Array) -> tuple[Array, Array]:
+        """R^2 on a fold of the models of the others, and their ranks."""
+        model = self.model
+        reduced = Reduced(self.total - self.G[fold], self.shape, model.fit_intercept)
+        results = solve_moments(reduced, taus, model.tol, model.max_iter)
+        m = len(self.total) - 2
+        test = self.G[fold]
+        spread = test[m + 1, m + 1] - test[m, m + 1] ** 2 / test[m, m]
+        scores = []
+        for result in results:
+            W = result.W.matrix.reshape(-1)
+            b = reduced.intercept(W) if model.fit_intercept else 0.0
+            residual = np.concatenate([-W, [-b, 1.0]])
+            scores.append(1.0 - float(residual @ test @ residual) / spread)
+        return np.array(scores), np.array([float(result.W.rank) for result in results])
+
+
+def choose_by_moments(model: Any, X: Any, y: Any, sample_weight: Any, folds: Index) -> None:
+    """RGLMCV on all samples in two passes.
+
+    Parameters
+    ----------
+    model : RGLMCV
+        Its fitted attributes are set.
+    X, y, sample_weight : stored array, array-like, array-like
+        Samples, labels and weights.
+    folds : ndarray of shape (n,)
+        Fold of each sample.
+    """
+    check_streamed_family(model.family)
+    if model.scoring not in (None, "r2"):
+        raise ValueError(
+            f"scoring must be None or 'r2' for samples that are read block by block, of which only "
+            f"moments are known; got {model.scoring!r}."
+        )
+
+    def solve(blocks: Any) -> Any:
+        count = int(folds.max()) + 1
+        known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q))
+        taus = known.taus()
+        found = [known.scores(fold, taus) for fold in range(count)]
+        scores, ranks = (np.array(part) for part in zip(*found, strict=True))
+        _, chosen = model._select([Candidate({}, taus)], scores, ranks)
+        model.tau_, model.taus_ = float(taus[chosen]), taus
+        (result,) = solve_streamed_rglm(
+            blocks,
+            taus[chosen : chosen + 1],
+            fit_intercept=model.fit_intercept,
+            tol=model.tol,
+            max_iter=model.max_iter,
+            G=known.total,
+        )
+        return result
+
+    result = fit_streamed(model, X, y, sample_weight, solve)
+    warn_unless_converged(type(model).__name__, result, model.tol, "Raise max_iter or tol.")
+
+
+def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
+    """Fold of each sample, for splitters that test every sample once."""
+    fold = np.full(n, -1, dtype=np.intp)
+    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), groups)):
+        if (fold[test] >= 0).any():
+            break
+        fold[test] = k
+    else:
+        if (fold >= 0).all():
+            return fold
+    raise ValueError(
+        "cv must test every sample exactly once, such as KFold or GroupKFold, for samples that are "
+        "read block by block."
+    )

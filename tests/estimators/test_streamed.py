@@ -1,0 +1,240 @@
+"""Models fitted to samples that stay in a file, against the same models in memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, rmr_path
+from matreg.estimators._streamed import is_stored, is_streamed
+from problems import certified_gap, random_data
+
+N, P, Q = 12_000, 6, 5
+PARAMETERS = {"tau": 100.0, "C": 1.0, "epsilon": 0.1}
+
+
+@pytest.fixture(autouse=True)
+def little_memory():
+    """Rows of a core: a few thousand of the samples."""
+    with sklearn.config_context(working_memory=2):
+        yield
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = random_data(N, P, Q, noise=1.0)
+    return X.astype(np.float32), y
+
+
+@pytest.fixture
+def mapped(data, tmp_path):
+    np.save(tmp_path / "X.npy", data[0])
+    return np.load(tmp_path / "X.npy", mmap_mode="r")
+
+
+def test_what_is_stored_and_what_is_not(data, mapped):
+    X, _ = data
+    assert is_stored(mapped) and is_streamed(mapped)
+    assert is_stored(mapped[:10]) and not is_streamed(mapped[:10])
+    for array in (X, X.tolist()[:3], [X[0], X[1]]):
+        assert not is_stored(array)
+    pandas = pytest.importorskip("pandas")
+    assert not is_stored(pandas.DataFrame(X.reshape(N, -1)[:5]))
+
+
+def test_rmr_from_a_file_is_rmr_in_memory(data, mapped):
+    X, y = data
+    model = RMR(**PARAMETERS).fit(mapped, y)
+    memory = RMR(**PARAMETERS).fit(X.astype(float), y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(memory.objective_, rel=2e-6)
+    np.testing.assert_allclose(model.coef_, memory.coef_, atol=1e-3 * np.abs(memory.coef_).max())
+    assert model.n_passes_ < 8 and model.n_iter_ == len(model.history_)
+    gap = certified_gap(
+        X.astype(float), y, model.coef_, model.intercept_, model.dual_coef_, **PARAMETERS
+    )
+    assert gap == pytest.approx(model.dual_gap_, abs=1e-9)
+
+
+def test_weights_flat_samples_and_quantiles(data, mapped):
+    X, y = data
+    weights = np.random.default_rng(0).integers(0, 3, N).astype(float)
+    flat = mapped.reshape(N, -1)
+    parameters = {
+        "tau": 50.0,
+        "C": 1.0,
+        "loss": "quantile",
+        "quantile": 0.7,
+        "matrix_shape": (P, Q),
+    }
+    model = RMR(**parameters).fit(flat, y, weights)
+    memory = RMR(**parameters).fit(X.astype(float).reshape(N, -1), y, weights)
+    assert model.objective_ == pytest.approx(memory.objective_, rel=2e-6)
+    assert not model.dual_coef_[weights == 0.0].any()
+
+
+def test_units_of_the_data_are_those_of_a_part(data, mapped):
+    X, y = data
+    model, memory = RMR().fit(mapped, y), RMR().fit(X.astype(float), y)
+    for name in ("tau_", "C_", "epsilon_"):
+        assert getattr(model, name) == pytest.approx(getattr(memory, name), rel=0.15)
+
+
+def test_predict_and_score_read_blocks(data, mapped):
+    X, y = data
+    model = RMR(**PARAMETERS).fit(X[:500], y[:500])
+    expected = model.predict(X.astype(float))
+    np.testing.assert_allclose(model.predict(mapped), expected, rtol=1e-12, atol=1e-12)
+    assert model.score(mapped, y) == pytest.approx(model.score(X, y), rel=1e-12)
+    with pytest.raises(ValueError, match="shape"):
+        model.predict(np.lib.stride_tricks.as_strided(mapped)[:, :4])
+
+
+def test_dual_coef_is_not_pickled_with_the_samples(data, mapped):
+    model = RMR(**PARAMETERS).fit(mapped, data[1])
+    text = pickle.dumps(model)
+    assert len(text) < 20_000
+    assert not hasattr(pickle.loads(text), "dual_coef_")
+    assert model.dual_coef_.shape == (N,)
+    assert pickle.loads(pickle.dumps(model)).dual_coef_.shape == (N,)
+    with pytest.raises(AttributeError, match="no attribute 'dual_coefs_'"):
+        model.dual_coefs_  # noqa: B018
+
+
+def test_a_new_fit_in_memory_forgets_the_file(data, mapped):
+    X, y = data
+    model = RMR(**PARAMETERS).fit(mapped, y).fit(X[:300], y[:300])
+    assert model.dual_coef_.shape == (300,)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_types_of_samples(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, (N, P, Q)).astype(dtype)
+    y = X.reshape(N, -1) @ rng.standard_normal(P * Q) / 100 + rng.laplace(size=N)
+    np.save(tmp_path / "X.npy", X)
+    model = RMR(tau=10.0, C=1.0, epsilon=0.1).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    memory = RMR(tau=10.0, C=1.0, epsilon=0.1).fit(X, y)
+    assert model.objective_ == pytest.approx(memory.objective_, rel=2e-6)
+
+
+def test_rglm_in_two_passes(data, mapped):
+    X, y = data
+    model, memory = RGLM(tau=300.0).fit(mapped, y), RGLM(tau=300.0).fit(X.astype(float), y)
+    assert model.n_passes_ == 2.0
+    assert model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(memory.objective_, rel=1e-6)
+    np.testing.assert_allclose(model.dual_coef_, memory.dual_coef_, atol=0.02)
+
+
+def test_rglm_cv_in_two_passes(data, mapped):
+    X, y = data
+    model = RGLMCV(n_taus=15).fit(mapped, y)
+    memory = RGLMCV(n_taus=15).fit(X.astype(float), y)
+    assert model.n_passes_ == 2.0
+    assert model.tau_ == pytest.approx(memory.tau_, rel=1e-6)
+    for name in ("mean_test_score", "split3_test_score"):
+        np.testing.assert_allclose(model.cv_results_[name], memory.cv_results_[name], atol=1e-5)
+    np.testing.assert_allclose(model.coef_, memory.coef_, atol=1e-3)
+
+
+def test_rmr_cv_chooses_on_a_part(data, mapped):
+    X, y = mapped[:5000], data[1][:5000]
+    with sklearn.config_context(working_memory=1):
+        search = RMRCV(n_taus=4, tau_min_ratio=0.05, cv=2, C=[0.5, 1.0]).fit(X, y)
+        model = RMR(search.tau_, C=search.C_, epsilon=search.epsilon_).fit(X, y)
+    assert search.C_ in (0.5, 1.0)
+    assert set(search.cv_results_["param_C"]) == {0.5, 1.0}
+    assert search.tau_ in search.taus_
+    assert len(search.cv_samples_) < 5000
+    assert search.dual_gap_ <= 1e-6 and search.n_passes_ < 8
+    np.testing.assert_allclose(search.coef_, model.coef_, rtol=1e-9)
+
+
+def test_bad_input_is_refused_before_the_work(data, mapped, tmp_path):
+    X, y = data
+    model = RMR(**PARAMETERS)
+    with pytest.raises(ValueError, match="12000 samples of X; got 11999"):
+        model.fit(mapped, y[:-1])
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(mapped, y, -np.ones(N))
+    with pytest.raises(ValueError, match="y must be given"):
+        model.fit(mapped, None)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(mapped, np.where(np.arange(N) == 5, np.nan, y))
+    with pytest.raises(ValueError, match="matrix_shape"):
+        RMR(matrix_shape=(7, 7)).fit(mapped, y)
+    with pytest.raises(ValueError, match="solver='admm' needs all samples in memory"):
+        RMR(solver="admm").fit(mapped, y)
+    with pytest.raises(ValueError, match="loss='huber' needs all samples in memory"):
+        RMR(loss="huber").fit(mapped, y)
+    with pytest.raises(ValueError, match="family='poisson' needs all samples in memory"):
+        RGLM(family="poisson").fit(mapped, np.abs(y))
+    np.save(tmp_path / "F.npy", np.asfortranarray(X))
+    with pytest.raises(ValueError, match="not in C order"):
+        model.fit(np.load(tmp_path / "F.npy", mmap_mode="r"), y)
+    np.save(tmp_path / "4.npy", X.reshape(N, P, Q, 1))
+    with pytest.raises(ValueError, match="2 or 3 dimensions"):
+        model.fit(np.load(tmp_path / "4.npy", mmap_mode="r"), y)
+    np.save(tmp_path / "c.npy", X.astype(complex))
+    with pytest.raises(ValueError, match="must be real"):
+        model.fit(np.load(tmp_path / "c.npy", mmap_mode="r"), y)
+    assert not hasattr(model, "coef_")
+
+
+def test_nan_in_the_middle_of_a_file(data, tmp_path):
+    X, y = data
+    X = X.copy()
+    X[7001, 2, 2] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for model in (RMR(**PARAMETERS), RGLM()):
+        with pytest.raises(ValueError, match=r"must not hold NaN or infinity; s"):
+            model.fit(mapped, y)
+    fitted = RMR(**PARAMETERS).fit(np.nan_to_num(X[:400]), y[:400])
+    with pytest.raises(ValueError, match="sample 7001 does"):
+        fitted.predict(mapped)
+
+
+def test_cv_of_other_kinds(data, mapped):
+    from sklearn.model_selection import ShuffleSplit
+
+    _, y = data
+    with pytest.raises(ValueError, match="exactly once"):
+        RGLMCV(cv=ShuffleSplit(3)).fit(mapped, y)
+    with pytest.raises(ValueError, match="scoring must be None"):
+        RGLMCV(scoring="neg_mean_absolute_error").fit(mapped, y)
+
+
+def test_grmr_says_how_to_clean_block_by_block(data, mapped):
+    X, y = data
+    with pytest.raises(ValueError, match="clean all block by block with its transform"):
+        GRMR().fit(mapped, y)
+    model = GRMR(tau=10.0, C=0.1).fit(X[:60], y[:60])
+    with sklearn.config_context(working_memory=0):
+        with pytest.raises(ValueError, match="Clean it slice by slice"):
+            model.transform(mapped[:200])
+        streamed = model.predict(mapped[:200])
+    np.testing.assert_allclose(streamed, model.predict(X[:200]), rtol=1e-6, atol=1e-6)
+
+
+def test_nothing_is_loaded_silently(data, mapped):
+    y = data[1]
+    for model in (SMM(), SMMCV(), GRMRCV()):
+        with pytest.raises(ValueError, match="needs all samples in memory"):
+            model.fit(mapped, y > 0.0 if "SMM" in type(model).__name__ else y)
+    with pytest.raises(ValueError, match="needs all samples in memory"):
+        rmr_path(mapped, y)
+
+
+def test_many_samples_in_memory_keep_their_type():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    X = rng.integers(0, 200, (n, 4, 4)).astype(np.uint8)
+    y = X.reshape(n, -1) @ rng.standard_normal(16) / 100 + rng.laplace(size=n)
+    kept, double = (
+        RMR(tau=10.0, C=1.0, epsilon=0.1).fit(X, y),
+        RMR(tau=10.0, C=1.0, epsilon=0.1).fit(X.astype(float), y),
+    )
+    assert kept.objective_ == pytest.approx(double.objective_, rel=2e-6)

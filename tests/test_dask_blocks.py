@@ -1,0 +1,189 @@
+"""Dask arrays: the same answers as in memory, whatever the chunks, and whatever dies."""
+
+import os
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matreg import RGLM, RMR
+from matreg.blocks import ArrayBlocks, sample_runs
+from matreg.losses import epsilon_insensitive
+from matreg.solvers.many.scan import Lens
+from problems import random_data
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+from matreg.dask_blocks import DaskBlocks, Runs  # noqa: E402
+
+N, P, Q = 12_000, 6, 5
+PARAMETERS = {"tau": 100.0, "C": 1.0, "epsilon": 0.1}
+
+
+def tube(y, weights):
+    return epsilon_insensitive(weights, 0.1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = random_data(N, P, Q, noise=1.0)
+    return X.astype(np.float32), y
+
+
+@pytest.fixture(autouse=True)
+def little_memory():
+    with sklearn.config_context(working_memory=2):
+        yield
+
+
+def uneven(X, seed=0):
+    """Chunks of random sizes, an empty one and one of a single row among them."""
+    cuts = np.sort(np.random.default_rng(seed).integers(0, len(X) - 1, 7))
+    cuts = np.sort(np.concatenate([cuts, [cuts[3], cuts[3] + 1]]))
+    sizes = tuple(int(size) for size in np.diff([0, *cuts, len(X)]))
+    assert 0 in sizes and 1 in sizes
+    return da.from_array(X, chunks=(sizes, *X.shape[1:]))
+
+
+def memory(data):
+    X, y = data
+    return ArrayBlocks(X, y, np.ones(len(y)), (P, Q))
+
+
+@given(cuts=st.lists(st.integers(0, 1000), max_size=6))
+@settings(deadline=None, max_examples=15)
+def test_what_is_seen_does_not_depend_on_the_chunks(data, cuts):
+    X, y = data[0][:1000], data[1][:1000]
+    sizes = tuple(int(size) for size in np.diff([0, *sorted(cuts), 1000]))
+    lazy = DaskBlocks(da.from_array(X, chunks=(sizes, P, Q)), y, np.ones(1000), (P, Q))
+    lens = Lens(np.full(P * Q, 0.1), 0.2, tube, 0.3, 2.0, 1000, 1000, 1.0, 1.0, 5)
+    with dask.config.set(scheduler="sync"):
+        seen = lazy.map_reduce(lens)
+    other = memory((X, y)).map_reduce(lens)
+    np.testing.assert_array_equal(seen.rows()[0], other.rows()[0])
+    assert seen.loss == pytest.approx(other.loss, rel=1e-12)
+    np.testing.assert_allclose(seen.G, other.G, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(seen.counts, other.counts)
+
+
+def test_sample_does_not_depend_on_the_chunks(data):
+    lazy = DaskBlocks(uneven(data[0]), data[1], np.ones(N), (P, Q))
+    with dask.config.set(scheduler="sync"):
+        block, index = lazy.sample(1000, seed=3)
+    other, same = memory(data).sample(1000, seed=3)
+    np.testing.assert_array_equal(index, same)
+    np.testing.assert_array_equal(block.X, other.X)
+    assert sum(stop - start for start, stop in Runs(sample_runs(N, 1000, 3)).runs) == len(index)
+
+
+def test_lazy_predictions_labels_and_dual_variables(data):
+    X, y = data
+    lazy = uneven(X)
+    ran = []
+    counted = lazy.map_blocks(lambda block: ran.append(1) or block, dtype=X.dtype, meta=X[:0])
+    with dask.config.set(scheduler="sync"):
+        labels = da.from_array(y, chunks=(lazy.chunks[0],))
+        model = RMR(**PARAMETERS).fit(lazy, labels)
+        ran.clear()
+        predicted = model.predict(counted)
+        assert not ran and isinstance(predicted, da.Array) and predicted.shape == (N,)
+        np.testing.assert_allclose(predicted.compute(), model.predict(X), rtol=1e-10, atol=1e-10)
+        assert ran
+        dual = model.dual_coef_
+        assert isinstance(dual, da.Array) and abs(float(dual.sum().compute())) < 1e-6
+        assert model.score(lazy, y) == pytest.approx(model.score(X, y), rel=1e-10)
+    expected = RMR(**PARAMETERS).fit(X.astype(float), y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=2e-6)
+
+
+def test_small_arrays_are_loaded(data):
+    X, y = data[0][:300], data[1][:300]
+    model = RMR(**PARAMETERS).fit(da.from_array(X, chunks=(100, P, Q)), y)
+    np.testing.assert_array_equal(model.coef_, RMR(**PARAMETERS).fit(X, y).coef_)
+
+
+def test_rglm(data):
+    X, y = data
+    with dask.config.set(scheduler="sync"):
+        model = RGLM(tau=300.0).fit(uneven(X), y)
+    assert model.n_passes_ == 2.0
+    expected = RGLM(tau=300.0).fit(X.astype(float), y).objective_
+    assert model.objective_ == pytest.approx(expected, rel=1e-6)
+
+
+def test_chunks_that_do_not_do(data):
+    X, y = data
+    model = RMR(**PARAMETERS)
+    with pytest.raises(ValueError, match=r"X\.rechunk\(\{0: 'auto', 1: -1, 2: -1\}\)"):
+        model.fit(da.from_array(X, chunks=(1000, 3, Q)), y)
+    lazy = da.from_array(X, chunks=(1000, P, Q))
+    unknown = lazy[da.from_array(y, chunks=1000) > -np.inf]
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        model.fit(unknown, y)
+    with pytest.raises(ValueError, match=r"y must have the chunks of X"):
+        model.fit(lazy, da.from_array(y, chunks=500))
+    with pytest.raises(ValueError, match="one label per sample"):
+        model.fit(lazy, da.from_array(y[:-1], chunks=1000))
+
+
+def test_an_error_in_a_block_reaches_the_user(data):
+    X, y = data
+
+    def fails(block):
+        raise OSError("chunk 3 is gone")
+
+    broken = da.from_array(X, chunks=(4000, P, Q)).map_blocks(fails, dtype=X.dtype, meta=X[:0])
+    with dask.config.set(scheduler="sync"), pytest.raises(OSError, match="chunk 3 is gone"):
+        RMR(**PARAMETERS).fit(broken, y)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "20s"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+def kill_once(flag, pid, block):
+    """Hand a block on, but kill a worker while the first one is on its way."""
+    if pid in (os.getpid(),) and not os.path.exists(flag):
+        with open(flag, "w"):
+            pass
+        os.kill(pid, signal.SIGKILL)
+    return block
+
+
+def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(data, cluster, tmp_path):
+    X, y = data
+    np.save(tmp_path / "X.npy", X)
+    load = partial(load_rows, str(tmp_path / "X.npy"))
+    parts = [
+        da.from_delayed(dask.delayed(load)(a, a + 2000), (2000, P, Q), dtype=X.dtype)
+        for a in range(0, N, 2000)
+    ]
+    lazy = da.concatenate(parts)
+    calm = RMR(**PARAMETERS).fit(lazy, y)
+    victim = next(iter(cluster.run(os.getpid).values()))
+    killing = partial(kill_once, str(tmp_path / "killed"), victim)
+    struck = RMR(**PARAMETERS).fit(lazy.map_blocks(killing, dtype=X.dtype, meta=X[:0]), y)
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_allclose(struck.coef_, calm.coef_, rtol=1e-12, atol=1e-14)
+    with dask.config.set(scheduler="sync"):
+        alone = RMR(**PARAMETERS).fit(lazy, y)
+    np.testing.assert_allclose(alone.coef_, calm.coef_, rtol=1e-10, atol=1e-12)
+    cluster.wait_for_workers(2, timeout=20)
+    assert not any(cluster.has_what().values())  # nothing is left behind
+
+
+def load_rows(path, a, b):
+    return np.array(np.load(path, mmap_mode="r")[a:b])
