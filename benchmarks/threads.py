@@ -47,7 +47,7 @@ def entry_points() -> dict[str, Callable[[], Callable[[], Any]]]:
 
     def criteria() -> Callable[[], Any]:
         path = rglm_path(X, y, n_taus=10)
-        return lambda: information_criteria(path, X, y, model="rglm")
+        return lambda: information_criteria(path, X, y)
 
     return {
         "RMR.fit": lambda: lambda: RMR(tau=100.0).fit(X, y),

@@ -76,7 +76,7 @@ def test_noise_is_estimated_by_cell_in_the_units_of_the_data_and_can_be_given():
 
 def test_no_outliers_at_a_high_limit_is_rmr():
     data = with_detail()
-    model = GRMR(tau=5.0, limit=1e6, regression_tol=1e-8).fit(data.X, data.y)
+    model = GRMR(tau=5.0, C=1.0, epsilon=0.1, limit=1e6, regression_tol=1e-8).fit(data.X, data.y)
     rmr = RMR(tau=5.0, C=1.0, epsilon=0.1, tol=1e-8).fit(data.X, data.y)
     assert not model.outliers_.any()
     np.testing.assert_allclose(model.coef_, rmr.coef_, atol=1e-6)
@@ -88,13 +88,13 @@ def test_new_samples_without_any_noise():
     data = make_matrix_regression(
         250, (10, 10), x_rank=15, x_corruption=0.15, noise_scale=0.1, random_state=0
     )
-    model = GRMR(tau=10.0, split_tol=1e-3).fit(data.X[:200], data.y[:200])
+    model = GRMR(tau=10.0, C=1.0, epsilon=0.1, split_tol=1e-3).fit(data.X[:200], data.y[:200])
     assert model.score(data.X[200:], data.y_clean[200:]) > 0.99
 
 
 def test_score_of_new_samples():
     data = with_detail(200, spikes=0.0)
-    model = GRMR(tau=5.0).fit(data.X[:150], data.y[:150])
+    model = GRMR(tau=5.0, C=1.0, epsilon=0.1).fit(data.X[:150], data.y[:150])
     new = data.X[150:].copy()
     new[:10, 2:5, 3:6] += 4.0
     new[20, 0, 0] = np.nan

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import Array
+from ...linalg.threads import single_threaded
 from .decompose import decompose
 from .default_weights import default_ratio, noise_scale
 from .flags import fill, reflag
@@ -41,6 +42,7 @@ class Limits:
     verbose: int = 0
 
 
+@single_threaded(lambda problem: problem.D.size)
 def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     """Robust principal component analysis of the samples by the usual rule, roughly.
 
