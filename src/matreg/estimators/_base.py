@@ -212,9 +212,9 @@ class MatrixEstimator(BaseEstimator):
         Parameters
         ----------
         name : str or ndarray
-            Attribute of shape (p, q), such as "coef_", or with one matrix a sample, such as
-            "X_clean_" and "outliers_" of :class:`GRMR`; or an array of such a shape, such as the
-            pattern.
+            Attribute of shape (p, q), such as ``"coef_"``, or with one matrix a sample, such as
+            ``"X_clean_"`` and ``"outliers_"`` of :class:`GRMR`; or an array of such a shape,
+            such as the pattern.
 
         Returns
         -------
