@@ -96,13 +96,13 @@ def test_feasible(loss):
     rng = np.random.default_rng(0)
     for _ in range(20):
         beta = 5.0 * rng.standard_normal(5)
-        for centred in (True, False):
-            point = loss.feasible(beta, centred)
+        for total in (0.0, None):
+            point = loss.feasible(beta, total)
             mu = loss.t - point / S
             assert mu.min() >= -1e-14
             assert isinstance(loss, Poisson) or mu.max() <= 1.0 + 1e-14
-            assert not centred or abs(point.sum()) <= 1e-12
-            np.testing.assert_allclose(loss.feasible(point, centred), point, atol=1e-12)
+            assert total is None or abs(point.sum()) <= 1e-12
+            np.testing.assert_allclose(loss.feasible(point, total), point, atol=1e-12)
 
 
 @each_loss

@@ -161,4 +161,6 @@ class ArrayDesign:
         else:
             flat = self.stack().reshape(self.n, self.p * self.q)
             small = flat.T @ flat
+        if not np.isfinite(small).all():  # squares of huge numbers
+            return float("inf")
         return float(np.sqrt(max(np.linalg.eigvalsh(small)[-1], 0.0)))

@@ -31,7 +31,7 @@ def weighted_median(values: Array, weights: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0]))
+    >>> float(weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])))
     2.5
     """
     missing = np.isnan(values)

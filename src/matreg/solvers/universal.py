@@ -130,8 +130,10 @@ def solve_universal(
         tracker.offer_primal(start.W)
         tracker.offer_dual(problem.feasible(start.beta))
     tracker.record(0)
-    method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
     k = 0
+    if not 0.0 < problem.design.norm < np.inf:  # then no step has a length
+        return tracker.result(k)
+    method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
     for k, (W, beta) in enumerate(method(problem, tracker, settings), start=1):
         if k % settings.check_every == 0 or k == max_iter:
             offer(tracker, W, beta)
