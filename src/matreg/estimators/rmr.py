@@ -129,6 +129,7 @@ class RMR(MatrixRegressor):
     --------
     GRMR : The same while it cleans corrupted samples.
     RGLM : Squared loss, for labels without outliers.
+    SMM : Classifier with the same penalty, for labels of two or more classes.
 
     References
     ----------

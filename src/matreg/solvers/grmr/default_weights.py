@@ -5,24 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
+from ...robust import weighted_median
 
-TO_DEVIATION = (
-    1.4826  # from the median absolute deviation of a normal law to its standard deviation
-)
+# From the median absolute deviation of a normal law to its standard deviation.
+TO_DEVIATION = 1.4826
 RESOLUTION = 1e-3
-
-
-def weighted_median(x: Array, s: Array) -> float:
-    """Smallest value with at least half of the weight at or below it."""
-    order = np.argsort(x, kind="stable")
-    rise = np.cumsum(s[order])
-    # A repeated sample and one of weight two must give the same, whatever the rounding.
-    return float(x[order[np.searchsorted(rise, 0.5 * rise[-1] * (1.0 - 1e-12))]])
 
 
 def robust_scale(x: Array, s: Array) -> float:
     """Standard deviation of weighted numbers as their median absolute deviation shows it."""
-    return TO_DEVIATION * weighted_median(np.abs(x - weighted_median(x, s)), s)
+    return TO_DEVIATION * float(weighted_median(np.abs(x - weighted_median(x, s)), s))
 
 
 def typical_size(A: Array, s: Array) -> float:
@@ -34,20 +26,10 @@ def typical_size(A: Array, s: Array) -> float:
     A, s = (A, s) if some.all() else (A[some], s[some])
     if len(A) == 0:
         return 1.0
-    size = weighted_median(np.nanmedian(np.abs(A), axis=1), s)
+    size = float(weighted_median(np.nanmedian(np.abs(A), axis=1), s))
     if size == 0.0:
         size = float(s @ np.nanmean(np.abs(A), axis=1) / s.sum())
     return size if size > 0.0 else 1.0
-
-
-def column_medians(A: Array, s: Array) -> Array:
-    """Weighted median of every column; NaN are left out, and columns of nothing else are 0."""
-    medians = np.zeros(A.shape[1])
-    for j in range(A.shape[1]):
-        known = ~np.isnan(A[:, j])
-        if known.any():
-            medians[j] = weighted_median(A[known, j], s[known])
-    return medians
 
 
 def noise_scale(E: Array, D: Array, s: Array) -> Array:
@@ -72,8 +54,9 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     """
     size = np.abs(E)
     some = ~np.isnan(size).all(axis=1)
-    overall = weighted_median(np.nanmedian(size[some], axis=1), s[some]) if some.any() else 0.0
-    noise = TO_DEVIATION * np.hypot(column_medians(size, s), overall)
+    middle = np.nanmedian(size[some], axis=1)
+    overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
+    noise = TO_DEVIATION * np.hypot(weighted_median(size, s), overall)
     return np.maximum(noise, RESOLUTION * typical_size(D, s))
 
 
