@@ -23,7 +23,7 @@ _SAMPLE = r"B1S1(2022-\d\d-\d\d-\d\d-\d\d)-M3PEM\.dat"
 
 
 def _read_landscape(content: bytes) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Emissions, excitations and intensities: three header lines, then one line an emission."""
+    """Emissions, excitations and intensities: three header lines, then one line per emission."""
     first, _, _, *lines = content.decode("utf-8").splitlines()
     excitation = np.array(first.split("\t")[1:], dtype=float)
     table = np.array([line.split("\t") for line in lines if line.strip()], dtype=float)

@@ -14,7 +14,7 @@ N_TRAIN = 60_000
 
 
 def _parse(path: Path) -> Arrays:
-    """Read the ARFF form: after ``@DATA`` one line an image, 784 gray levels and the digit."""
+    """Read the ARFF form: after ``@DATA`` one line per image, 784 gray levels and the digit."""
     with path.open(encoding="ascii") as file:
         while file.readline().strip().upper() != "@DATA":
             pass

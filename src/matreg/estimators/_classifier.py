@@ -141,7 +141,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         -------
         ndarray of shape (n,) or (n, n_classes)
             For two classes ``<coef_, X_i> + intercept_``, positive for the second one. For more
-            one column a class, the largest for the class that is predicted: one against the rest
+            one column per class, the largest for the class that is predicted: one against the rest
             the decision of the class, one against one the number of its votes, with the sum of its
             decisions, scaled to less than 1/2, to break ties.
         """

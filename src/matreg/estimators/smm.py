@@ -74,7 +74,7 @@ class SMM(MatrixClassifier):
     n_jobs : int, default=None
         Number of problems at a time, if there are more than two classes.
     verbose : int, default=0
-        Whether to print a line an iteration.
+        Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
         (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
 

@@ -13,6 +13,15 @@ it multiplies the symmetric part of G1 by Os, the antisymmetric part by Oa and G
     Os_ij = (g_i - g_j)/(d_i - d_j),   Oa_ij = (g_i + g_j)/(d_i + d_j),   Oc_i = g_i/d_i,
 
 and any function of J maps the entries of O alone.
+
+The function h is the smoothing of Chen and Harker (1993), Kanzow (1996) and Smale (1987).
+
+References
+----------
+B. Chen and P. Harker, A non-interior-point continuation method for linear complementarity problems,
+SIAM J. Matrix Anal. Appl. 1993.
+C. Kanzow, Some noninterior continuation methods for linear complementarity problems, SIAM J. Matrix
+Anal. Appl. 1996.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
+from matreg.linalg.factors import singular_values
 from matreg.losses import epsilon_insensitive, squared
 from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.row_prox import RowProblem
-from matreg.solvers.grmr.split import SplitProblem, singular_values
+from matreg.solvers.grmr.split import SplitProblem
 from matreg.solvers.grmr.split_admm import ExactSplit
 from matreg.solvers.grmr.split_paper import PaperSplit
 from problems import corrupted_rows

@@ -27,10 +27,9 @@ from functools import cached_property
 import numpy as np
 
 from ..._typing import Array, Mask
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, gram_norm
 from ...losses import PiecewiseLoss
 from .row_prox import RowProblem, blocks, square
-from .split import spectral_norm
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class FlagProblem:
 
     def bound(self, Z: Array, beta: Array) -> float:
         """Dual objective at a multiplier with ``Z = beta w'`` on the flags, scaled to the ball."""
-        norm = spectral_norm(Z)
+        norm = gram_norm(Z)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base)
         for i in blocks(*Z.shape):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, singular_values
 from ..certificate import starting_point
 from .alternation import GRMRResult
 from .flags import fill
 from .problem import GRMRProblem
-from .split import Decomposition, singular_values
+from .split import Decomposition
 from .split_admm import SplitState
 
 

@@ -26,16 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, gram_norm, singular_values
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
 from ..certificate import COLUMNS
 from .row_prox import blocks, priced
 
 PATIENCE = 2.0  # seconds without a line of progress
-# Singular values below this, relative to the largest one, are not seen in the Gram matrix; they do
-# not matter if all of them together are below this fraction of the accuracy that is asked for.
-UNSEEN, NEGLIGIBLE = 1.5e-8, 0.1
 
 
 @dataclass(frozen=True)
@@ -106,30 +103,10 @@ class SplitProblem:
 
     def bound(self, Y: Array, beta: Array) -> float:
         """Dual objective at ``Z = Y - beta w'``, which must be in its box, scaled into the ball."""
-        norm = spectral_norm(Y)
+        norm = gram_norm(Y)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base) + float(np.vdot(Y, self.D))
         return theta * linear - self.coupling.conjugate(theta * beta)
-
-
-def smaller_gram(A: Array) -> Array:
-    """``A A'`` or ``A'A``, whichever is the smaller."""
-    return A @ A.T if A.shape[0] <= A.shape[1] else A.T @ A
-
-
-def spectral_norm(A: Array) -> float:
-    """Largest singular value, from the smaller Gram matrix."""
-    return float(np.sqrt(max(np.linalg.eigvalsh(smaller_gram(A))[-1], 0.0)))
-
-
-def singular_values(A: Array, tol: float = 0.0) -> Array:
-    """All of them, their sum to far less than `tol` of it.
-
-    The Gram matrix has them in a third of the time, but for the smallest ones.
-    """
-    if min(A.shape) * UNSEEN > NEGLIGIBLE * tol:
-        return np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(smaller_gram(A))[::-1], 0.0))
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, gram_norm
 from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import RowProblem, blocks, square
-from .split import SplitProblem, SplitTracker, spectral_norm
+from .split import SplitProblem, SplitTracker
 
 RELAXATION = 1.6
 GROWTH = 1.5  # of the penalty in a cold start, until it is at its goal
@@ -56,7 +56,7 @@ def start_state(problem: SplitProblem) -> SplitState:
     At the goal the threshold is about a typical entry.
     """
     D = problem.D
-    norm = spectral_norm(D)
+    norm = gram_norm(D)
     # Mean over the copies that the weights stand for.
     size = float(problem.root @ problem.row_sizes) / float(problem.root @ problem.root)
     if norm > 0.0:

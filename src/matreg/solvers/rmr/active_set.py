@@ -404,7 +404,7 @@ def solve_active_set(
     max_iter : int, default=14
         Largest number of linearisations.
     verbose : int, default=0
-        Whether to print a line a linearisation.
+        Whether to print one line per linearisation.
 
     Returns
     -------

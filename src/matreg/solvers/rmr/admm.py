@@ -12,6 +12,11 @@ first line is a support vector regression with kernel ``K / (1 + rho)`` and the 
 ``y - <Lh + rho Sh, X_i> / (1 + rho)``: sequential minimal optimisation, as libsvm does it, solves
 its dual for beta, and ``W = (sum_i beta_i X_i + Lh + rho Sh) / (1 + rho)``. The kernel is the same
 in all iterations.
+
+References
+----------
+T. Goldstein, B. O'Donoghue, S. Setzer and R. Baraniuk, Fast alternating direction optimization
+methods, SIAM J. Imaging Sci. 2014.
 """
 
 from __future__ import annotations
@@ -131,7 +136,7 @@ def solve_admm(
     max_iter : int, default=1000
         Largest number of iterations.
     verbose : int, default=0
-        Whether to print a line an iteration.
+        Whether to print one line per iteration.
     start : SolverResult, default=None
         Solution of a problem close by, with as many samples of the same shape.
 
