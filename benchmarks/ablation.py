@@ -177,6 +177,7 @@ COLD: dict[str, Callable[[], object]] = {
     "caution": interior(caution=0.0),
     "Gondzio correctors": interior(correctors=0),
     "weight of a settled W": interior(heaviest=1.0),
+    "trust in the thresholding": interior(halvings=0),
 }
 
 
