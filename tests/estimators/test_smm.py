@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from matreg import RMR, SMM, SMMCV, PathDisplay, smm_path
 from matreg.datasets import load_mnist
-from matreg.solvers.rmr.tau_max import MOST_TIED
+from matreg.solvers.rmr.tau_max import TauMaxSettings
 
 LOSSES = ["hinge", "squared_hinge"]
 needs_data = pytest.mark.skipif(
@@ -357,7 +357,8 @@ def test_a_path_of_unequal_classes_starts_at_zero():
     few = np.flatnonzero(y == 1)[:60]
     X, y = np.r_[X[y == 0], X[few]], np.r_[np.zeros(np.sum(y == 0)), np.ones(60)]
     path = smm_path(X, y, n_taus=3)
-    assert np.sum(y == 0) > MOST_TIED and path.ranks[0] == 0 and path.gaps.max() <= 1e-6
+    assert np.sum(y == 0) > TauMaxSettings().most_tied
+    assert path.ranks[0] == 0 and path.gaps.max() <= 1e-6
 
 
 @needs_data

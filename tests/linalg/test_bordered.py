@@ -7,10 +7,17 @@ import pytest
 import scipy.linalg
 
 from matreg.linalg import bordered as kkt
-from matreg.linalg.bordered import cholesky, factor_augmented, factor_dual, factor_primal
+from matreg.linalg.bordered import (
+    DEFAULT,
+    BorderedSettings,
+    cholesky,
+    factor_augmented,
+    factor_dual,
+    factor_primal,
+)
 
 
-def primal(Phi, D, bordered):
+def primal(Phi, D, bordered, settings=DEFAULT):
     return factor_primal(
         lambda index: Phi[index],
         lambda f: Phi @ f,
@@ -19,13 +26,12 @@ def primal(Phi, D, bordered):
         D,
         float(np.vdot(Phi, Phi)) / len(Phi),
         bordered,
+        settings,
     )
 
 
 def primal_in_stripes(Phi, D, bordered):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kkt, "STRIPE", 5)
-        return primal(Phi, D, bordered)
+    return primal(Phi, D, bordered, BorderedSettings(stripe=5))
 
 
 FACTORS = {

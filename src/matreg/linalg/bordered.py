@@ -12,6 +12,7 @@ does, of which it is a small difference in a huge box, return it behind dbeta, i
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,30 @@ from .thresholding import Coordinates
 Solve = Callable[[Array], Array]
 BorderedSolve = Callable[[Array, float], tuple[Array, float]]
 
-# Rows of a large matrix that are updated at a time.
-STRIPE = 256
-# Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
-REFINEMENTS, ACCURATE = 6, 1e-3
-# Up to this order the augmented system costs next to nothing; up to the second it is worth its
-# price once all else has failed.
-SMALL_SYSTEM, LARGE_SYSTEM = 700, 2000
+
+@dataclass(frozen=True)
+class BorderedSettings:
+    """Numbers of the factorisations.
+
+    Attributes
+    ----------
+    stripe : int
+        Rows of a large matrix that are updated at a time.
+    refinements, accurate : int, float
+        Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
+    small_system, large_system : int
+        Up to this order the augmented system costs next to nothing; up to the second it is worth
+        its price once all else has failed.
+    """
+
+    stripe: int = 256
+    refinements: int = 6
+    accurate: float = 1e-3
+    small_system: int = 700
+    large_system: int = 2000
+
+
+DEFAULT = BorderedSettings()
 
 
 def cholesky(S: Array) -> Solve:
@@ -62,7 +80,10 @@ def cholesky(S: Array) -> Solve:
 
 
 def refined(
-    once: Callable[..., Array], residual: Callable[[Array, Array], tuple[Array, ...]], D: Array
+    once: Callable[..., Array],
+    residual: Callable[[Array, Array], tuple[Array, ...]],
+    D: Array,
+    settings: BorderedSettings = DEFAULT,
 ) -> Solve:
     """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``.
 
@@ -78,16 +99,19 @@ def refined(
         Parts of the residual for a right-hand side and a solution.
     D : ndarray of shape (n,)
         Diagonal.
+    settings : BorderedSettings, optional
+        When to end.
     """
 
     def solve(rhs: Array) -> Array:
         x, size = once(rhs), float(np.linalg.norm(rhs))
-        for _ in range(REFINEMENTS):
+        for _ in range(settings.refinements):
             left = residual(rhs, x)
             x += once(*left)
             last, size = size, float(np.linalg.norm(left[0]))
             ahead = size * size / last if last > 0.0 else 0.0
-            if not ACCURATE * float(np.linalg.norm(D * x[: len(D)])) < ahead < 0.5 * size:
+            enough = settings.accurate * float(np.linalg.norm(D * x[: len(D)]))
+            if not enough < ahead < 0.5 * size:
                 break
         return x
 
@@ -109,7 +133,13 @@ def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
     return solve_bordered
 
 
-def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool, least: float = 0.0) -> BorderedSolve:
+def factor_dual(
+    Phi: NDArray[Any],
+    D: Array,
+    bordered: bool,
+    least: float = 0.0,
+    settings: BorderedSettings = DEFAULT,
+) -> BorderedSolve:
     """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
 
     Phi may be in single precision; then the solutions are not refined, which would be no use. D is
@@ -127,7 +157,7 @@ def factor_dual(Phi: NDArray[Any], D: Array, bordered: bool, least: float = 0.0)
     def residual(rhs: Array, x: Array) -> tuple[Array]:
         return (rhs - Phi @ (Phi.T @ x) - D * x,)
 
-    return with_border(refined(cholesky(S), residual, D), len(D), bordered)
+    return with_border(refined(cholesky(S), residual, D, settings), len(D), bordered)
 
 
 def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
@@ -176,6 +206,7 @@ def factor_primal(
     D: Array,
     typical: float,
     bordered: bool,
+    settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise a d x d system: for more samples than coordinates, which are never all stored.
 
@@ -196,8 +227,10 @@ def factor_primal(
         Mean of the diagonal of ``Phi Phi'``.
     bordered : bool
         Whether there is an intercept.
+    settings : BorderedSettings, optional
+        Numbers of the factorisation.
     """
-    n = len(D)
+    n, stripe = len(D), settings.stripe
     tiny = np.flatnonzero(D <= 1e-6 * typical)
     if len(tiny) > d:
         tiny = np.argpartition(D, d)[:d]
@@ -212,11 +245,11 @@ def factor_primal(
         rows = blocks(index)
         weighted = rows / D[index, None]
         # In parts: a product of the size of H would be as much again. Half of H is enough.
-        for part in range(0, d, STRIPE):
-            stripe = slice(part, part + STRIPE)
-            H[stripe, part:] += rows[:, stripe].T @ weighted[:, part:]
-    for part in range(STRIPE, d, STRIPE):
-        H[part:, part - STRIPE : part] = H[part - STRIPE : part, part:].T
+        for part in range(0, d, stripe):
+            some = slice(part, part + stripe)
+            H[some, part:] += rows[:, some].T @ weighted[:, part:]
+    for part in range(stripe, d, stripe):
+        H[part:, part - stripe : part] = H[part - stripe : part, part:].T
     solve_H = cholesky(H)
     Phi_tiny = blocks(tiny)
     S = Phi_tiny @ solve_H(Phi_tiny.T)
@@ -236,7 +269,7 @@ def factor_primal(
         x, f = solved[:n], solved[n:]
         return rhs - D * x - forward(f), f - adjoint(x)
 
-    return with_border(refined(once, residual, D), n, bordered)
+    return with_border(refined(once, residual, D, settings), n, bordered)
 
 
 def factor(
@@ -246,6 +279,7 @@ def factor(
     bordered: bool,
     precision: type[np.floating[Any]],
     sure: bool,
+    settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise the system in the way that its size asks for.
 
@@ -263,14 +297,16 @@ def factor(
         Of Phi, where it matters little.
     sure : bool
         Whether accuracy is worth more than time.
+    settings : BorderedSettings, optional
+        Numbers of the factorisations.
     """
     n, d = design.n, coordinates.size
-    if n + d <= (LARGE_SYSTEM if sure else SMALL_SYSTEM):
+    if n + d <= (settings.large_system if sure else settings.small_system):
         Phi = coordinates.of_samples(design)
         typical = float(np.vdot(Phi, Phi)) / n
         return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
     if n <= d:
-        return factor_dual(coordinates.of_samples(design, precision), D, bordered, least=1e-7)
+        return factor_dual(coordinates.of_samples(design, precision), D, bordered, 1e-7, settings)
     sample = coordinates.of_samples(design.take(slice(None, None, max(1, n // 200))))
     typical = float(np.vdot(sample, sample)) / len(sample)
     return factor_primal(
@@ -281,4 +317,5 @@ def factor(
         np.maximum(D, 1e-16 * typical),
         typical,
         bordered,
+        settings,
     )

@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg.solvers.grmr.clean import clean, warn_unless_clean
-from matreg.solvers.grmr.new_samples import TOL, Cleaner, RowSpace
+from matreg.solvers.grmr.new_samples import Cleaner, RowSpace
 
 
 def learned(rng, n=60, m=40, rank=3, gamma=1.0, factor=1.0):
@@ -81,10 +81,11 @@ def test_cleaning_goes_on_from_another_row_space(factor):
     first = learned(rng, n=400, m=200)
     D = np.vstack([signals(rng, first, 9, 0.1)[1], np.zeros(200)])
     cleaner = Cleaner(D)
-    assert cleaner.clean(first).max() <= TOL
-    assert cleaner.clean(first, max_iter=1).max() <= TOL, "nothing has changed"
+    tol = cleaner.settings.tol
+    assert cleaner.clean(first).max() <= tol
+    assert cleaner.clean(first, max_iter=1).max() <= tol, "nothing has changed"
     other = RowSpace(first.Vt, 1.1 * first.d, 0.9 * first.gamma, factor * first.lam)
-    assert cleaner.clean(other).max() <= TOL
+    assert cleaner.clean(other).max() <= tol
     cold = clean(D, other)
     np.testing.assert_allclose(other.objective(D, cleaner.X), other.objective(D, cold), rtol=2e-5)
     assert not cleaner.X[-1].any()

@@ -7,7 +7,7 @@ worse; with the exact coupling both objectives are the same one, which therefore
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,7 @@ from .flags_admm import replace_outliers
 from .problem import GRMRProblem
 from .split import Decomposition
 from .split_paper import PaperSplit
-from .start import LOOSE, Limits, robust_pca, with_noise
-
-PAPER_ITERATIONS = 300  # after which the exact splitting takes over from the paper's
+from .start import Limits, StartSettings, robust_pca, with_noise
 
 COLUMNS = np.dtype(
     [
@@ -39,6 +37,25 @@ COLUMNS = np.dtype(
         ("outlier_fraction", np.float64),
     ]
 )
+
+
+@dataclass(frozen=True)
+class AlternationSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    paper_iterations : int
+        Iterations after which the exact splitting takes over from the paper's.
+    start : StartSettings
+        Numbers of the start, among them the gap of the first splits.
+    """
+
+    paper_iterations: int = 300
+    start: StartSettings = field(default_factory=StartSettings)
+
+
+DEFAULT = AlternationSettings()
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,7 @@ def alternate(
     *,
     start: GRMRResult | None = None,
     pca: Decomposition | None = None,
+    settings: AlternationSettings = DEFAULT,
 ) -> GRMRResult:
     """Minimise the G-RMR objective.
 
@@ -132,6 +150,8 @@ def alternate(
         robust principal component analysis.
     pca : Decomposition, default=None
         That split, if it is known, where outliers are replaced.
+    settings : AlternationSettings, optional
+        Numbers of the method.
 
     Returns
     -------
@@ -152,11 +172,13 @@ def alternate(
         change = _relative(halfway - before, before)
         record.add(0, "regress", before, fit.gap, fit, split)
     elif problem.outliers == "replace":
-        split = robust_pca(problem, limits) if pca is None else _copied(pca)
+        split = _copied(pca) if pca is not None else robust_pca(problem, limits, settings.start)
         problem = with_noise(problem, split)
     for iteration in range(1, limits.max_iter + 1):
-        loose = min(LOOSE, 0.1 * change) if iteration < limits.max_iter else 0.0
-        split = _split(problem, fit, split, max(limits.split_tol, loose), limits)
+        last_one = iteration == limits.max_iter
+        loose = 0.0 if last_one else min(settings.start.loose, 0.1 * change)
+        tol = max(limits.split_tol, loose)
+        split = _split(problem, fit, split, tol, limits, settings.paper_iterations)
         last = fit
         halfway, fit = _regress(problem, last, split, limits)
         record.add(iteration, "split", halfway, split.gap, last, split)
@@ -188,6 +210,7 @@ def _split(
     start: Decomposition | None,
     tol: float,
     limits: Limits,
+    paper_iterations: int,
 ) -> Decomposition:
     """Second half step."""
     most, verbose = limits.split_max_iter, limits.verbose
@@ -197,7 +220,7 @@ def _split(
         return replace_outliers(flagged, start, tol=tol, max_iter=most, verbose=verbose)
     stacked = problem.split(fit)
     if problem.coupling == "squared" and fit is not None:
-        few = min(PAPER_ITERATIONS, most)
+        few = min(paper_iterations, most)
         start = decompose(
             stacked, PaperSplit, start=start, tol=tol, max_iter=few, verbose=verbose, warn=False
         )

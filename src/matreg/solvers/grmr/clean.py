@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,21 @@ from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
 from .split import Decomposition
 
-BATCH = 2**20  # entries cleaned at a time
+
+@dataclass(frozen=True)
+class CleanSettings:
+    """How new samples are taken.
+
+    Attributes
+    ----------
+    batch : int
+        Entries cleaned at a time.
+    """
+
+    batch: int = 2**20
+
+
+DEFAULT = CleanSettings()
 
 
 def learned_space(problem: GRMRProblem, split: Decomposition) -> RowSpace | FlagSpace:
@@ -27,7 +42,13 @@ def space_from(arrays: dict[str, Any]) -> RowSpace | FlagSpace:
     return FlagSpace(**arrays) if "limit" in arrays else RowSpace(**arrays)
 
 
-def clean(D: Array, space: RowSpace | FlagSpace, *, warn: bool = True) -> Array:
+def clean(
+    D: Array,
+    space: RowSpace | FlagSpace,
+    *,
+    warn: bool = True,
+    settings: CleanSettings = DEFAULT,
+) -> Array:
     """Clean signals of the rows of D, each on its own.
 
     Parameters
@@ -38,6 +59,8 @@ def clean(D: Array, space: RowSpace | FlagSpace, *, warn: bool = True) -> Array:
         What was learned.
     warn : bool, default=True
         Whether to warn when some samples are not certified.
+    settings : CleanSettings, optional
+        How many entries are cleaned at a time.
 
     Returns
     -------
@@ -45,7 +68,7 @@ def clean(D: Array, space: RowSpace | FlagSpace, *, warn: bool = True) -> Array:
         Clean signals.
     """
     X = np.empty_like(D)
-    rows = max(1, BATCH // max(D.shape[1], 1))
+    rows = max(1, settings.batch // max(D.shape[1], 1))
     for i in range(0, len(D), rows):
         cleaner = space.cleaner(D[i : i + rows])
         gaps = cleaner.clean(space)  # type: ignore[arg-type]
@@ -57,11 +80,12 @@ def clean(D: Array, space: RowSpace | FlagSpace, *, warn: bool = True) -> Array:
 
 def warn_unless_clean(gaps: Array, cleaner: Cleaner | FlagCleaner) -> None:
     """Say how many samples are not certified."""
-    count = int(np.sum(gaps > cleaner.tol))
+    ours = cleaner.settings
+    count = int(np.sum(gaps > ours.tol))
     if count:
         warnings.warn(
-            f"Cleaning {count} of {len(gaps)} samples ended after {cleaner.max_iter} iterations "
-            f"with a relative duality gap of up to {gaps.max():.1e}, above {cleaner.tol:.1e}; "
+            f"Cleaning {count} of {len(gaps)} samples ended after {ours.max_iter} iterations "
+            f"with a relative duality gap of up to {gaps.max():.1e}, above {ours.tol:.1e}; "
             f"their clean signals are approximate.",
             ConvergenceWarning,
             stacklevel=4,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,24 @@ from .split import Decomposition
 from .split_admm import ExactSplit, start_state
 from .split_paper import PaperSplit
 
-CHECK_EVERY = 50  # iterations between certificates while the residuals are large
-BALANCE_EVERY = 10
+
+@dataclass(frozen=True)
+class DecomposeSettings:
+    """How often to do what.
+
+    Attributes
+    ----------
+    check_every : int
+        Iterations between certificates while the residuals are large.
+    balance_every : int
+        Iterations between changes of the penalty.
+    """
+
+    check_every: int = 50
+    balance_every: int = 10
+
+
+DEFAULT = DecomposeSettings()
 
 
 def decompose(
@@ -25,6 +42,7 @@ def decompose(
     max_iter: int = 1000,
     verbose: int = 0,
     warn: bool = True,
+    settings: DecomposeSettings = DEFAULT,
 ) -> Decomposition:
     """Split the samples into clean signals and outliers, with a certificate.
 
@@ -46,6 +64,8 @@ def decompose(
         1 prints a line every few seconds, 2 the certificates too.
     warn : bool, default=True
         Whether to warn when the gap stays above `tol`.
+    settings : DecomposeSettings, optional
+        How often to check the certificate and to change the penalty.
 
     Returns
     -------
@@ -79,11 +99,11 @@ def decompose(
         solver.step()
         worst = max(solver.residuals)
         tracker.log.watch(iteration, worst)
-        if worst <= level or iteration % CHECK_EVERY == 0 or iteration == max_iter:
+        if worst <= level or iteration % settings.check_every == 0 or iteration == max_iter:
             if tracker.check(iteration, solver):
                 break
             level = min(level, worst * max(0.1, min(0.9, tol / tracker.gap)))
-        if iteration % BALANCE_EVERY == 0:
+        if iteration % settings.balance_every == 0:
             solver.balance()
     result = tracker.result(iteration, state)
     if warn and not result.converged:

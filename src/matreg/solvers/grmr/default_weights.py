@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._typing import Array
 from ...robust import weighted_median
 
-# From the median absolute deviation of a normal law to its standard deviation.
-TO_DEVIATION = 1.4826
-RESOLUTION = 1e-3
+
+@dataclass(frozen=True)
+class ScaleSettings:
+    """Numbers of the robust scales.
+
+    Attributes
+    ----------
+    to_deviation : float
+        From the median absolute deviation of a normal law to its standard deviation.
+    resolution : float
+        Detail at least, relative to a typical entry.
+    """
+
+    to_deviation: float = 1.4826
+    resolution: float = 1e-3
+
+
+DEFAULT = ScaleSettings()
 
 
 def robust_scale(x: Array, s: Array) -> float:
     """Standard deviation of weighted numbers as their median absolute deviation shows it."""
-    return TO_DEVIATION * float(weighted_median(np.abs(x - weighted_median(x, s)), s))
+    deviation = float(weighted_median(np.abs(x - weighted_median(x, s)), s))
+    return DEFAULT.to_deviation * deviation
 
 
 def typical_size(A: Array, s: Array) -> float:
@@ -56,8 +74,8 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     some = ~np.isnan(size).all(axis=1)
     middle = np.nanmedian(size[some], axis=1)
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    noise = TO_DEVIATION * np.hypot(weighted_median(size, s), overall)
-    return np.maximum(noise, RESOLUTION * typical_size(D, s))
+    noise = DEFAULT.to_deviation * np.hypot(weighted_median(size, s), overall)
+    return np.maximum(noise, DEFAULT.resolution * typical_size(D, s))
 
 
 def default_ratio(outliers: str, n: float, m: int) -> float:

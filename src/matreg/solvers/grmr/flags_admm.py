@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,10 +12,30 @@ from .row_prox import blocks
 from .split import Decomposition, Splitting, SplitTracker
 from .split_admm import ExactSplit, SplitState
 
-PENALTY = 0.1  # of the splitting, relative to the weight of the detail
-ROUNDS = 10  # of new flags and a new low-rank part
-FEW = 3e-4  # share of the entries whose flags may change in the last round
-ROUGH = 1e-2  # relative duality gap of all rounds but the last
+
+@dataclass(frozen=True)
+class FlagSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    penalty : float
+        Penalty of the splitting, relative to the weight of the detail.
+    rounds : int
+        Rounds of new flags and a new low-rank part.
+    few : float
+        Share of the entries whose flags may change in the last round.
+    rough : float
+        Relative duality gap of all rounds but the last.
+    """
+
+    penalty: float = 0.1
+    rounds: int = 10
+    few: float = 3e-4
+    rough: float = 1e-2
+
+
+DEFAULT = FlagSettings()
 
 
 class FlagSplit(ExactSplit):
@@ -71,7 +91,7 @@ class FlagTracker(SplitTracker):
 FlagSplit.tracker = FlagTracker
 
 
-def _state(problem: FlagProblem, start: Decomposition) -> SplitState:
+def _state(problem: FlagProblem, start: Decomposition, penalty: float) -> SplitState:
     """Iterate at the low-rank part of a start, with the multiplier that belongs to the flags."""
     old = start.state
     L, beta = start.factors, old.beta.copy()
@@ -80,7 +100,7 @@ def _state(problem: FlagProblem, start: Decomposition) -> SplitState:
         pull = np.outer(beta[i] / problem.root[i], problem.w)
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
         Y[i] = np.where(problem.flags[i], pull, detail)
-    mu = PENALTY * problem.mu
+    mu = penalty * problem.mu
     return SplitState(Y, beta, mu, mu, problem.gamma, factors=L)
 
 
@@ -91,6 +111,7 @@ def replace_outliers(
     tol: float = 1e-4,
     max_iter: int = 1000,
     verbose: int = 0,
+    settings: FlagSettings = DEFAULT,
 ) -> Decomposition:
     """Flag outliers and replace them, with a certificate for the flags that were found.
 
@@ -106,27 +127,34 @@ def replace_outliers(
         Largest number of iterations for the same flags.
     verbose : int, default=0
         1 prints a line every few seconds, 2 the certificates too.
+    settings : FlagSettings, optional
+        Numbers of the method.
 
     Returns
     -------
     Decomposition
         The best split found; `d` are the singular values of the low-rank part.
     """
-    for _ in range(ROUNDS):
+    for _ in range(settings.rounds):
         flagged = reflag(problem, start.factors, start.state.beta)
         changed = np.count_nonzero(flagged.flags != problem.flags)
         problem = flagged
-        if changed <= FEW * problem.D.size:
+        if changed <= settings.few * problem.D.size:
             break
-        start = _solve(problem, start, max(tol, ROUGH), max_iter, verbose)
-    return _solve(problem, start, tol, max_iter, verbose)
+        start = _solve(problem, start, max(tol, settings.rough), max_iter, verbose, settings)
+    return _solve(problem, start, tol, max_iter, verbose, settings)
 
 
 def _solve(
-    problem: FlagProblem, start: Decomposition, tol: float, max_iter: int, verbose: int
+    problem: FlagProblem,
+    start: Decomposition,
+    tol: float,
+    max_iter: int,
+    verbose: int,
+    settings: FlagSettings,
 ) -> Decomposition:
     """The convex problem given the flags."""
-    start = replace(start, state=_state(problem, start))
+    start = replace(start, state=_state(problem, start, settings.penalty))
     return decompose(
         problem, FlagSplit, start=start, tol=tol, max_iter=max_iter, verbose=verbose, warn=False
     )

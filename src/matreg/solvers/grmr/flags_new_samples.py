@@ -23,10 +23,31 @@ from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
 from .split import Decomposition
 
-ROUNDS = 5
-TOL, MAX_ITER = 1e-3, 300  # relative duality gap of every sample given its flags, and iterations
-CHECK_EVERY = 10
-START = 1e-4
+
+@dataclass(frozen=True)
+class FlagCleanerSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds of new flags and new low-rank parts.
+    tol, max_iter : float, int
+        Relative duality gap of every sample given its flags, and iterations.
+    check_every : int
+        Iterations between certificates.
+    start : float
+        Relative duality gap of the convex cleaning to start from.
+    """
+
+    rounds: int = 5
+    tol: float = 1e-3
+    max_iter: int = 300
+    check_every: int = 10
+    start: float = 1e-4
+
+
+DEFAULT = FlagCleanerSettings()
 
 
 @dataclass(frozen=True)
@@ -95,6 +116,8 @@ class FlagCleaner:
     ----------
     D : ndarray of shape (n, m)
         Samples, NaN where entries are missing.
+    settings : FlagCleanerSettings, optional
+        Numbers of the method.
 
     Attributes
     ----------
@@ -102,9 +125,8 @@ class FlagCleaner:
         The samples with their outliers and missing entries replaced.
     """
 
-    tol, max_iter = TOL, MAX_ITER
-
-    def __init__(self, D: Array) -> None:
+    def __init__(self, D: Array, settings: FlagCleanerSettings = DEFAULT) -> None:
+        self.settings = settings
         self.convex = Cleaner(D)
         self.D, self.missing = self.convex.D, self.convex.missing
         self.X = self.D
@@ -117,18 +139,20 @@ class FlagCleaner:
     @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(self, space: FlagSpace) -> Array:
         """Replace the outliers of all samples; return their relative gaps, given the flags."""
-        self.convex.clean(space.convex, tol=START)
+        self.convex.clean(space.convex, tol=self.settings.start)
         L, flags = self.convex.X, None
         limit = self._limits(space, L)
         gaps = np.zeros(len(L))
-        for _ in range(ROUNDS):
+        for _ in range(self.settings.rounds):
             before, flags = flags, self._flags(limit, L)
             changed = np.arange(len(L))
             if before is not None:
                 changed = np.flatnonzero((flags != before).any(axis=1))
                 L = L.copy()
             kept = np.where(flags[changed], 0.0, self.D[changed])
-            L[changed], gaps[changed] = low_rank_rows(space, kept, flags[changed], L[changed])
+            L[changed], gaps[changed] = low_rank_rows(
+                space, kept, flags[changed], L[changed], self.settings
+            )
         assert flags is not None
         self.X = np.where(flags, L, self.D)
         return gaps
@@ -146,7 +170,13 @@ class FlagCleaner:
         return flags if self.missing is None else flags | self.missing
 
 
-def low_rank_rows(space: FlagSpace, kept: Array, flags: Mask, start: Array) -> tuple[Array, Array]:
+def low_rank_rows(
+    space: FlagSpace,
+    kept: Array,
+    flags: Mask,
+    start: Array,
+    settings: FlagCleanerSettings = DEFAULT,
+) -> tuple[Array, Array]:
     """Low-rank parts of rows whose flags are given, and their gaps.
 
     Accelerated proximal gradient steps, each row on its own, with the restart of O'Donoghue and
@@ -155,7 +185,7 @@ def low_rank_rows(space: FlagSpace, kept: Array, flags: Mask, start: Array) -> t
     low, gaps = start.copy(), np.zeros(len(start))
     todo = np.arange(len(start))
     L, Y, t = start, start, np.ones(len(start))
-    for iteration in range(1, MAX_ITER + 1):
+    for iteration in range(1, settings.max_iter + 1):
         if todo.size == 0:
             break
         X = np.where(flags, Y, kept)
@@ -164,10 +194,10 @@ def low_rank_rows(space: FlagSpace, kept: Array, flags: Mask, start: Array) -> t
         ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t**2))
         Y = new + ((t - 1.0) / ahead)[:, None] * (new - L)
         L, t = new, ahead
-        if iteration % CHECK_EVERY == 0 or iteration == MAX_ITER:
+        if iteration % settings.check_every == 0 or iteration == settings.max_iter:
             gap = space.gaps(kept, flags, L)
             low[todo], gaps[todo] = L, gap
-            left = gap > TOL
+            left = gap > settings.tol
             todo, kept, flags = todo[left], kept[left], flags[left]
             L, Y, t = L[left], Y[left], t[left]
     return low, gaps

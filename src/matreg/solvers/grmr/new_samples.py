@@ -23,9 +23,28 @@ from .problem import GRMRProblem
 from .row_prox import priced, soft
 from .split import Decomposition
 
-RELAXATION = 1.6
-CHECK_EVERY = 20
-TOL, MAX_ITER = 1e-5, 10_000  # relative duality gap of every sample, and iterations at most
+
+@dataclass(frozen=True)
+class CleanerSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    relaxation : float
+        Over-relaxation of the steps.
+    check_every : int
+        Iterations between certificates, and between changes of the penalties.
+    tol, max_iter : float, int
+        Relative duality gap of every sample, and iterations at most.
+    """
+
+    relaxation: float = 1.6
+    check_every: int = 20
+    tol: float = 1e-5
+    max_iter: int = 10_000
+
+
+DEFAULT = CleanerSettings()
 
 
 @dataclass(frozen=True)
@@ -97,6 +116,8 @@ class Cleaner:
     D : ndarray of shape (n, m)
         Samples, the same ones for all row spaces: each start is where the last one ended. NaN where
         an entry is missing: its outlier has no price, the box of its multiplier is zero.
+    settings : CleanerSettings, optional
+        Numbers of the method.
 
     Attributes
     ----------
@@ -113,9 +134,8 @@ class Cleaner:
     array([[1., 1., 1., 1.]])
     """
 
-    tol, max_iter = TOL, MAX_ITER
-
-    def __init__(self, D: Array) -> None:
+    def __init__(self, D: Array, settings: CleanerSettings = DEFAULT) -> None:
+        self.settings = settings
         missing = np.isnan(D)
         self.missing = missing if missing.any() else None
         self.D = D if self.missing is None else np.where(missing, 0.0, D)
@@ -128,16 +148,22 @@ class Cleaner:
         return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
 
     @single_threaded(lambda cleaner: cleaner.D.size)
-    def clean(self, space: RowSpace, tol: float = TOL, max_iter: int = MAX_ITER) -> Array:
+    def clean(
+        self, space: RowSpace, tol: float | None = None, max_iter: int | None = None
+    ) -> Array:
         """Clean all samples; return their relative duality gaps.
 
-        Rows leave as soon as they are certified.
+        Rows leave as soon as they are certified. Tolerance and number of iterations are those of
+        the settings unless given.
         """
+        ours = self.settings
+        tol = ours.tol if tol is None else tol
+        max_iter = ours.max_iter if max_iter is None else max_iter
         gaps = np.zeros(len(self.D))
         todo = np.flatnonzero(self.D.any(axis=1))
         first = 1  # a start from another row space may have its certificate at once
         if not self.rho.any():
-            first = CHECK_EVERY
+            first = ours.check_every
             known = self.D.shape[1] if self.missing is None else (~self.missing[todo]).sum(axis=1)
             mean = np.abs(self.D[todo]).sum(axis=1) / known
             self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
@@ -151,25 +177,26 @@ class Cleaner:
             G = X - Y / r - D
             U = soft(G, priced(space.lam / r, missing))
             Z = r * (G - U)  # minus the multiplier between the steps: in the box
-            V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
+            V = ours.relaxation * (D + U) + (1.0 - ours.relaxation) * X + Y / r
             before, X = X, space.prox(V, rho)
             Y = r * (V - X)
-            if (iteration - first) % CHECK_EVERY == 0 or iteration == max_iter:
+            if (iteration - first) % ours.check_every == 0 or iteration == max_iter:
                 primal = space.objective(D, X, missing)
                 gap = np.clip((primal - space.bound(D, -Z)) / primal, 0.0, 1.0)
                 self.X[todo], self.Y[todo], self.rho[todo], gaps[todo] = X, Y, rho, gap
-                rho = rho * _balance(X - D - U, X, r * (X - before), Y, iteration)
+                checks = iteration / ours.check_every
+                rho = rho * _balance(X - D - U, X, r * (X - before), Y, checks)
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
                 missing = None if missing is None else missing[left]
         return gaps
 
 
-def _balance(primal: Array, X: Array, dual: Array, Y: Array, iteration: int) -> Array:
+def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> Array:
     """Factor by which to change the penalty of every row, less and less."""
     primal_size, size, dual_size, force = (np.linalg.norm(A, axis=1) for A in (primal, X, dual, Y))
     behind, ahead = primal_size * force, dual_size * size
     with np.errstate(divide="ignore", invalid="ignore"):
         wish = np.sqrt(behind / ahead)
     wish = np.where((wish > 2.0) | (wish < 0.5), np.clip(wish, 0.1, 10.0), 1.0)
-    return wish ** (0.9 ** (iteration / CHECK_EVERY))
+    return wish ** (0.9**checks)

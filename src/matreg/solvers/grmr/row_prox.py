@@ -11,8 +11,25 @@ from numpy.typing import NDArray
 from ..._typing import Array, Mask
 from ...losses import PiecewiseLoss
 
-BLOCK = 2**15  # entries treated at a time: they stay in the cache through all of Newton's steps
-MAX_STEPS = 200  # a bisection every fourth step alone would be down to rounding by then
+
+@dataclass(frozen=True)
+class RowSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    block : int
+        Entries treated at a time: they stay in the cache through all of Newton's steps.
+    max_steps : int
+        Newton's steps at most: a bisection every fourth step alone would be down to rounding by
+        then.
+    """
+
+    block: int = 2**15
+    max_steps: int = 200
+
+
+DEFAULT = RowSettings()
 
 
 def soft(A: Array, t: Array | float) -> Array:
@@ -31,8 +48,8 @@ def square(A: Array) -> float:
 
 
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
-    """Slices of rows that hold about ``BLOCK`` entries each, and `least` rows."""
-    rows = max(least, BLOCK // max(m, 1))
+    """Slices of rows that hold about ``DEFAULT.block`` entries each, and `least` rows."""
+    rows = max(least, DEFAULT.block // max(m, 1))
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
@@ -105,7 +122,7 @@ class RowProblem:
         tiny = 1e-13 * (np.abs(self.base) + epsilon)
         todo = np.arange(len(b))
         row, rows = self, g
-        for step in range(MAX_STEPS):
+        for step in range(DEFAULT.max_steps):
             s, x, last = sign[todo], root[todo], end[todo]
             r, slope = row.residual(rows, s * x)
             value = s * r - epsilon[todo] - curvature[todo] * x

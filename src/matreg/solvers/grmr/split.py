@@ -32,7 +32,21 @@ from ...problem import relative_gap
 from ..certificate import COLUMNS
 from .row_prox import blocks, priced
 
-PATIENCE = 2.0  # seconds without a line of progress
+
+@dataclass(frozen=True)
+class LogSettings:
+    """When to print.
+
+    Attributes
+    ----------
+    patience : float
+        Seconds without a line of progress.
+    """
+
+    patience: float = 2.0
+
+
+DEFAULT = LogSettings()
 
 
 @dataclass(frozen=True)
@@ -193,7 +207,7 @@ class SplitLog:
     def watch(self, iteration: int, residual: float) -> None:
         """Print how far a long search is, between the checks."""
         now = time.perf_counter()
-        if self.verbose and now - self.spoke > PATIENCE:
+        if self.verbose and now - self.spoke > DEFAULT.patience:
             self._say(f"{iteration:5d} {now - self.started:8.2f}  residual {residual:.1e}")
 
     def _say(self, line: str) -> None:

@@ -13,9 +13,27 @@ from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import RowProblem, blocks, square
 from .split import SplitProblem, SplitTracker
 
-RELAXATION = 1.6
-GROWTH = 1.5  # of the penalty in a cold start, until it is at its goal
-IMBALANCE = 4.0
+
+@dataclass(frozen=True)
+class SplitSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    relaxation : float
+        Over-relaxation of the steps, once the penalty is at its goal.
+    growth : float
+        Growth of the penalty in a cold start, until it is at its goal.
+    imbalance : float
+        Ratio of the two residuals from which on the penalty changes.
+    """
+
+    relaxation: float = 1.6
+    growth: float = 1.5
+    imbalance: float = 4.0
+
+
+DEFAULT = SplitSettings()
 
 
 @dataclass
@@ -74,13 +92,22 @@ class ExactSplit:
     analysis. The multiplier goes along with either step; after the X-step it
     lies in the box of the outliers' price, which is what the certificate is made of. Four arrays of
     the size of D are all there is to it: D, E, L and Y.
+
+    Parameters
+    ----------
+    problem : SplitProblem or FlagProblem
+        What to solve.
+    state : SplitState
+        Where to start; it is the iterate from then on.
+    settings : SplitSettings, optional
+        Numbers of the method.
     """
 
     method = "exact split"
     tracker: type[SplitTracker] = SplitTracker
 
-    def __init__(self, problem: Any, state: SplitState) -> None:
-        self.problem, self.state = problem, state
+    def __init__(self, problem: Any, state: SplitState, settings: SplitSettings = DEFAULT) -> None:
+        self.problem, self.state, self.settings = problem, state, settings
         self.E, self.L = np.empty_like(problem.D), state.low_rank
         self.residuals = (np.inf, np.inf)
         self.changes = 0
@@ -91,13 +118,13 @@ class ExactSplit:
         s = self.state
         self._singular_value_step()
         if s.mu < s.goal:
-            s.mu = min(GROWTH * s.mu, s.goal)
+            s.mu = min(self.settings.growth * s.mu, s.goal)
         self._row_step()
 
     def _singular_value_step(self) -> None:
         """Minimise over L, and measure how far the two steps are apart."""
         s, D, E, L = self.state, self.problem.D, self.E, self.L
-        ahead = RELAXATION - 1.0 if s.mu >= s.goal else 0.0
+        ahead = self.settings.relaxation - 1.0 if s.mu >= s.goal else 0.0
         for i in blocks(*D.shape):
             s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
         s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu, tol=self._svt_tolerance())
@@ -148,11 +175,11 @@ class ExactSplit:
         """Change the penalty when one of the two residuals lags behind, less each time."""
         if self.state.mu < self.state.goal:
             return
-        primal, dual = self.residuals
+        (primal, dual), most = self.residuals, self.settings.imbalance
         factor = 2.0 ** (0.9**self.changes)
-        if primal > IMBALANCE * dual:
+        if primal > most * dual:
             self.state.mu *= factor
-        elif dual > IMBALANCE * primal:
+        elif dual > most * primal:
             self.state.mu /= factor
         else:
             return

@@ -14,7 +14,21 @@ from .flags import fill, reflag
 from .problem import GRMRProblem
 from .split import Decomposition
 
-LOOSE = 1e-3  # gap of the first splits; later ones are as tight as the objective's decrease asks
+
+@dataclass(frozen=True)
+class StartSettings:
+    """Numbers of the start.
+
+    Attributes
+    ----------
+    loose : float
+        Gap of the first splits; later ones are as tight as the objective's decrease asks.
+    """
+
+    loose: float = 1e-3
+
+
+DEFAULT = StartSettings()
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,9 @@ class Limits:
 
 
 @single_threaded(lambda problem: problem.D.size)
-def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
+def robust_pca(
+    problem: GRMRProblem, limits: Limits, settings: StartSettings = DEFAULT
+) -> Decomposition:
     """Robust principal component analysis of the samples by the usual rule, roughly.
 
     It depends on the samples, their weights and what is missing of them, and on nothing else.
@@ -54,7 +70,7 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
         plain.split(None),
-        tol=max(LOOSE, limits.split_tol),
+        tol=max(settings.loose, limits.split_tol),
         max_iter=limits.split_max_iter,
         verbose=limits.verbose,
         warn=False,

@@ -17,12 +17,29 @@ from ...linalg.bordered import BorderedSolve, cholesky, with_border
 from ...losses import PiecewiseLoss
 from .barriers import Barriers, Box, largest_step
 
-# Slacks to begin with are at least this fraction of the box, and their products with the
-# multipliers this fraction of box times residual.
-INSIDE, PRODUCT = 0.1, 0.1
-# How much of the way to the boundary a step goes.
-FRACTION = 0.99
-MOST_STEPS = 40
+
+@dataclass(frozen=True)
+class BoxInteriorSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    inside, product : float
+        Slacks to begin with are at least this fraction of the box, and their products with the
+        multipliers this fraction of box times residual.
+    fraction : float
+        How much of the way to the boundary a step goes.
+    most_steps : int
+        Largest number of steps.
+    """
+
+    inside: float = 0.1
+    product: float = 0.1
+    fraction: float = 0.99
+    most_steps: int = 40
+
+
+DEFAULT = BoxInteriorSettings()
 
 
 @dataclass(frozen=True)
@@ -58,30 +75,39 @@ class BoxInteriorPoint:
         Bounds, tube and curvature.
     total : float or None
         What the solution sums up to; None without an intercept.
+    settings : BoxInteriorSettings, optional
+        Numbers of the method.
     """
 
     def __init__(
-        self, K: Array, Phi: Array | None, loss: PiecewiseLoss, total: float | None
+        self,
+        K: Array,
+        Phi: Array | None,
+        loss: PiecewiseLoss,
+        total: float | None,
+        settings: BoxInteriorSettings = DEFAULT,
     ) -> None:
+        self.settings = settings
         self.K, self.Phi, self.loss, self.box = K, Phi, loss, Box(loss)
         self.total = total
         self.work = np.empty_like(K if Phi is None else Phi)  # fresh memory each step takes long
 
     def iterate(self, t: Array, beta: Array, b: float) -> Iterator[InteriorIterate]:
         """Points ever nearer to the solution for `t`, from somewhere in the box."""
-        size = self.loss.size
+        ours, size = self.settings, self.loss.size
         self.width = np.where(np.isfinite(size), size, np.abs(beta).max() or 1.0)
         self.residual_size = float(np.mean(np.abs(t - self.K @ beta - b) + self.loss.epsilon))
-        beta, s = self.box.slacks(beta, INSIDE * self.width)
-        m = np.where(self.box.present, PRODUCT * self.residual_size * self.width.mean() / s, 0.0)
+        beta, s = self.box.slacks(beta, ours.inside * self.width)
+        products = ours.product * self.residual_size * self.width.mean()
+        m = np.where(self.box.present, products / s, 0.0)
         first = float(np.vdot(s, m))
         if not 0.0 < first < np.inf:  # a tube without width, and all residuals on it
             return
-        for _ in range(MOST_STEPS):
+        for _ in range(ours.most_steps):
             g = self.K @ beta + b - t
             barriers = Barriers(self.box, s, m, g)
             dbeta, ds, dm, db = self.step(barriers, (self.total or 0.0) - float(beta.sum()))
-            length = min(1.0, FRACTION * largest_step((s, ds), (m, dm)))
+            length = min(1.0, ours.fraction * largest_step((s, ds), (m, dm)))
             s, m, b = s + length * ds, m + length * dm, b + length * db
             beta = beta + length * dbeta
             product = float(np.vdot(s, m))

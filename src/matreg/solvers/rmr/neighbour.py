@@ -13,8 +13,21 @@ from ...losses import PiecewiseLoss
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 
-# A multiplier this close to zero or to its bound, relative to the largest one, is there.
-SNAP = 1e-5
+
+@dataclass(frozen=True)
+class NeighbourSettings:
+    """What is taken for a neighbour's solution.
+
+    Attributes
+    ----------
+    snap : float
+        A multiplier this close to zero or to its bound, relative to the largest one, is there.
+    """
+
+    snap: float = 1e-5
+
+
+DEFAULT = NeighbourSettings()
 
 
 @dataclass(frozen=True)
@@ -111,8 +124,8 @@ def neighbour_of(problem: RMRProblem, start: SolverResult) -> Neighbour:
 
 def snapped(beta: Array, loss: PiecewiseLoss) -> Array:
     """Multipliers with those next to zero or to a bound moved there."""
-    size = np.abs(beta)
-    small = SNAP * float(size.max(initial=0.0))
+    size, snap = np.abs(beta), DEFAULT.snap
+    small = snap * float(size.max(initial=0.0))
     beta = np.where(size <= 0.1 * small, 0.0, beta)
     bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    return np.where(size >= bound - np.minimum(small, SNAP * bound), np.copysign(bound, beta), beta)
+    return np.where(size >= bound - np.minimum(small, snap * bound), np.copysign(bound, beta), beta)

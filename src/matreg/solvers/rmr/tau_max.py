@@ -8,6 +8,8 @@ fixes it; ties leave a convex problem in the few that are free.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._typing import Array
@@ -16,16 +18,36 @@ from ...linalg.factors import spectral_norm
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 
-# Distance from the edge of the tube, relative to the labels, that counts as rounding.
-TIE = 1e-12
-# Ties up to which the exact value is worth its time, seconds for 300 of them. Of more, as of the
-# larger one of two classes, the multipliers in proportion to the weights give a bound: twice the
-# exact value on digits.
-MOST_TIED = 100
+
+@dataclass(frozen=True)
+class TauMaxSettings:
+    """Which samples are tied, and how many of them are too many.
+
+    Attributes
+    ----------
+    tie : float
+        Distance from the edge of the tube, relative to the labels, that counts as rounding.
+    most_tied : int
+        Ties up to which the exact value is worth its time, seconds for 300 of them. Of more, as of
+        the larger one of two classes, the multipliers in proportion to the weights give a bound:
+        twice the exact value on digits.
+    """
+
+    tie: float = 1e-12
+    most_tied: int = 100
+
+
+DEFAULT = TauMaxSettings()
 
 
 @single_threaded(lambda problem: problem.design.size)
-def tau_max(problem: RMRProblem, *, tol: float = 1e-9, max_iter: int = 500) -> float:
+def tau_max(
+    problem: RMRProblem,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 500,
+    settings: TauMaxSettings = DEFAULT,
+) -> float:
     """Smallest tau at which W = 0 solves an RMR problem.
 
     Parameters
@@ -37,6 +59,8 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-9, max_iter: int = 500) -> f
         at the tau that is returned.
     max_iter : int, default=500
         Largest number of Newton steps in that case.
+    settings : TauMaxSettings, optional
+        Which samples share the edge of the tube, and of how many a bound is enough.
 
     Returns
     -------
@@ -44,10 +68,10 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-9, max_iter: int = 500) -> f
         The spectral norm of ``A'beta`` for the dual optimal beta where it is smallest; an upper
         bound of that where more than a hundred samples share the edge of the tube.
     """
-    only = only_multipliers(problem)
+    only = only_multipliers(problem, settings)
     if only is not None:
         return spectral_norm(problem.image(only))
-    beta, lower, upper = optimal_multipliers(problem)
+    beta, lower, upper = optimal_multipliers(problem, settings)
     fixed = problem.image(beta)
     free = np.flatnonzero(lower < upper)
     total = problem.t - float(beta.sum()) if problem.fit_intercept else None
@@ -55,7 +79,7 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-9, max_iter: int = 500) -> f
     tied = problem.design.take(free)
     corner = fixed + tied.adjoint(lower[free])
     share = 0.5 if total is None else (total - float(lower[free].sum())) / float(span.sum())
-    if len(free) > MOST_TIED:
+    if len(free) > settings.most_tied:
         return spectral_norm(corner + share * tied.adjoint(span))
     edges = span[:, None, None] * tied.stack()
     if not 0.0 < share < 1.0:  # one corner of the box is left
@@ -64,9 +88,9 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-9, max_iter: int = 500) -> f
     return smallest_norm(corner, edges, share, weights, tol, max_iter)
 
 
-def only_multipliers(problem: RMRProblem) -> Array | None:
+def only_multipliers(problem: RMRProblem, settings: TauMaxSettings = DEFAULT) -> Array | None:
     """Dual optimal beta of the intercept alone; None if there are several."""
-    beta, lower, upper = optimal_multipliers(problem)
+    beta, lower, upper = optimal_multipliers(problem, settings)
     free = np.flatnonzero(lower < upper)
     if len(free) > int(problem.fit_intercept):
         return None
@@ -74,7 +98,9 @@ def only_multipliers(problem: RMRProblem) -> Array | None:
     return beta
 
 
-def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
+def optimal_multipliers(
+    problem: RMRProblem, settings: TauMaxSettings = DEFAULT
+) -> tuple[Array, Array, Array]:
     """Dual optimal beta of the intercept alone, zero where it is free, and bounds for that.
 
     Where the best b are an interval, no sample is on an edge at its middle, and the sum of beta is
@@ -82,8 +108,8 @@ def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
     """
     loss = problem.loss
     b = loss.best_intercept(problem.y, problem.t) if problem.fit_intercept else 0.0
-    rounding = TIE * max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
-    lower, upper = loss.subgradients(problem.y - b, rounding)
+    largest = max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
+    lower, upper = loss.subgradients(problem.y - b, settings.tie * largest)
     tied = lower < upper
     return np.where(tied, 0.0, lower), np.where(tied, lower, 0.0), np.where(tied, upper, 0.0)
 
