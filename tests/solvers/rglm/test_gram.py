@@ -5,8 +5,7 @@ import pytest
 
 from matreg import RGLM
 from matreg.blocks import ArrayBlocks
-from matreg.solvers.rglm import gram
-from matreg.solvers.rglm.gram import moments, solve_streamed_rglm
+from matreg.solvers.rglm.gram import GramSettings, moments, solve_streamed_rglm
 from problems import random_data, random_weights
 
 TAUS = np.array([300.0, 30.0, 1.0])
@@ -75,12 +74,10 @@ def test_least_squares():
     assert result.primal == pytest.approx(model.objective_, rel=1e-10)
 
 
-def test_bad_samples_and_too_large_ones(monkeypatch):
+def test_bad_samples_and_too_large_ones():
     blocks = make_blocks()
-    monkeypatch.setattr(gram, "MOST_ENTRIES", 10)
     with pytest.raises(ValueError, match="samples of 20 entries"):
-        moments(blocks)
-    monkeypatch.undo()
+        moments(blocks, settings=GramSettings(most_entries=10))
     blocks.X[777, 1, 1] = np.nan
     with pytest.raises(ValueError, match="sample 777 does"):
         moments(blocks)

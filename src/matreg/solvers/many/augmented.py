@@ -27,27 +27,59 @@ from .newton import direction
 from .ramps import Point, Ramps, edge_distances
 from .sums import RampSums, spread_out
 
-# First ramps, as a multiple of the median distance of the labels from the edges, and the first s2,
-# as a multiple of what the penalty and the size of W make comparable.
-FIRST_WIDTH, FIRST_S2 = 20.0, 30.0
-# By what the ramps get narrower after a minimisation of at most so many Newton steps, or more.
-GROWTH = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
-# How far s2 may depart from the pace of the ramps at a time.
-BALANCE = (0.4, 10.0)
-# A minimisation ends when it can win no more than this share of the gap, or of what it began with.
-INNER, FIRST_INNER = 0.1, 0.01
-# Newton steps of a minimisation, and of the search along each.
-MOST_STEPS, MOST_HALVINGS = 40, 25
-# Minimisations after which to give up unless the gap has halved.
-PATIENCE = 12
-# Samples to begin with, as a multiple of the entries of W, and by how much they grow.
-FIRST_SAMPLES, MORE_SAMPLES = 4, 4
-# Samples from which on the solver is the quicker one, if they are that multiple of the entries too.
-LEAST_SAMPLES = 2000
-# They do as soon as the samples on the ramps are fewer than this multiple of the coordinates of W.
-FEW = 8
-# Samples on the ramps of a start from a problem close by, as a multiple of the coordinates of W.
-NEARBY = 2
+
+@dataclass(frozen=True)
+class AugmentedSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    first_width : float
+        First ramps, as a multiple of the median distance of the labels from the edges.
+    first_s2 : float
+        First s2, as a multiple of what the penalty and the size of W make comparable.
+    growth : tuple of (float, float)
+        By what the ramps get narrower after a minimisation of at most so many Newton steps, or
+        more.
+    balance : tuple of float
+        How far s2 may depart from the pace of the ramps at a time.
+    inner, first_inner : float
+        A minimisation ends when it can win no more than the share `inner` of the gap, the first one
+        at the share `first_inner` of what it began with.
+    most_steps, most_halvings : int
+        Newton steps of a minimisation, and of the search along each.
+    patience : int
+        Minimisations after which to give up unless the gap has halved.
+    first_samples, more_samples : int
+        Samples to begin with, as a multiple of the entries of W, and by how much they grow.
+    least_samples : int
+        Samples from which on the solver is the quicker one, if they are `first_samples` times the
+        entries of W too.
+    few : int
+        The samples grow as soon as those on the ramps are fewer than this multiple of the
+        coordinates of W.
+    nearby : int
+        Samples on the ramps of a start from a problem close by, as a multiple of the coordinates
+        of W.
+    """
+
+    first_width: float = 20.0
+    first_s2: float = 30.0
+    growth: tuple[tuple[float, float], ...] = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
+    balance: tuple[float, float] = (0.4, 10.0)
+    inner: float = 0.1
+    first_inner: float = 0.01
+    most_steps: int = 40
+    most_halvings: int = 25
+    patience: int = 12
+    first_samples: int = 4
+    more_samples: int = 4
+    least_samples: int = 2000
+    few: int = 8
+    nearby: int = 2
+
+
+DEFAULT = AugmentedSettings()
 
 
 @dataclass(frozen=True)
@@ -72,10 +104,18 @@ class AugmentedLagrangian:
         Where points are offered.
     start : State or None
         Where to start; None is W = 0.
+    settings : AugmentedSettings, default=DEFAULT
+        Numbers of the method.
     """
 
-    def __init__(self, problem: RMRProblem, tracker: Tracker, start: State | None) -> None:
-        self.problem, self.tracker = problem, tracker
+    def __init__(
+        self,
+        problem: RMRProblem,
+        tracker: Tracker,
+        start: State | None,
+        settings: AugmentedSettings = DEFAULT,
+    ) -> None:
+        self.problem, self.tracker, self.settings = problem, tracker, settings
         self.design = problem.design
         self.sums = RampSums(self.design)
         self.n_steps = 0
@@ -83,27 +123,27 @@ class AugmentedLagrangian:
 
     def cold(self) -> State:
         """Start from nothing: W = 0, ramps on which nearly all samples are."""
-        problem = self.problem
+        problem, ours = self.problem, self.settings
         p, q = self.design.p, self.design.q
         _, b = problem.primal_at(0.0, problem.y)
         distance = edge_distances(problem.loss, problem.y - b)
         size = float(np.median(distance)) or float(distance.mean()) or 1.0
         some = self.design.take(slice(0, min(self.design.n, 1000)))
         entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
-        s2 = FIRST_S2 * (problem.penalty.tau * entry / size or 1.0)
-        return State(np.zeros((p, q)), b, np.zeros((p, q)), FIRST_WIDTH * size, s2)
+        s2 = ours.first_s2 * (problem.penalty.tau * entry / size or 1.0)
+        return State(np.zeros((p, q)), b, np.zeros((p, q)), ours.first_width * size, s2)
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
-        state = self.start
+        state, inner = self.start, self.settings.inner
         AW = self.design.forward(state.W)
         ramps = Ramps(self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2)
         # The samples' own slopes are the best guess of their multipliers.
         beta = ramps.at(state.W, state.b, AW).beta
         ramps = Ramps(self.problem, beta, state.Lambda, state.width, state.s2)
         at = ramps.at(state.W, state.b, AW)
-        goal = FIRST_INNER * self.distance(ramps, *self.gradient(ramps, at))
-        share = INNER
+        goal = self.settings.first_inner * self.distance(ramps, *self.gradient(ramps, at))
+        share = inner
         while True:
             at, steps = self.minimise(ramps, at, goal)
             A_low_rank = self.certify(at)
@@ -111,7 +151,7 @@ class AugmentedLagrangian:
             yield at
             ramps = self.narrowed(ramps, at, A_low_rank, steps)
             # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
-            share = INNER * share if steps == 0 else INNER
+            share = inner * share if steps == 0 else inner
             goal = share * (self.tracker.primal - self.tracker.dual)
             at = ramps.at(at.W, at.b, at.AW)
 
@@ -126,7 +166,7 @@ class AugmentedLagrangian:
 
     def minimise(self, ramps: Ramps, at: Point, goal: float) -> tuple[Point, int]:
         """Newton steps until no more than `goal` is left; count them."""
-        for step in range(MOST_STEPS):
+        for step in range(self.settings.most_steps):
             gradient, slope_b = self.gradient(ramps, at)
             if self.distance(ramps, gradient, slope_b) <= goal:
                 return at, step
@@ -136,7 +176,7 @@ class AugmentedLagrangian:
             if new is None:  # rounding
                 return at, step
             at = new
-        return at, MOST_STEPS
+        return at, self.settings.most_steps
 
     def search(self, ramps: Ramps, at: Point, dW: Array, db: float) -> Point | None:
         """Point that lies lower in a direction; None if there is none."""
@@ -144,7 +184,7 @@ class AugmentedLagrangian:
         slope = ramps.slope(at, dW, db, AdW)
         rounding = 1e-13 * abs(at.value)
         t = 1.0
-        for _ in range(MOST_HALVINGS):
+        for _ in range(self.settings.most_halvings):
             if not slope < 0.0:
                 return None
             new = ramps.at(at.W + t * dW, at.b + t * db, at.AW + t * AdW)
@@ -173,8 +213,8 @@ class AugmentedLagrangian:
         off_loss = norm((ramps.step * (at.beta - ramps.beta))[near])
         off_rank = norm((at.AW - A_low_rank)[near])
         ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
-        growth = next(growth for most, growth in GROWTH if steps <= most)
-        s2 = ramps.s2 * growth * float(np.clip(ratio, *BALANCE))
+        growth = next(growth for most, growth in self.settings.growth if steps <= most)
+        s2 = ramps.s2 * growth * float(np.clip(ratio, *self.settings.balance))
         return Ramps(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
 
 
@@ -197,6 +237,7 @@ def solve_core(
     few: int = 0,
     max_iter: int = 1000,
     verbose: int = 0,
+    settings: AugmentedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an RMR problem on samples in memory from where another one ended.
 
@@ -216,6 +257,8 @@ def solve_core(
         Largest number of Newton steps.
     verbose : int, default=0
         Whether to print one line per minimisation.
+    settings : AugmentedSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -223,7 +266,7 @@ def solve_core(
         The best certified point, with the :class:`State` where to go on.
     """
     tracker = Tracker(problem, tol, verbose, "ramps")
-    run = AugmentedLagrangian(problem, tracker, start)
+    run = AugmentedLagrangian(problem, tracker, start, settings)
     best, waited = np.inf, 0
     with np.errstate(over="ignore", invalid="ignore"):
         for at in run.iterate():
@@ -235,7 +278,7 @@ def solve_core(
             if np.count_nonzero(at.ramp) <= few * d:
                 break
             best, waited = (tracker.gap, 0) if tracker.gap <= 0.5 * best else (best, waited + 1)
-            if waited == PATIENCE:
+            if waited == settings.patience:
                 break
     return tracker.result(run.n_steps, run.state)
 
@@ -243,16 +286,16 @@ def solve_core(
 def pays(problem: RMRProblem) -> bool:
     """Whether there are enough samples for this solver to be the quicker one."""
     design = problem.design
-    return design.n >= max(LEAST_SAMPLES, FIRST_SAMPLES * design.p * design.q)
+    return design.n >= max(DEFAULT.least_samples, DEFAULT.first_samples * design.p * design.q)
 
 
-def widened(problem: RMRProblem, state: State) -> State:
+def widened(problem: RMRProblem, state: State, settings: AugmentedSettings = DEFAULT) -> State:
     """The state for a problem close by: ramps that hold some multiple of the coordinates of W."""
     design = problem.design
     r = problem.y - design.forward(state.W) - state.b
     distance = edge_distances(problem.loss, r)
     d = coordinates(int(np.linalg.matrix_rank(state.W)), design.p, design.q)
-    k = min(design.n // 2, NEARBY * d)
+    k = min(design.n // 2, settings.nearby * d)
     width = max(2.0 * float(np.partition(distance, k)[k]), state.width)
     return replace(state, width=width, s2=state.s2 * state.width / width)
 
@@ -265,6 +308,7 @@ def solve_many(
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
+    settings: AugmentedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an RMR problem on many samples in memory.
 
@@ -280,6 +324,8 @@ def solve_many(
         Largest number of Newton steps on all samples.
     verbose : int, default=0
         Whether to print one line per minimisation.
+    settings : AugmentedSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -287,22 +333,27 @@ def solve_many(
         The best certified point, converged or not.
     """
     if start is not None and isinstance(start.state, State):
-        state = widened(problem, start.state)
+        state = widened(problem, start.state, settings)
     else:
         state = None
-        for part in growing_samples(problem):
-            state = solve_core(part, state, tol=tol, few=FEW).state
-    return solve_core(problem, state, tol=tol, max_iter=max_iter, verbose=verbose)
+        for part in growing_samples(problem, settings):
+            found = solve_core(part, state, tol=tol, few=settings.few, settings=settings)
+            state = found.state
+    return solve_core(
+        problem, state, tol=tol, max_iter=max_iter, verbose=verbose, settings=settings
+    )
 
 
-def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
+def growing_samples(
+    problem: RMRProblem, settings: AugmentedSettings = DEFAULT
+) -> Iterator[RMRProblem]:
     """The problem with growing parts of its samples, that have the weight of all."""
     design = problem.design
     order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
-    size = FIRST_SAMPLES * design.p * design.q
+    size = settings.first_samples * design.p * design.q
     while 3 * size <= design.n:
         yield part_of(problem, np.sort(order[:size]))
-        size *= MORE_SAMPLES
+        size *= settings.more_samples
 
 
 def part_of(problem: RMRProblem, index: Index) -> RMRProblem:

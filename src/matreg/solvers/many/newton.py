@@ -8,6 +8,8 @@ or of that of F where this is smaller.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._typing import Array
@@ -17,8 +19,22 @@ from ...linalg.thresholding import SmoothedThresholding
 from .ramps import Point, Ramps
 from .sums import RampSums
 
-# The intercept has no curvature where no sample is on a ramp: then that of this share of them.
-SOME = 1e-3
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """Numbers of the directions.
+
+    Attributes
+    ----------
+    some : float
+        The intercept has no curvature where no sample is on a ramp: then that of this share of
+        them.
+    """
+
+    some: float = 1e-3
+
+
+DEFAULT = NewtonSettings()
 
 
 def direction(
@@ -81,7 +97,7 @@ def through_coefficients(
         H[-1, :-1] = H[:-1, -1] = rhs[-1] = 0.0
         H[-1, -1] = 1.0
     elif not at.ramp.any():
-        H[-1, -1] = SOME * float(ramps.weights.sum())
+        H[-1, -1] = DEFAULT.some * float(ramps.weights.sum())
     x = cholesky(H)(-rhs)
     return left @ x[:-1].reshape(gradient.shape) @ right.T, float(x[-1])
 

@@ -24,14 +24,30 @@ from .sums import spread_out
 # Labels and weights of some samples to their losses; it travels to the workers of a cluster.
 LossOf = Callable[[Array, Array], PiecewiseLoss]
 
-# Rows that are treated at a time, in float64.
-PIECE = 2048
-# Weights above this multiple of the mean are no part of any group or sample.
-HEAVY = 20.0
-# A block may keep at most this multiple of its share of the rows.
-MOST = 3.0
 # Edges of the histogram of distances, relative to the scale of the residuals.
 EDGES = np.geomspace(1e-9, 1e3, 241)
+
+
+@dataclass(frozen=True)
+class ScanSettings:
+    """Numbers of a pass.
+
+    Attributes
+    ----------
+    piece : int
+        Rows that are treated at a time, in float64.
+    heavy : float
+        Weights above this multiple of the mean are no part of any group or sample.
+    most : float
+        A block may keep at most this multiple of its share of the rows.
+    """
+
+    piece: int = 2048
+    heavy: float = 20.0
+    most: float = 3.0
+
+
+DEFAULT = ScanSettings()
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,8 @@ class Lens:
         Scale of the residuals, for the histogram.
     seed : int
         Of the sampling, which is a function of the index of a sample and nothing else.
+    settings : ScanSettings, default=DEFAULT
+        Numbers of the pass.
     """
 
     W: Array
@@ -71,6 +89,7 @@ class Lens:
     mean_weight: float
     unit: float
     seed: int
+    settings: ScanSettings = DEFAULT
 
     @property
     def graded(self) -> bool:
@@ -80,8 +99,9 @@ class Lens:
     def __call__(self, block: Block) -> Seen:
         """Look at a block."""
         whole = nothing_seen(len(self.W))
-        for start in range(0, len(block.y), PIECE):
-            part = slice(start, start + PIECE)
+        rows = self.settings.piece
+        for start in range(0, len(block.y), rows):
+            part = slice(start, start + rows)
             index = block.start + np.arange(len(block.y))[part]
             piece = self.look(block.X[part], block.y[part], block.weights[part], index)
             whole = whole.merge(piece)
@@ -96,7 +116,7 @@ class Lens:
         loss = self.loss_of(y, weights)
         beta = loss.gradient(r)
         distance = edge_distances(loss, r)
-        distance = np.where(weights > HEAVY * self.mean_weight, 0.0, distance)
+        distance = np.where(weights > self.settings.heavy * self.mean_weight, 0.0, distance)
         keep = self.probability(distance)
         kept = spread_out(index + self.seed) < keep
         # The slopes above and below of what is not sure to be kept, and those of what is.
@@ -128,7 +148,8 @@ class Lens:
         if self.graded:
             some = (distance > self.near) & (distance <= self.far)
             keep = np.where(some, self.near / np.where(some, distance, 1.0), keep)
-        most = MOST * self.rows * len(distance) / self.n + PIECE / 8
+        ours = self.settings
+        most = ours.most * self.rows * len(distance) / self.n + ours.piece / 8
         if keep.sum() <= most:
             return keep
         if self.graded:

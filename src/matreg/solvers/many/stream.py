@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,26 +23,54 @@ from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
 from ..certificate import COLUMNS, SolverResult
-from .augmented import FEW, State, coordinates, growing_samples, solve_core
+from .augmented import AugmentedSettings, State, coordinates, growing_samples, solve_core
 from .cores import Lift, Model, band_core, graded_core, lift
 from .ramps import edge_distances
 from .scan import EDGES, Lens, Seen, width_for
 
-# Rows of a core, as a multiple of the entries of W, at least of its coordinates, and bytes that a
-# row takes in the solver, as a multiple of itself in float64.
-ROWS, LEAST_ROWS, OVERHEAD = 20, 40, 3
-# Share of the sample that is held out: W has fitted the others, which look nearer to the kinks.
-HELD_OUT = 0.1
-# A band must be this multiple of the error of W wide, and samples beyond that one of it are left to
-# the linear term of a graded core.
-WIDE_ENOUGH, REACH = 1.5, 5.0
-# Gap of the sample, and of the cores relative to tol.
-ROUGH, FINE = 1e-4, 0.2
-# Passes at most, and passes that may fail to improve on the best.
-MOST_PASSES, MOST_FAILURES = 25, 4
 STREAM_COLUMNS = np.dtype(
     [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
 )
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    rows, least_rows : int
+        Rows of a core, as a multiple of the entries of W, and at least of its coordinates.
+    overhead : int
+        Bytes that a row takes in the solver, as a multiple of itself in float64.
+    held_out : float
+        Share of the sample that is held out: W has fitted the others, which look nearer to the
+        kinks.
+    wide_enough, reach : float
+        A band must be `wide_enough` times the error of W wide, and samples beyond `reach` times
+        the error are left to the linear term of a graded core.
+    rough, fine : float
+        Gap of the sample, and of the cores relative to tol.
+    most_passes, most_failures : int
+        Passes at most, and passes that may fail to improve on the best.
+    core : AugmentedSettings
+        Numbers of the solver of the cores.
+    """
+
+    rows: int = 20
+    least_rows: int = 40
+    overhead: int = 3
+    held_out: float = 0.1
+    wide_enough: float = 1.5
+    reach: float = 5.0
+    rough: float = 1e-4
+    fine: float = 0.2
+    most_passes: int = 25
+    most_failures: int = 4
+    core: AugmentedSettings = field(default_factory=AugmentedSettings)
+
+
+DEFAULT = StreamSettings()
 
 
 @dataclass
@@ -76,6 +104,8 @@ class Stream:
         Bytes that a core may take.
     verbose : int
         Whether to print one line per pass.
+    settings : StreamSettings, default=DEFAULT
+        Numbers of the method.
     """
 
     def __init__(
@@ -85,12 +115,13 @@ class Stream:
         tol: float,
         memory: float,
         verbose: int,
+        settings: StreamSettings = DEFAULT,
     ) -> None:
         self.blocks, self.model, self.tol = blocks, model, tol
-        self.verbose = verbose
+        self.verbose, self.settings = verbose, settings
         size = blocks.p * blocks.q
-        self.most_rows = max(int(memory / (OVERHEAD * 8 * size)), 1000)
-        self.rows = min(ROWS * size, self.most_rows, blocks.n)
+        self.most_rows = max(int(memory / (settings.overhead * 8 * size)), 1000)
+        self.rows = min(settings.rows * size, self.most_rows, blocks.n)
         self.best = Best(zero_factors(blocks.p, blocks.q), 0.0)
         self.state: State | None = None
         self.history: list[tuple[Any, ...]] = []
@@ -102,20 +133,23 @@ class Stream:
 
     def first(self) -> tuple[Factors, float]:
         """W and b of a sample; sets the scale and the histogram of the distances, and the error."""
+        ours = self.settings
         while True:
             block, _ = self.blocks.sample(self.rows, seed=0)
             check_finite(block)
             self.mean_weight = float(block.weights.mean()) or 1.0
             block = with_weight(block)
-            out = np.arange(len(block.y)) % round(1.0 / HELD_OUT) == 0
+            out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
             X = block.X.astype(np.float64)
             problem = self.model.on(X[~out], block.y[~out], self.losses(block, ~out))
-            for part in growing_samples(problem):
-                self.state = solve_core(part, self.state, tol=ROUGH, few=FEW).state
-            result = solve_core(problem, self.state, tol=ROUGH, few=2)
+            for part in growing_samples(problem, ours.core):
+                self.state = solve_core(
+                    part, self.state, tol=ours.rough, few=ours.core.few, settings=ours.core
+                ).state
+            result = solve_core(problem, self.state, tol=ours.rough, few=2, settings=ours.core)
             self.state = result.state
             d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)
-            enough = min(LEAST_ROWS * d, self.most_rows, self.blocks.n)
+            enough = min(ours.least_rows * d, self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
             self.rows, self.state = enough, None
@@ -147,8 +181,8 @@ class Stream:
         """What to look at in the next pass: a band if it is wide enough, or graded."""
         near = width_for(self.counts, self.unit, self.rows, 0.0)
         far = 0.0
-        if WIDE_ENOUGH * self.error > near:
-            far = REACH * self.reach * self.error
+        if self.settings.wide_enough * self.error > near:
+            far = self.settings.reach * self.reach * self.error
             near = width_for(self.counts, self.unit, self.rows, far)
         return Lens(
             W=W.matrix.reshape(-1),
@@ -169,8 +203,11 @@ class Stream:
             problem = graded_core(self.model, lens, seen)
         else:
             problem = band_core(self.model, seen)
-        tol = max(FINE * self.tol, 1e-12)
-        result = solve_core(problem, self.restarted(lens), tol=tol, scale=self.best.primal)
+        ours = self.settings
+        tol = max(ours.fine * self.tol, 1e-12)
+        result = solve_core(
+            problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
+        )
         self.state = result.state
         if not lens.graded and result.dual > self.best.dual:
             self.best.dual = result.dual
@@ -211,11 +248,11 @@ class Stream:
             if better:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
             self.record(W, seen, lens.graded, time.perf_counter() - started)
-            if self.best.gap <= self.tol or len(self.history) >= MOST_PASSES:
+            if self.best.gap <= self.tol or len(self.history) >= self.settings.most_passes:
                 return
             if not better:
                 failures += 1
-                if failures == MOST_FAILURES:
+                if failures == self.settings.most_failures:
                     return
                 self.back_off()
                 W, b = self.best.W, self.best.b
@@ -273,6 +310,7 @@ def solve_stream(
     tol: float = 1e-6,
     memory: float = 2.0**30,
     verbose: int = 0,
+    settings: StreamSettings = DEFAULT,
 ) -> SolverResult:
     """Solve RMR on samples that are read block by block.
 
@@ -288,6 +326,8 @@ def solve_stream(
         Bytes that the rows in memory and the solver on them may take.
     verbose : int, default=0
         Whether to print one line per pass.
+    settings : StreamSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -295,7 +335,7 @@ def solve_stream(
         The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
         empty, and `state` is the :class:`~.cores.Lift` that computes it block by block.
     """
-    run = Stream(blocks, model, tol, memory, verbose)
+    run = Stream(blocks, model, tol, memory, verbose, settings)
     try:
         with one_thread(run.rows * blocks.p * blocks.q):
             run.run()

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...design import Design
 
-# Samples that are added to a sum at a time.
-PIECE = 4096
-# Share of the samples from which on a sum is taken afresh, and updates after which it is anyway:
-# each leaves some rounding behind.
-AFRESH, MOST_UPDATES = 0.3, 100
-# Samples in the Gram matrix at most, as a multiple of its order. Of more, a fixed part stands for
-# all: while the ramps are that wide a rough Newton step is as good.
-ENOUGH = 6
+
+@dataclass(frozen=True)
+class SumsSettings:
+    """Numbers of the sums.
+
+    Attributes
+    ----------
+    piece : int
+        Samples that are added to a sum at a time.
+    afresh : float
+        Share of the samples from which on a sum is taken afresh.
+    most_updates : int
+        Updates after which it is anyway: each leaves some rounding behind.
+    enough : int
+        Samples in the Gram matrix at most, as a multiple of its order. Of more, a fixed part
+        stands for all: while the ramps are that wide a rough Newton step is as good.
+    """
+
+    piece: int = 4096
+    afresh: float = 0.3
+    most_updates: int = 100
+    enough: int = 6
+
+
+DEFAULT = SumsSettings()
 
 
 def spread_out(index: Index) -> Array:
@@ -32,10 +51,12 @@ class RampSums:
     ----------
     design : Design
         The samples.
+    settings : SumsSettings, default=DEFAULT
+        Numbers of the sums.
     """
 
-    def __init__(self, design: Design) -> None:
-        self.design = design
+    def __init__(self, design: Design, settings: SumsSettings = DEFAULT) -> None:
+        self.design, self.settings = design, settings
         self.order = design.p * design.q + 1
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
@@ -45,7 +66,7 @@ class RampSums:
     def adjoint(self, beta: Array) -> Array:
         """``A'beta``."""
         changed = np.flatnonzero(beta != self.beta)
-        if len(changed) > AFRESH * len(beta):
+        if len(changed) > self.settings.afresh * len(beta):
             self.Z = self.design.adjoint(beta)
         elif len(changed):
             change = beta[changed] - self.beta[changed]
@@ -56,18 +77,19 @@ class RampSums:
     def gram(self, ramp: Mask, weights: Array) -> Array:
         """``[A 1]' diag(weights) [A 1]`` over the ramps, of order ``p q + 1``; not a copy."""
         new = np.where(ramp, weights, 0.0)
-        share = ENOUGH * self.order / max(int(np.count_nonzero(ramp)), 1)
+        share = self.settings.enough * self.order / max(int(np.count_nonzero(ramp)), 1)
         if share < 1.0:
             share = 2.0 ** np.floor(np.log2(share))  # in steps, so that most of the part stays
             new = np.where(self.scattered < share, new / share, 0.0)
         changed = np.flatnonzero(new != self.weights)
         self.updates += 1
-        if len(changed) > np.count_nonzero(new) or self.updates > MOST_UPDATES:
+        if len(changed) > np.count_nonzero(new) or self.updates > self.settings.most_updates:
             self.weights = np.zeros_like(new)
             self.G[:] = 0.0
             changed, self.updates = np.flatnonzero(new), 0
-        for start in range(0, len(changed), PIECE):
-            self._add(changed[start : start + PIECE], new)
+        piece = self.settings.piece
+        for start in range(0, len(changed), piece):
+            self._add(changed[start : start + piece], new)
         self.weights = new
         return self.G
 

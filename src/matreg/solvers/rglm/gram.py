@@ -25,14 +25,33 @@ from ...problem import Problem, relative_gap
 from ..certificate import COLUMNS, SolverResult
 from .path import PathSolver
 
-# Rows that are treated at a time, in float64.
-PIECE = 2048
-# Entries of a sample up to which the Gram matrix of them is worth its memory and time.
-MOST_ENTRIES = 8192
-# Eigenvalues below this, relative to the largest, are rounding.
-ROUNDING = 1e-14
-# Gap of the reduced problem relative to the tolerance, and corrections at most.
-FINE, MOST_CORRECTIONS = 0.1, 3
+
+@dataclass(frozen=True)
+class GramSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    piece : int
+        Rows that are treated at a time, in float64.
+    most_entries : int
+        Entries of a sample up to which the Gram matrix of them is worth its memory and time.
+    rounding : float
+        Eigenvalues below this, relative to the largest, are rounding.
+    fine : float
+        Gap of the reduced problem relative to the tolerance.
+    most_corrections : int
+        Corrections at most.
+    """
+
+    piece: int = 2048
+    most_entries: int = 8192
+    rounding: float = 1e-14
+    fine: float = 0.1
+    most_corrections: int = 3
+
+
+DEFAULT = GramSettings()
 
 
 @dataclass(frozen=True)
@@ -66,17 +85,20 @@ class MomentScan:
         Fold of each sample.
     count : int
         Number of folds.
+    settings : GramSettings
+        Numbers of the method.
     """
 
     folds: Index | None = None
     count: int = 1
+    settings: GramSettings = DEFAULT
 
     def __call__(self, block: Block) -> Moments:
         """Moments of a block."""
-        m = block.X.shape[1]
+        m, piece = block.X.shape[1], self.settings.piece
         G, bad = np.zeros((self.count, m + 2, m + 2)), -1
-        for start in range(0, len(block.y), PIECE):
-            part = slice(start, min(start + PIECE, len(block.y)))
+        for start in range(0, len(block.y), piece):
+            part = slice(start, min(start + piece, len(block.y)))
             rows = np.ones((part.stop - start, m + 2))
             rows[:, :m], rows[:, m + 1] = block.X[part], block.y[part]
             wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
@@ -121,13 +143,14 @@ class CertificateScan:
 
     W: Array
     b: Array
+    settings: GramSettings = DEFAULT
 
     def __call__(self, block: Block) -> Sums:
         """Sums over a block."""
-        m, k = self.W.shape
+        (m, k), piece = self.W.shape, self.settings.piece
         whole = Sums(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros((k, m)))
-        for start in range(0, len(block.y), PIECE):
-            part = slice(start, start + PIECE)
+        for start in range(0, len(block.y), piece):
+            part = slice(start, start + piece)
             X = block.X[part].astype(np.float64, copy=False)
             r = block.y[part, None] - X @ self.W - self.b
             sr = block.weights[part, None] * r
@@ -161,17 +184,26 @@ class Reduced:
         (p, q).
     fit_intercept : bool
         Whether there is an intercept.
+    settings : GramSettings, default=DEFAULT
+        Numbers of the method.
     """
 
-    def __init__(self, G: Array, shape: tuple[int, int], fit_intercept: bool) -> None:
+    def __init__(
+        self,
+        G: Array,
+        shape: tuple[int, int],
+        fit_intercept: bool,
+        settings: GramSettings = DEFAULT,
+    ) -> None:
         m = len(G) - 2
+        self.settings = settings
         self.shape, self.fit_intercept = shape, fit_intercept
         self.weight = float(G[m, m])
         self.mean = G[m] / self.weight if fit_intercept else np.zeros(m + 2)
         C = G - self.weight * np.outer(self.mean, self.mean)
         self.S, self.c, self.yy = C[:m, :m], C[:m, m + 1], float(max(C[m + 1, m + 1], 0.0))
         values, self.V = np.linalg.eigh(self.S)
-        kept = values > ROUNDING * max(values[-1], 0.0) if m else values > 0.0
+        kept = values > settings.rounding * max(values[-1], 0.0) if m else values > 0.0
         self.root, self.V = np.sqrt(values[kept]), self.V[:, kept]
 
     def problem(self, c: Array | None = None) -> Problem:
@@ -195,7 +227,12 @@ class Reduced:
         return float(np.linalg.norm(self.c.reshape(self.shape), 2))
 
 
-def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array:
+def moments(
+    blocks: Blocks,
+    folds: Index | None = None,
+    count: int = 1,
+    settings: GramSettings = DEFAULT,
+) -> Array:
     """Moments of all samples, by fold: one pass.
 
     Parameters
@@ -206,6 +243,8 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
         Fold of each sample; one for all by default.
     count : int, default=1
         Number of folds.
+    settings : GramSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -213,13 +252,14 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
         Gram matrices of samples, ones and labels.
     """
     m = blocks.p * blocks.q
-    if m > MOST_ENTRIES:
+    most = settings.most_entries
+    if m > most:
         raise ValueError(
             f"X has samples of {m} entries; R-GLM on data beyond memory holds the Gram matrix of "
-            f"the entries, which is meant for up to {MOST_ENTRIES} of them. Reduce the samples, "
+            f"the entries, which is meant for up to {most} of them. Reduce the samples, "
             "for example by block means, or take a part of them that fits into memory."
         )
-    seen = blocks.map_reduce(MomentScan(folds, count))
+    seen = blocks.map_reduce(MomentScan(folds, count, settings))
     if seen.bad >= 0:
         raise ValueError(
             f"X must not hold NaN or infinity; sample {seen.bad} does. X[{seen.bad}] shows it."
@@ -231,7 +271,8 @@ def solve_moments(
     reduced: Reduced, taus: Array, tol: float, max_iter: int, c: Array | None = None
 ) -> list[SolverResult]:
     """Solutions of the reduced problem, largest tau first, each from the last."""
-    problem, solver = reduced.problem(c), PathSolver(FINE * tol, max_iter)
+    problem = reduced.problem(c)
+    solver = PathSolver(reduced.settings.fine * tol, max_iter)
     results: list[SolverResult] = []
     for tau in taus:
         last = results[-1] if results else None
@@ -256,6 +297,7 @@ def solve_streamed_rglm(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     G: Array | None = None,
+    settings: GramSettings = DEFAULT,
 ) -> list[SolverResult]:
     """R-GLM with the squared loss on samples that are read block by block.
 
@@ -273,6 +315,8 @@ def solve_streamed_rglm(
         Largest number of iterations for one tau.
     G : ndarray of shape (m + 2, m + 2), default=None
         Moments of all samples, if they are known: then one pass is spared.
+    settings : GramSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -280,11 +324,11 @@ def solve_streamed_rglm(
         One per tau, certified on all samples. `beta` is empty; `state` computes it block by block.
     """
     if G is None:
-        (G,) = moments(blocks)
-    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept)
+        (G,) = moments(blocks, settings=settings)
+    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept, settings)
     results = solve_moments(reduced, taus, tol, max_iter)
     proven = certified(blocks, reduced, taus, results, tol)
-    for _ in range(MOST_CORRECTIONS):
+    for _ in range(settings.most_corrections):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
         if not wrong:
             break
@@ -304,7 +348,7 @@ def certified(
     """Solutions with objective, bound and gap on all samples, and their exact gradients."""
     Ws = [result.W.matrix.reshape(-1) for result in results]
     b = np.array([reduced.intercept(W) if reduced.fit_intercept else 0.0 for W in Ws])
-    sums = blocks.map_reduce(CertificateScan(np.stack(Ws, axis=1), b))
+    sums = blocks.map_reduce(CertificateScan(np.stack(Ws, axis=1), b, reduced.settings))
     found = []
     for k, (tau, result) in enumerate(zip(taus, results, strict=True)):
         shift = float(sums.r[k]) / reduced.weight if reduced.fit_intercept else 0.0

@@ -21,17 +21,35 @@ from ...problem import Problem
 from ..certificate import SolverResult, Tracker
 from .fista import ProximalGradient
 from .proximal_newton import ProximalPoint
-from .standard_form import ROUNDING, StandardForm, flat
+from .standard_form import StandardForm, flat
 
-# FISTA iterations between two certificates, each of which costs about as much as an iteration.
-CHECK = 10
-# Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the solution of
-# a neighbouring one.
-EXPECTED_STEPS, EXPECTED_WARM_STEPS = 20, 6
-# States before the last: a parabola through three foretells the next one.
-MOST_BEFORE = 2
-# Proximal point steps without progress after which rounding must be the reason.
-PATIENCE = 12
+
+@dataclass(frozen=True)
+class LeastSquaresSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    check : int
+        FISTA iterations between two certificates, each of which costs about as much as an
+        iteration.
+    expected_steps, expected_warm_steps : int
+        Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the
+        solution of a neighbouring one.
+    most_before : int
+        States before the last: a parabola through three foretells the next one.
+    patience : int
+        Proximal point steps without progress after which rounding must be the reason.
+    """
+
+    check: int = 10
+    expected_steps: int = 20
+    expected_warm_steps: int = 6
+    most_before: int = 2
+    patience: int = 12
+
+
+DEFAULT = LeastSquaresSettings()
 
 
 @dataclass(frozen=True)
@@ -71,9 +89,9 @@ class RGLMState:
         weights = lagrange(taus, tau)
         return np.sum([w * node.W for w, node in zip(weights, nodes, strict=True)], axis=0)
 
-    def after(self, last: RGLMState) -> RGLMState:
-        """The same, with the last state and those that it remembers before it."""
-        return replace(self, before=(replace(last, before=()), *last.before)[:MOST_BEFORE])
+    def after(self, last: RGLMState, most: int = DEFAULT.most_before) -> RGLMState:
+        """The same, with the last state and those that it remembers before it, `most` of them."""
+        return replace(self, before=(replace(last, before=()), *last.before)[:most])
 
 
 def lagrange(nodes: Sequence[float], x: float) -> list[float]:
@@ -118,7 +136,7 @@ def best_multiple(problem: Problem, beta: Array, norm: float) -> float:
     return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
 
 
-def unpenalised(tracker: Tracker) -> bool:
+def unpenalised(tracker: Tracker, rounding: float) -> bool:
     """Offer the fit of smallest norm for tau = 0; tell if its residual is mere rounding.
 
     Dual feasible is what A' maps to zero: of the labels, the part outside of the range of A.
@@ -137,7 +155,7 @@ def unpenalised(tracker: Tracker) -> bool:
     beta = z - U @ inside
     tracker.offer_dual(beta - U @ (U.T @ beta), 0.0)
     size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
-    return np.sqrt(2.0 * tracker.primal) <= ROUNDING * max(rows.shape) * size
+    return np.sqrt(2.0 * tracker.primal) <= rounding * max(rows.shape) * size
 
 
 def solve_least_squares(
@@ -147,6 +165,7 @@ def solve_least_squares(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: RGLMState | None = None,
+    settings: LeastSquaresSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an R-GLM problem with the squared loss to a relative duality gap.
 
@@ -163,6 +182,8 @@ def solve_least_squares(
     start : RGLMState, default=None
         State of an earlier run. If that was on the same design, labels and loss (the objects, not
         copies), what it prepared is used again.
+    settings : LeastSquaresSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -178,7 +199,7 @@ def solve_least_squares(
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0
     if tau == 0.0:
         tracker.method = "least squares"
-        exact = unpenalised(tracker)
+        exact = unpenalised(tracker, form.settings.rounding)
         tracker.record(k)
         result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
         return form.restore(replace(result, gap=0.0, converged=True) if exact else result)
@@ -186,13 +207,17 @@ def solve_least_squares(
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
-        k, sigma = run(start, tau, certifier, max_iter)
-    state = RGLMState(tracker.W.matrix, tau, form, sigma).after(start)
+        k, sigma = run(start, tau, certifier, max_iter, settings)
+    state = RGLMState(tracker.W.matrix, tau, form, sigma).after(start, settings.most_before)
     return form.restore(tracker.result(k, state))
 
 
 def run(
-    start: RGLMState, tau: float, certifier: Certifier, max_iter: int
+    start: RGLMState,
+    tau: float,
+    certifier: Certifier,
+    max_iter: int,
+    settings: LeastSquaresSettings,
 ) -> tuple[int, float | None]:
     """Proximal point steps at once if their sigma is known, else FISTA first.
 
@@ -200,23 +225,28 @@ def run(
     """
     form, tracker, k = start.form, certifier.tracker, 0
     assert form is not None
-    W = start.ahead(tau)
+    W, patience = start.ahead(tau), settings.patience
     if start.sigma is not None:
         sigma = start.sigma * start.tau / tau  # the smaller tau, the larger W
-        k = run_point(ProximalPoint(form, tau, W, sigma), certifier, k, max_iter)
+        k = run_point(ProximalPoint(form, tau, W, sigma), certifier, k, max_iter, patience)
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(form, tau, W)
-    newton_steps = EXPECTED_WARM_STEPS if start.before else EXPECTED_STEPS
-    k = run_gradient(gradient, certifier, k, max_iter, newton_steps)
+    newton_steps = settings.expected_warm_steps if start.before else settings.expected_steps
+    k = run_gradient(gradient, certifier, k, max_iter, newton_steps, settings.check)
     if tracker.converged or k >= max_iter:
         return k, None
     point = ProximalPoint(form, tau, gradient.W)
-    return run_point(point, certifier, k, max_iter), point.sigma
+    return run_point(point, certifier, k, max_iter, patience), point.sigma
 
 
 def run_gradient(
-    method: ProximalGradient, certifier: Certifier, k: int, max_iter: int, newton_steps: int
+    method: ProximalGradient,
+    certifier: Certifier,
+    k: int,
+    max_iter: int,
+    newton_steps: int,
+    check: int,
 ) -> int:
     """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
     tracker, first = certifier.tracker, k
@@ -224,7 +254,7 @@ def run_gradient(
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
-        if (k - first) % CHECK == 0 or k == max_iter:
+        if (k - first) % check == 0 or k == max_iter:
             certifier.offer(method.factors, method.residual)
             tracker.record(k)
             if k - first >= newton_steps * method.newton_price():
@@ -232,11 +262,13 @@ def run_gradient(
     return k
 
 
-def run_point(method: ProximalPoint, certifier: Certifier, k: int, max_iter: int) -> int:
+def run_point(
+    method: ProximalPoint, certifier: Certifier, k: int, max_iter: int, patience: int
+) -> int:
     """Proximal point steps until converged or rounding forbids progress; iterations done."""
     tracker, since, best = certifier.tracker, 0, np.inf
     tracker.method = "proximal Newton"
-    while k < max_iter and not tracker.converged and since < PATIENCE:
+    while k < max_iter and not tracker.converged and since < patience:
         if method.iterate():
             since, best = (0, tracker.gap) if tracker.gap < 0.9 * best else (since + 1, best)
             continue

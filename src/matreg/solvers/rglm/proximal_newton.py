@@ -19,12 +19,26 @@ from ..._typing import Array
 from ...linalg.bordered import cholesky, factor_dual
 from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft
-from .standard_form import ROUNDING, StandardForm
+from .standard_form import StandardForm
 
-# Growth of sigma from one proximal point step to the next. 6 is about as good.
-GROWTH = 3.0
-# Newton steps within one proximal point step; more than 10 are rare.
-MAX_INNER = 20
+
+@dataclass(frozen=True)
+class PointSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    growth : float
+        Growth of sigma from one proximal point step to the next. 6 is about as good.
+    max_inner : int
+        Newton steps within one proximal point step; more than 10 are rare.
+    """
+
+    growth: float = 3.0
+    max_inner: int = 20
+
+
+DEFAULT = PointSettings()
 
 
 @dataclass(frozen=True)
@@ -61,11 +75,19 @@ class ProximalPoint:
         Where to start.
     sigma : float, default=None
         Length of the first step, if that is known from a neighbouring problem.
+    settings : PointSettings, default=DEFAULT
+        Numbers of the method.
     """
 
     def __init__(
-        self, form: StandardForm, tau: float, W: Array, sigma: float | None = None
+        self,
+        form: StandardForm,
+        tau: float,
+        W: Array,
+        sigma: float | None = None,
+        settings: PointSettings = DEFAULT,
     ) -> None:
+        self.settings, self.rounding = settings, form.settings.rounding
         self.design, self.z = form.rows
         self.tau = tau
         if sigma is None:
@@ -93,10 +115,10 @@ class ProximalPoint:
         off = float(np.linalg.norm(self.point.gradient))
         move = float(np.linalg.norm(self.point.W - self.centre))
         close = self.inner > 0 and off <= 0.2 * move / np.sqrt(self.sigma)
-        exact = off <= ROUNDING * float(np.linalg.norm(self.z))
-        if close or exact or self.inner >= MAX_INNER or not self.newton():
+        exact = off <= self.rounding * float(np.linalg.norm(self.z))
+        if close or exact or self.inner >= self.settings.max_inner or not self.newton():
             self.centre = self.point.W
-            self.sigma *= GROWTH
+            self.sigma *= self.settings.growth
             self.inner = 0
             self.point = self.at(self.point.beta)
             return True
@@ -109,7 +131,8 @@ class ProximalPoint:
         direction = self.direction(point)
         slope = float(point.gradient @ direction)
         # Near the solution the value is right up to rounding only.
-        allowed = point.value + ROUNDING * (abs(point.value) + float(point.beta @ point.beta))
+        size = abs(point.value) + float(point.beta @ point.beta)
+        allowed = point.value + self.rounding * size
         length = 1.0
         while length > 1e-6:
             new = self.at(point.beta + length * direction)

@@ -22,15 +22,33 @@ from ..certificate import SolverResult, Tracker
 from .least_squares import RGLMState, solve_least_squares
 from .standard_form import StandardForm, flat
 
-# Weights of least squares relative to the largest one: smaller ones make labels of mere rounding.
-SMALLEST_WEIGHT = 1e-10
-# Gap of a least squares problem relative to the present one of the problem itself; as much smaller
-# again after a step that did not descend.
-INNER_ACCURACY = 1e-2
-# Halvings of a step after which rounding must be the reason, and steps without a smaller gap.
-HALVINGS, PATIENCE = 30, 5
-
 GLMProblem = Problem[SmoothLoss, SpectralPenalty]
+
+
+@dataclass(frozen=True)
+class ReweightedSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    smallest_weight : float
+        Weights of least squares relative to the largest one: smaller ones make labels of mere
+        rounding.
+    inner_accuracy : float
+        Gap of a least squares problem relative to the present one of the problem itself; as much
+        smaller again after a step that did not descend.
+    halvings, patience : int
+        Halvings of a step after which rounding must be the reason, and steps without a smaller
+        gap.
+    """
+
+    smallest_weight: float = 1e-10
+    inner_accuracy: float = 1e-2
+    halvings: int = 30
+    patience: int = 5
+
+
+DEFAULT = ReweightedSettings()
 
 
 @dataclass(frozen=True)
@@ -66,14 +84,18 @@ class Reweighted:
         Smooth loss and nuclear norm.
     W : ndarray of shape (p, q)
         Where to start.
+    settings : ReweightedSettings, default=DEFAULT
+        Numbers of the method.
     """
 
-    def __init__(self, problem: GLMProblem, W: Array) -> None:
-        self.problem = problem
+    def __init__(
+        self, problem: GLMProblem, W: Array, settings: ReweightedSettings = DEFAULT
+    ) -> None:
+        self.problem, self.settings = problem, settings
         self.loss = problem.loss
         self.point = self.at(without_rounding(W))
         self.beta = np.zeros(problem.design.n)
-        self.accuracy = INNER_ACCURACY
+        self.accuracy = settings.inner_accuracy
         self.sigma: float | None = None
 
     def at(self, W: Factors) -> Point:
@@ -86,7 +108,7 @@ class Reweighted:
         """Least squares in the place of the loss."""
         r = self.point.residual
         weights = self.loss.second_derivative(r)
-        weights = np.maximum(weights, SMALLEST_WEIGHT * weights.max())
+        weights = np.maximum(weights, self.settings.smallest_weight * weights.max())
         labels = self.problem.y - r + self.loss.gradient(r) / weights
         ours = self.problem
         return Problem(ours.design, labels, squared(weights), ours.penalty, ours.fit_intercept)
@@ -105,7 +127,7 @@ class Reweighted:
         )
         self.sigma, self.beta = result.state.sigma, result.beta
         if not self.search(result):
-            self.accuracy *= INNER_ACCURACY
+            self.accuracy *= self.settings.inner_accuracy
         return max(result.n_iter, 1)
 
     def search(self, result: SolverResult) -> bool:
@@ -115,7 +137,7 @@ class Reweighted:
         move = ours.design.forward(direction) + (result.b - point.b)
         slope = ours.penalty.value(result.W.d) - ours.penalty.value(point.W.d)
         slope -= float(self.loss.gradient(point.residual) @ move)
-        for halvings in range(HALVINGS):
+        for halvings in range(self.settings.halvings):
             length = 0.5**halvings
             between = point.W.matrix + length * direction
             new = self.at(result.W if halvings == 0 else without_rounding(between))
@@ -157,6 +179,7 @@ def solve_reweighted(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: RGLMState | None = None,
+    settings: ReweightedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an R-GLM problem with a smooth loss to a relative duality gap.
 
@@ -172,6 +195,8 @@ def solve_reweighted(
         Whether to print a line a Newton step.
     start : RGLMState, default=None
         State of an earlier run, of which the coefficients are used.
+    settings : ReweightedSettings, default=DEFAULT
+        Numbers of the method.
 
     Returns
     -------
@@ -180,17 +205,18 @@ def solve_reweighted(
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     tracker, k, since = Tracker(problem, tol, verbose), 0, 0
-    method = Reweighted(problem, np.zeros(shape))
+    patience = settings.patience
+    method = Reweighted(problem, np.zeros(shape), settings)
     method.offer(tracker)
     tracker.record(k)
     # Labels that can be told apart without an error: the loss falls for ever.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
         W = start.ahead(tau)
-        warm = Reweighted(problem, W)
+        warm = Reweighted(problem, W, settings)
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
-    while k < max_iter and not tracker.converged and since < PATIENCE and tracker.primal > nothing:
+    while k < max_iter and not tracker.converged and since < patience and tracker.primal > nothing:
         before = tracker.primal, tracker.gap
         k += method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
         method.offer(tracker)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,15 +14,31 @@ from ...losses import squared
 from ...problem import RMRProblem
 from ..certificate import SolverResult
 
-# Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
-SMALL = 100
-# Replacing the samples by a triangular matrix costs pq/20 iterations: too much for more columns.
-MAX_COMPRESSED = 1024
-# A sum of this many units of rounding is taken for zero.
-ROUNDING = 8.0 * float(np.finfo(float).eps)
+
+@dataclass(frozen=True)
+class FormSettings:
+    """Numbers of the form.
+
+    Attributes
+    ----------
+    small : int
+        Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
+    max_compressed : int
+        Replacing the samples by a triangular matrix costs pq/20 iterations: too much for more
+        columns.
+    rounding : float
+        A sum of this many units of rounding is taken for zero.
+    """
+
+    small: int = 100
+    max_compressed: int = 1024
+    rounding: float = 8.0 * float(np.finfo(float).eps)
 
 
-def centred(values: Array, s: Array) -> tuple[Array, Array]:
+DEFAULT = FormSettings()
+
+
+def centred(values: Array, s: Array, rounding: float) -> tuple[Array, Array]:
     """Columns minus their weighted means, times the roots of the weights; and the means.
 
     Columns that are constant up to rounding become zero: what is left of them is noise, from
@@ -32,7 +48,7 @@ def centred(values: Array, s: Array) -> tuple[Array, Array]:
     root = np.sqrt(s)[:, None]
     largest = np.abs(values).max(axis=0)
     out = values - mean
-    constant = np.abs(out).max(axis=0) <= ROUNDING * largest
+    constant = np.abs(out).max(axis=0) <= rounding * largest
     mean[constant] = values[0, constant]
     out[:, constant] = 0.0
     out *= root
@@ -53,17 +69,19 @@ class StandardForm:
     ----------
     source : RMRProblem
         Squared loss and nuclear norm. Its tau is not used: the form serves a whole path.
+    settings : FormSettings, default=DEFAULT
+        Numbers of the form.
     """
 
-    def __init__(self, source: RMRProblem) -> None:
+    def __init__(self, source: RMRProblem, settings: FormSettings = DEFAULT) -> None:
         if not source.loss.quadratic or source.penalty.ridge != 0.0:
             raise ValueError("problem must have a squared loss and a penalty with ridge 0.")
-        self.source = source
+        self.source, self.settings = source, settings
         s, design = 1.0 / source.loss.curvature, source.design
         samples = flat(design)
         if source.fit_intercept:
-            rows, self.x_mean = centred(samples, s)
-            z, y_mean = centred(source.y[:, None], s)
+            rows, self.x_mean = centred(samples, s, settings.rounding)
+            z, y_mean = centred(source.y[:, None], s, settings.rounding)
             self.z, self.y_mean = z[:, 0], float(y_mean[0])
         else:
             root = np.sqrt(s)
@@ -90,7 +108,7 @@ class StandardForm:
     def rows(self) -> tuple[Design, Array]:
         """Samples and labels of equal least squares; many samples become a triangular matrix."""
         design, size = self.design, self.design.p * self.design.q
-        if size > MAX_COMPRESSED or design.n <= 4 * size:
+        if size > self.settings.max_compressed or design.n <= 4 * size:
             return design, self.z
         R = np.asarray(np.linalg.qr(np.column_stack([flat(design), self.z]), mode="r"))
         X = np.ascontiguousarray(R[:size, :size]).reshape(size, design.p, design.q)
@@ -101,7 +119,7 @@ class StandardForm:
         """Squared norm of the map, or a little more."""
         design, _ = self.rows
         size = min(design.n, design.p * design.q)
-        if size <= SMALL:
+        if size <= self.settings.small:
             return design.norm**2
         # The start must not be a vector of ones, which is orthogonal to all centred columns.
         d = scipy.sparse.linalg.svds(
