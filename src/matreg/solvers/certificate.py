@@ -97,6 +97,30 @@ def starting_point(W: Array, b: float, beta: Array) -> SolverResult:
     return SolverResult(svd(W), b, beta, np.inf, 0.0, 1.0, 0, False, np.empty(0, dtype=COLUMNS))
 
 
+class History:
+    """Certificates of a search one after the other, with the seconds since its start."""
+
+    HEADER = f"{'iter':>5} {'time':>8} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}  method"
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
+
+    def add(
+        self, iteration: int, primal: float, dual: float, gap: float, rank: int, method: str
+    ) -> str:
+        """Note a certificate; return it as a line of text under :attr:`HEADER`."""
+        seconds = time.perf_counter() - self.start
+        self.rows.append((iteration, seconds, primal, dual, gap, rank, method))
+        numbers = f"{iteration:5d} {seconds:8.2f} {primal:13.6e} {dual:13.6e} {gap:8.1e} {rank:4d}"
+        return f"{numbers}  {method}"
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """One row per certificate, a structured array of :data:`COLUMNS`."""
+        return np.array(self.rows, dtype=COLUMNS)
+
+
 class Tracker:
     """Best certified point so far, with the history of the search.
 
@@ -119,7 +143,7 @@ class Tracker:
         self.tol = tol
         self.verbose = verbose
         self.method = method
-        self.start = time.perf_counter()
+        self.history = History()
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.b = problem.primal_at(problem.price(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
@@ -127,7 +151,6 @@ class Tracker:
         if not problem.homogeneous:
             self.beta = problem.feasible(self.beta)
             self.dual = problem.dual(self.beta)
-        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
 
     @property
     def gap(self) -> float:
@@ -160,24 +183,18 @@ class Tracker:
 
     def record(self, iteration: int) -> None:
         """Add a row to the history, and print it if asked."""
-        seconds = time.perf_counter() - self.start
-        row = (iteration, seconds, self.primal, self.dual, self.gap, self.W.rank, self.method)
-        self.rows.append(row)
+        line = self.history.add(
+            iteration, self.primal, self.dual, self.gap, self.W.rank, self.method
+        )
         if self.verbose:
-            if len(self.rows) == 1:
-                print(
-                    f"{'iter':>5} {'time':>8} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}  "
-                    "method"
-                )
-            print(
-                f"{iteration:5d} {seconds:8.2f} {self.primal:13.6e} {self.dual:13.6e} "
-                f"{self.gap:8.1e} {self.W.rank:4d}  {self.method}",
-                flush=True,
-            )
+            if len(self.history.rows) == 1:
+                print(History.HEADER)
+            print(line, flush=True)
 
     def result(self, n_iter: int, state: Any = None) -> SolverResult:
         """Freeze the best point, with which the history ends."""
-        if not self.rows or self.rows[-1][4] != self.gap:
+        rows = self.history.rows
+        if not rows or rows[-1][4] != self.gap:
             self.record(n_iter)
         return SolverResult(
             W=self.W,
@@ -188,8 +205,8 @@ class Tracker:
             gap=self.gap,
             n_iter=n_iter,
             converged=self.converged,
-            history=np.array(self.rows, dtype=COLUMNS),
-            method=self.rows[-1][-1],
+            history=self.history.table,
+            method=rows[-1][-1],
             state=state,
         )
 

@@ -29,7 +29,7 @@ from ..._typing import Array, Mask
 from ...linalg.factors import Factors, gram_norm, singular_values
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
-from ..certificate import COLUMNS
+from ..certificate import History
 from .row_prox import blocks, priced
 
 
@@ -179,8 +179,8 @@ class Splitting(Protocol):
         ...
 
 
-class SplitLog:
-    """Certificates of a search one after the other, printed if asked for.
+class SplitLog(History):
+    """Certificates of a split, printed if asked for.
 
     Parameters
     ----------
@@ -189,35 +189,27 @@ class SplitLog:
     """
 
     def __init__(self, verbose: int) -> None:
-        self.verbose = verbose
-        self.started = self.spoke = time.perf_counter()
-        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
+        super().__init__()
+        self.verbose, self.spoke = verbose, self.start
 
     def add(
         self, iteration: int, primal: float, dual: float, gap: float, rank: int, method: str
-    ) -> None:
-        """Note a certificate."""
-        seconds = time.perf_counter() - self.started
-        self.rows.append((iteration, seconds, primal, dual, gap, rank, method))
+    ) -> str:
+        """Note a certificate, and print it if all of them are asked for."""
+        line = super().add(iteration, primal, dual, gap, rank, method)
         if self.verbose > 1:
-            self._say(
-                f"{iteration:5d} {seconds:8.2f} {primal:13.6e} {dual:13.6e} {gap:8.1e} {rank:4d}"
-            )
+            self._say(line)
+        return line
 
     def watch(self, iteration: int, residual: float) -> None:
         """Print how far a long search is, between the checks."""
         now = time.perf_counter()
         if self.verbose and now - self.spoke > DEFAULT.patience:
-            self._say(f"{iteration:5d} {now - self.started:8.2f}  residual {residual:.1e}")
+            self._say(f"{iteration:5d} {now - self.start:8.2f}  residual {residual:.1e}")
 
     def _say(self, line: str) -> None:
         print(f"    split {line}", flush=True)
         self.spoke = time.perf_counter()
-
-    @property
-    def history(self) -> NDArray[Any]:
-        """One row a certificate."""
-        return np.array(self.rows, dtype=COLUMNS)
 
 
 class SplitTracker:
@@ -285,6 +277,6 @@ class SplitTracker:
             gap=self.gap,
             n_iter=n_iter,
             converged=self.gap <= self.tol,
-            history=self.log.history,
+            history=self.log.table,
             state=state,
         )

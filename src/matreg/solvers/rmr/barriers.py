@@ -139,6 +139,14 @@ class Barriers:
         return -self.residual_u + q[0] - q[2], -self.residual_sum + q[0] + q[1] - q[2] - q[3]
 
 
+def centring(mu: float, after: float) -> float:
+    """Barrier parameter to aim at, from the present one and what a predictor leaves of it.
+
+    The cube is Mehrotra's (1992): the better the predictor, the less centring.
+    """
+    return mu * (after / mu) ** 3
+
+
 def largest_step(*pairs: tuple[Array, Array]) -> float:
     """Longest step of at most 1 that keeps positive x, of pairs ``(x, dx)``, non-negative."""
     fastest = [np.fmax.reduce(-dx / x, axis=None, initial=1.0) for x, dx in pairs]

@@ -15,7 +15,7 @@ import numpy as np
 from ..._typing import Array
 from ...linalg.bordered import BorderedSolve, cholesky, with_border
 from ...losses import PiecewiseLoss
-from .barriers import Barriers, Box, largest_step
+from .barriers import Barriers, Box, centring, largest_step
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class BoxInteriorPoint:
         length = largest_step((s, ds), (m, dm))
         mu = self.box.mean(s, m)
         after = self.box.mean(s + length * ds, m + length * dm)
-        return towards(mu * (after / mu) ** 3 - products - ds * dm)
+        return towards(centring(mu, after) - products - ds * dm)
 
     def factor(self, D: Array) -> BorderedSolve:
         """Solver of ``(K + diag(D)) dbeta + 1 db = rhs, 1'dbeta = total``."""

@@ -35,7 +35,7 @@ from ...linalg.factors import Factors, singular_values
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import Tracker
-from .barriers import Barriers, Box, largest_step
+from .barriers import Barriers, Box, centring, largest_step
 from .dual_ray import best_on_ray, label_ray
 
 
@@ -317,7 +317,7 @@ class InteriorPoint:
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
         lead = self.settings.centrality * max(1.0 - length, self.settings.least_lead)
         floor = lead * gap / (count + 2 * min(point.W.shape))
-        target = max(mu * (after / count / mu) ** 3, floor, self.caution * mu)
+        target = max(centring(mu, after / count), floor, self.caution * mu)
         step.aim_at(target)
         wish = target - products - affine.s * affine.m
         direction = step.box(wish)

@@ -103,7 +103,7 @@ def solve_from(
     state: Neighbour | None = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for neighbour in method(problem, tracker, neighbour_of(problem, start)).iterate():
-            n_iter, state = len(tracker.rows), neighbour
+            n_iter, state = len(tracker.history.rows), neighbour
             tracker.record(n_iter)
             if n_iter >= max_iter:
                 break
