@@ -20,6 +20,7 @@ from matreg import (
     RegularizationPath,
     rglm_path,
     rmr_path,
+    smm_path,
 )
 from matreg.datasets import make_matrix_regression
 
@@ -105,9 +106,9 @@ def test_models_survive_skops(model, tmp_path):
     assert np.sum(again.objective_) <= np.sum(model.objective_) * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("walk", [rmr_path, rglm_path])
+@pytest.mark.parametrize("walk", [rmr_path, rglm_path, smm_path])
 def test_paths_survive_skops(walk, tmp_path):
-    path = walk(DATA.X, DATA.y, n_taus=4)
+    path = walk(DATA.X, DATA.y > 0.0 if walk is smm_path else DATA.y, n_taus=4)
     again = stored(path, tmp_path)
     assert isinstance(again, RegularizationPath)
     np.testing.assert_array_equal(again.predict(DATA.X), path.predict(DATA.X))
