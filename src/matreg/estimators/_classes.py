@@ -22,7 +22,7 @@ def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:
     check_classification_targets(y)
     classes, index = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y must have two classes or more; got one class: {classes[0]!r}.")
+        raise ValueError(f"y must have two classes or more; got one class: {classes[0]}.")
     return classes, index.astype(np.float64)
 
 
