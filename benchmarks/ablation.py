@@ -30,7 +30,8 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.path import tau_grid, walk
-from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, reuse, solve
+from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, reuse
+from matreg.solvers.rmr.linearisation import LinearSettings
 from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 
@@ -185,7 +186,7 @@ def following(**changes: object) -> Callable[[], object]:
     """Other settings of the steps from the last solution."""
     other = replace(active_set.DEFAULT, **changes)
     runs = partial(active_set.ActiveSetNewton, settings=other)
-    return lambda: patched((active_set, "ActiveSetNewton", runs), (solve, "DEFAULT", other))
+    return lambda: patched((active_set, "ActiveSetNewton", runs), (active_set, "DEFAULT", other))
 
 
 PATHS: dict[str, Callable[[], object]] = {
@@ -195,8 +196,10 @@ PATHS: dict[str, Callable[[], object]] = {
     "matrix of the last point": lambda: patched(
         (active_set.Linearisation, "serves", lambda self, problem, at: False)
     ),
-    "single precision of K": following(too_light=np.inf),
-    "borders of free systems": following(box=replace(box_qp.BoxSettings(), max_changed=-1)),
+    "single precision of K": following(linear=LinearSettings(too_light=np.inf)),
+    "borders of free systems": following(
+        linear=LinearSettings(box=box_qp.BoxSettings(max_changed=-1))
+    ),
     "pivoting": lambda: patched(
         (box_qp.BoxQuadratic, "pivot", lambda self, t, side, max_wrong=1.0: None)
     ),

@@ -19,9 +19,9 @@ P = TypeVar("P", bound=Penalty)
 
 @dataclass(frozen=True)
 class Problem(Generic[L, P]):
-    """Minimise ``L(y - A W - b) + penalty(W) + <T, W> + t b`` over W and, if asked, over b.
+    """Minimise ``L(y - A W - b) + penalty(W) + <T, W> + t b + constant`` over W and, if asked, b.
 
-    Its dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T)``, subject to
+    Its dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T) + constant``, subject to
     ``sum(beta) = t`` when there is an intercept. Any W bounds the optimum from above and any
     feasible beta from below: the two together are a certificate, whatever the solver did to find
     them.
@@ -42,6 +42,8 @@ class Problem(Generic[L, P]):
         Linear term, what samples that are not in the design add to the slope; None is zero.
     t : float
         The same for the intercept.
+    constant : float
+        What they add to the objective.
     """
 
     design: Design
@@ -51,6 +53,7 @@ class Problem(Generic[L, P]):
     fit_intercept: bool = True
     T: Array | None = None
     t: float = 0.0
+    constant: float = 0.0
 
     @property
     def total(self) -> float | None:
@@ -63,9 +66,9 @@ class Problem(Generic[L, P]):
         return Z if self.T is None else Z - self.T
 
     def price(self, W: Factors) -> float:
-        """Penalty and linear term of W."""
+        """Penalty and linear term of W, with the constant."""
         linear = 0.0 if self.T is None else float(np.vdot(self.T, W.matrix))
-        return self.penalty.value_of(W) + linear
+        return self.penalty.value_of(W) + linear + self.constant
 
     def primal(self, W: Factors) -> tuple[float, float]:
         """Objective at W and the best intercept for it."""
@@ -95,7 +98,7 @@ class Problem(Generic[L, P]):
 
     def dual_at(self, beta: Array, price: float) -> float:
         """Dual objective from a feasible `beta` and the penalty's conjugate at its image."""
-        return float(self.y @ beta) - self.loss.conjugate(beta) - price
+        return float(self.y @ beta) - self.loss.conjugate(beta) - price + self.constant
 
 
 RMRProblem = Problem[PiecewiseLoss, SpectralPenalty]

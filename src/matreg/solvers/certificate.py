@@ -147,7 +147,7 @@ class Tracker:
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.b = problem.primal_at(problem.price(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
-        self.dual = 0.0  # that of beta = 0
+        self.dual = problem.constant  # that of beta = 0
         if not problem.homogeneous:
             self.beta = problem.feasible(self.beta)
             self.dual = problem.dual(self.beta)

@@ -6,6 +6,7 @@ import pytest
 
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.rmr.box_qp import BoxQuadratic, BoxSettings, FreeSystem, sides
+from matreg.solvers.rmr.kernels import DenseKernel, FactoredKernel
 
 
 def make_box(n=25, seed=0, *, weighted=False, rank=None):
@@ -28,7 +29,8 @@ def off_conditions(beta, r, c, epsilon):
 
 def box_problem(K, c, epsilon, fit_intercept, Phi=None):
     total = 0.0 if fit_intercept else None
-    return BoxQuadratic(K, epsilon_insensitive(c, epsilon), total, Phi)
+    kernel = DenseKernel(K) if Phi is None else FactoredKernel(Phi, np.zeros(len(Phi)))
+    return BoxQuadratic(kernel, epsilon_insensitive(c, epsilon), total)
 
 
 CASES = {
@@ -80,7 +82,7 @@ def test_systems_of_sets_that_come_and_go_are_solved_by_borders(fit_intercept):
     A = rng.standard_normal((30, 40))
     K = A @ A.T
     first = rng.random(30) < 0.6
-    system = FreeSystem(K, first, fit_intercept, BoxSettings())
+    system = FreeSystem(DenseKernel(K), first, fit_intercept, BoxSettings())
     for share in (0.0, 0.1, 0.2, 0.9, *([0.2] * 20)):
         free = first ^ (rng.random(30) < share)
         n, rhs, total = int(free.sum()), rng.standard_normal(30), 0.7

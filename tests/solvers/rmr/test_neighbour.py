@@ -5,7 +5,7 @@ import pytest
 
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.neighbour import Neighbour, neighbour_of, snapped
+from matreg.solvers.rmr.neighbour import Neighbour, Position, neighbour_of, snapped
 from problems import make_problem, random_data
 
 
@@ -13,36 +13,45 @@ def line(tau):
     return 1.0 - 3.0 * tau
 
 
-def memory(tau):
-    value = line(tau)
-    return Neighbour(tau, np.full((2, 3), value), np.full((2, 3), -value), np.full(4, value), value)
+def memory(tau, slopes=4.0):
+    value = line(tau) + slopes
+    W, Lambda = np.full((2, 3), value), np.full((2, 3), -value)
+    return Neighbour(Position(tau, slopes), W, Lambda, np.full(4, value * slopes), value)
 
 
 def test_a_straight_line_is_foretold_exactly():
     last = memory(2.0).after(memory(3.0).after(memory(5.0)))
-    assert last.before.tau == 3.0
+    assert last.before.position.tau == 3.0
     assert last.before.before is None
-    ahead = last.ahead(1.5)
-    for part in (ahead.W, -ahead.Lambda, ahead.beta, ahead.b):
-        np.testing.assert_allclose(part, line(1.5))
+    ahead = last.ahead(Position(1.5, 4.0))
+    for part in (ahead.W, -ahead.Lambda, ahead.beta / 4.0, ahead.b):
+        np.testing.assert_allclose(part, line(1.5) + 4.0)
+
+
+def test_along_the_weight_of_the_loss_multipliers_grow_with_their_bounds():
+    last = memory(2.0, 4.0).after(memory(2.0, 2.0))
+    ahead = last.ahead(Position(2.0, 5.0))
+    for part in (ahead.W, -ahead.Lambda, ahead.beta / 5.0, ahead.b):
+        np.testing.assert_allclose(part, line(2.0) + 5.0)
+    np.testing.assert_allclose(last.scaled(Position(2.0, 8.0)).beta, 2.0 * last.beta)
 
 
 def test_one_solution_or_two_of_the_same_tau_lead_nowhere():
-    assert memory(2.0).ahead(1.0) is None
-    assert memory(2.0).after(memory(2.0)).ahead(1.0) is None
+    assert memory(2.0).ahead(Position(1.0, 4.0)) is None
+    assert memory(2.0).after(memory(2.0)).ahead(Position(1.0, 4.0)) is None
 
 
 def test_another_solution_of_the_same_tau_is_passed_over():
     last = memory(2.0).after(memory(2.0).after(memory(3.0)))
-    assert last.before.tau == 3.0
-    assert last.ahead(1.5).b == pytest.approx(line(1.5))
+    assert last.before.position.tau == 3.0
+    assert last.ahead(Position(1.5, 4.0)).b == pytest.approx(line(1.5) + 4.0)
 
 
 def test_a_result_without_a_state_is_remembered_by_its_solution():
     problem = make_problem(*random_data(30, 4, 3), tau=2.0)
     result = solve_cold(problem, tol=1e-9)
     remembered = neighbour_of(problem, result)
-    assert remembered.tau == pytest.approx(2.0, rel=1e-3)
+    assert remembered.position.tau == pytest.approx(2.0, rel=1e-3)
     np.testing.assert_allclose(remembered.beta, result.beta, atol=1e-4)
 
 

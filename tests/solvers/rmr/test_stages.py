@@ -24,13 +24,10 @@ def assert_path_is_certified(path, X, y):
         assert gap == pytest.approx(point.gap, abs=1e-9) and gap <= 1e-6
 
 
-def test_where_the_path_is_degenerate_a_fit_from_scratch_takes_over():
+def test_a_degenerate_path_is_followed():
     data = make_matrix_regression(60, (6, 5), rank=1, noise_scale=0.0, random_state=0)
     path = rmr_path(data.X, data.y, C=100.0, epsilon=0.0, n_taus=20)
-    assert {"active set", "interior point"} <= set(path.methods)
-    failed = [point for point in path.points if len(stages(point.history)) > 1]
-    assert any(stages(one.history)[0] == "active set" for one in failed)
-    for point in failed:  # what failed is counted too
+    for point in path.points:  # what failed is counted too
         assert point.n_iter == point.history["iteration"].max()
     assert_path_is_certified(path, data.X, data.y)
 
@@ -48,7 +45,7 @@ def test_in_a_huge_box_the_fit_ends_at_a_vertex():
 
 
 def test_where_the_active_set_gives_up_a_fit_from_scratch_follows(monkeypatch):
-    monkeypatch.setattr(active_set, "MOST_SAMPLES", 10)
+    monkeypatch.setattr(active_set, "affordable", lambda *args: False)
     problem = make_problem(*random_data(60, 3, 3), tau=5.0)  # more samples than it takes
     expected = solve_cold(problem)
     result = solve_rmr(problem, start=solve_cold(at(problem, 6.0)))
@@ -62,9 +59,6 @@ def test_thousands_of_samples_have_a_solver_of_their_own():
     model = RMR(tau=20.0).fit(data.X, data.y)
     assert gap_of_model(model, data.X, data.y) == pytest.approx(model.dual_gap_, abs=1e-9)
     assert model.dual_gap_ <= 1e-6
-    path = rmr_path(data.X, data.y, n_taus=3)
-    assert "ramps" in path.methods and "active set" not in path.methods
-    assert_path_is_certified(path, data.X, data.y)
 
 
 def test_the_universal_solver_is_the_last_resort(monkeypatch):

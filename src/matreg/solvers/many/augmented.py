@@ -304,7 +304,7 @@ def widened(problem: RMRProblem, state: State, settings: AugmentedSettings = DEF
 def solve_many(
     problem: RMRProblem,
     *,
-    start: SolverResult | None = None,
+    start: State | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
@@ -316,8 +316,8 @@ def solve_many(
     ----------
     problem : Problem
         RMR, with a ridge.
-    start : SolverResult, default=None
-        Solution of a problem close by, found by this solver; any other one is of no use here.
+    start : State, default=None
+        Where to start, the solution of a problem close by.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -332,10 +332,10 @@ def solve_many(
     SolverResult
         The best certified point, converged or not.
     """
-    if start is not None and isinstance(start.state, State):
-        state = widened(problem, start.state, settings)
+    state = None
+    if start is not None:
+        state = widened(problem, start, settings)
     else:
-        state = None
         for part in growing_samples(problem, settings):
             found = solve_core(part, state, tol=tol, few=settings.few, settings=settings)
             state = found.state

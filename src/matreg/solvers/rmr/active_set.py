@@ -28,25 +28,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._typing import Array
-from ...design import Design
-from ...linalg.factors import Factors, singular_values, truncated
+from ...linalg.factors import singular_values, truncated
 from ...linalg.threads import single_threaded
-from ...linalg.thresholding import Coordinates, SmoothedThresholding
+from ...linalg.thresholding import SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from .box_qp import BoxQuadratic, BoxSettings, sides
+from .box_qp import sides
 from .dual_ray import best_on_ray
-from .neighbour import Neighbour, solve_from
+from .linearisation import Linearisation, LinearSettings, Point, affordable
+from .neighbour import Neighbour, position_of, snapped, solve_from
 from .reuse import ReusePolicy, ReuseSettings
-
-# Up to this number of samples K is worth its N^2 numbers.
-MOST_SAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -55,16 +50,6 @@ class ActiveSetSettings:
 
     Attributes
     ----------
-    ridge_single, ridge_double : float
-        Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta
-        down.
-    light, too_light : float
-        Single precision is enough for those coordinates of K that are no heavier than the typical
-        one below weight 1 divided by `light`: lighter ones, which some of the samples hang on,
-        would drown in their rounding. And for none if the typical weight is below `too_light`.
-    concentrated : float
-        Nor is it where the eigenvalues of K, as many as it takes of their mean square to make up
-        their sum, are fewer than this fraction of the samples: as if these are nearly of low rank.
     weight : float
         Weight of W beside Z, as a multiple of what balances their changes.
     faint : float
@@ -79,126 +64,23 @@ class ActiveSetSettings:
         sizes.
     most_linearisations : int
         Linearisations, which are what takes the time, at most.
-    box : BoxSettings
-        Those of the quadratic problem in the box.
+    linear : LinearSettings
+        Those of a linearisation.
     reuse : ReuseSettings
         When a linearisation serves more than one step.
     """
 
-    ridge_single: float = 1e-7
-    ridge_double: float = 1e-14
-    light: float = 1e-3
-    too_light: float = 1e-6
-    concentrated: float = 0.1
     weight: float = 0.5
     faint: float = 1e-4
     patience: int = 6
     worthwhile: float = 0.3
     balanced: float = 1e-12
     most_linearisations: int = 14
-    box: BoxSettings = field(default_factory=BoxSettings)
+    linear: LinearSettings = field(default_factory=LinearSettings)
     reuse: ReuseSettings = field(default_factory=ReuseSettings)
 
 
 DEFAULT = ActiveSetSettings()
-
-
-@dataclass(frozen=True)
-class Point:
-    """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - 1) W``."""
-
-    W: Array
-    b: float
-    beta: Array
-    Z: Array
-    side: Array
-    sigma: float
-    threshold: SmoothedThresholding
-
-    @property
-    def thresholded(self) -> Array:
-        """What ``sigma W`` tends to."""
-        return self.threshold.compose(self.threshold.g)
-
-    @property
-    def low_rank(self) -> Factors:
-        """W without the singular values that the thresholding says are zero."""
-        return truncated(self.W, self.threshold.r)
-
-
-def gram(settings: ActiveSetSettings, *parts: NDArray[Any]) -> Array:
-    """Sum of ``Phi Phi'`` over the parts of Phi, each in its own precision, with their ridges."""
-    ridge = {np.float32: settings.ridge_single, np.float64: settings.ridge_double}
-    products = [Phi @ Phi.T for Phi in parts]
-    ridges = [ridge[P.dtype.type] * float(np.trace(P)) / len(P) for P in products]
-    K = products[0].astype(np.float64, copy=False)
-    for product in products[1:]:
-        K += product
-    np.einsum("ii->i", K)[:] += sum(ridges)
-    return K
-
-
-def split(Phi: NDArray[np.float32], heavy: NDArray[np.bool_]) -> list[NDArray[Any]]:
-    """Coordinates in two parts, the heavy ones in double precision."""
-    return [Phi[:, heavy].astype(np.float64), Phi[:, ~heavy]] if heavy.any() else [Phi]
-
-
-class Linearisation:
-    """The thresholding around a point, and the quadratic problem of a step.
-
-    ``SVT(M + dM) - sigma (W + dW)`` with ``dM = dZ + (sigma - 1) dW`` vanishes to first order for
-    ``dW = psi(J)[SVT(M) - sigma W] + phi(J)[dZ]``, where ``psi(O) = 1 / (O + sigma (1 - O))`` and
-    ``phi(O) = O psi(O)``.
-    """
-
-    def __init__(
-        self, problem: RMRProblem, at: Point, settings: ActiveSetSettings = DEFAULT
-    ) -> None:
-        self.settings = settings
-        self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
-        self.sigma, self.threshold = at.sigma, at.threshold
-        coordinates = at.threshold.coordinates(self.phi)
-        K, Phi = self.gram(coordinates, problem.design)
-        few = Phi if 2 * coordinates.size < len(K) else None  # from there on K takes less time
-        self.quadratic = BoxQuadratic(K, problem.loss, problem.total, few, settings.box)
-
-    def serves(self, problem: RMRProblem, at: Point) -> bool:
-        """Whether it is of the same samples and of the rank of a point with its scaling."""
-        same = self.design is problem.design and self.loss is problem.loss
-        return same and self.threshold.r == at.threshold.r
-
-    def gram(self, coordinates: Coordinates, design: Design) -> tuple[Array, NDArray[Any]]:
-        """K, in single precision as far as that is enough, and Phi."""
-        n, typical, settings = design.n, self.typical_weight(), self.settings
-        if coordinates.size >= n and typical >= settings.too_light:
-            single = coordinates.of_samples(design, np.float32)
-            K = gram(settings, *split(single, coordinates.weights > typical / settings.light))
-            if float(np.trace(K)) ** 2 >= settings.concentrated * n * float(np.vdot(K, K)):
-                return K, single
-        Phi = coordinates.of_samples(design)
-        return gram(settings, Phi), Phi
-
-    def typical_weight(self) -> float:
-        """Median of the weights of the coordinates that turn the singular vectors of W."""
-        at = self.threshold
-        turning = self.phi(np.stack([at.Os[: at.r, at.r :], at.Oa[: at.r, at.r :]]))
-        return float(np.median(turning)) if turning.size else 1.0
-
-    def psi(self, O: Array) -> Array:
-        """Slopes by which W makes up for its own error."""
-        return 1.0 / (self.ridge * O + self.sigma * (1.0 - O))
-
-    def phi(self, O: Array) -> Array:
-        """Slopes by which W follows Z."""
-        return O * self.psi(O)
-
-    def drift(self, at: Point) -> Array:
-        """How W changes if beta does not."""
-        return self.threshold.apply(at.thresholded - self.sigma * at.W, self.psi)
-
-    def follow(self, dZ: Array) -> Array:
-        """How W follows Z."""
-        return self.threshold.apply(dZ, self.phi)
 
 
 class ActiveSetNewton:
@@ -225,30 +107,40 @@ class ActiveSetNewton:
         self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
         self.design, self.y, self.loss = problem.design, problem.y, problem.loss
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
+        self.position = position_of(problem)
 
     def start(self) -> tuple[Point, float, Linearisation | None]:
         """The last solution or where the line leads, whichever has the better bound; that too.
 
         And the last linearisation, if it may be used again.
         """
-        known = sides(self.neighbour.beta, self.loss)
-        ahead = self.neighbour.ahead(self.tau)
+        last, ahead = self.neighbour.scaled(self.position), self.neighbour.ahead(self.position)
+        known = np.sign(snapped(last.beta, self.loss))
         starts = []
-        for neighbour in (self.neighbour,) if ahead is None else (self.neighbour, ahead):
+        for neighbour in (last,) if ahead is None else (last, ahead):
             beta = np.where(neighbour.beta * known > 0.0, neighbour.beta, 0.0)
-            beta = np.clip(beta, self.loss.lower, self.loss.upper)
+            beta = snapped(np.clip(beta, self.loss.lower, self.loss.upper), self.loss)
             Z = self.problem.image(beta)
             bound, t = self.offer_dual(beta, Z)
             starts.append((bound, neighbour, beta, Z, t))
         bound, neighbour, beta, Z, t = max(starts, key=lambda start: start[0])
-        side, beta, Z = sides(beta, self.loss), t * beta, t * Z
-        linear = self.neighbour.linear
+        side, beta, Z = self.foretold(neighbour, beta), t * beta, t * Z
+        linear = self.neighbour.tools
         if isinstance(linear, Linearisation):
             at = self.point(neighbour.W, neighbour.b, beta, Z, side, linear.sigma)
             if linear.serves(self.problem, at):
                 return at, bound, linear
         at = self.point(neighbour.W, neighbour.b, beta, Z, side, self.first_scaling(neighbour.W))
         return at, bound, None
+
+    def foretold(self, neighbour: Neighbour, beta: Array) -> Array:
+        """Sides at a neighbour: by the multipliers on an edge, else by the residuals.
+
+        A line through two solutions moves residuals over an edge, but not their multipliers.
+        """
+        side = sides(beta, self.loss)
+        r = self.y - self.design.forward(neighbour.W) - neighbour.b
+        return np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
 
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
@@ -314,11 +206,10 @@ class ActiveSetNewton:
                 if since == self.settings.patience:
                     return
                 at = at if reuse.fresh else self.rescaled(at)
-                linear, reuse, made = (
-                    Linearisation(self.problem, at, self.settings),
-                    reuse.renewed(),
-                    made + 1,
-                )
+                if not affordable(self.problem, at, self.settings.linear):
+                    return
+                linear = Linearisation(self.problem, at, self.settings.linear)
+                reuse, made = reuse.renewed(), made + 1
             new = self.step(at, linear, allow_afar=reuse.fresh)
             length = np.inf if new is None else distance(new.beta, at.beta)
             if not reuse.allows(length):
@@ -334,7 +225,7 @@ class ActiveSetNewton:
             if change * reuse.rate**2 <= self.tracker.tol:
                 self.certify(at, linear)
         # Where one linearisation was enough it may be for the next problem too.
-        yield replace(self.remember(at), linear=linear if made <= 1 else None)
+        yield replace(self.remember(at), tools=linear if made <= 1 else None)
 
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.
@@ -343,7 +234,7 @@ class ActiveSetNewton:
         """
         drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
-        solution = linear.quadratic.pivot(target, at.side, self.settings.box.max_wrong)
+        solution = linear.quadratic.pivot(target, at.side, self.settings.linear.box.max_wrong)
         if solution is None and allow_afar:
             solution = linear.quadratic.solve_from_afar(target, at.beta, at.b)
         if solution is None:
@@ -373,7 +264,7 @@ class ActiveSetNewton:
     def remember(self, at: Point) -> Neighbour:
         """The current point for the next problem."""
         Lambda = at.Z - self.ridge * at.W
-        solution = Neighbour(self.tau, at.W, Lambda, at.beta, at.b)
+        solution = Neighbour(self.position, at.W, Lambda, at.beta, at.b)
         return solution.after(self.neighbour)
 
 
@@ -388,7 +279,7 @@ def solve_active_set(
     *,
     start: SolverResult,
     tol: float = 1e-6,
-    max_iter: int = DEFAULT.most_linearisations,
+    max_iter: int = 1000,
     verbose: int = 0,
 ) -> SolverResult:
     """Solve an RMR problem from the solution of a neighbouring one, if that is easy.
@@ -398,11 +289,11 @@ def solve_active_set(
     problem : Problem
         A loss of four numbers a sample, a spectral penalty with a ridge.
     start : SolverResult
-        Solution of a problem with the same samples, for another tau close by.
+        Solution of a problem with the same samples, for another tau or C close by.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
-    max_iter : int, default=14
-        Largest number of linearisations.
+    max_iter : int, default=1000
+        Largest number of linearisations; they are given up after some anyway.
     verbose : int, default=0
         Whether to print one line per linearisation.
 
@@ -411,6 +302,5 @@ def solve_active_set(
     SolverResult
         The best certified point, converged or not; its state is for the next problem.
     """
-    if problem.design.n > MOST_SAMPLES:
-        return Tracker(problem, tol, verbose, "active set").result(0)
-    return solve_from(ActiveSetNewton, problem, start, tol, max_iter, verbose, "active set")
+    most = min(max_iter, DEFAULT.most_linearisations)
+    return solve_from(ActiveSetNewton, problem, start, tol, most, verbose, "active set")

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..._typing import Array, Mask
 from ...losses import PiecewiseLoss
 from .box_qp_interior import BoxInteriorPoint
+from .kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,12 @@ class FreeSystem:
     Schur complement is small. What is known of a border is kept: samples come and go.
     """
 
-    def __init__(self, K: Array, free: Mask, fit_intercept: bool, settings: BoxSettings) -> None:
+    def __init__(self, K: Kernel, free: Mask, fit_intercept: bool, settings: BoxSettings) -> None:
         self.settings = settings
         self.K, self.free = K, free
         self.index = np.flatnonzero(free)
         self.position = np.cumsum(free) - 1
-        K_FF = K.copy() if free.all() else K.take(self.index, axis=0).take(self.index, axis=1)
+        K_FF = K.block(self.index, self.index)
         # The transpose has the order LAPACK wants; its lower half is as good.
         self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
         if failed:
@@ -100,7 +101,7 @@ class FreeSystem:
         # Samples with a border and where each has its own (-1 is nowhere), half of the solutions,
         # that of the intercept first, and the Schur complements of all of them.
         self.bordering = np.zeros(0, dtype=np.intp)
-        self.slot = np.full(len(K), -1)
+        self.slot = np.full(K.n, -1)
         self.constant = np.arange(int(fit_intercept))
         self.borders = self._half(np.ones((len(self.index), len(self.constant)), order="F"))
         self.corner = -self.borders.T @ self.borders
@@ -133,14 +134,14 @@ class FreeSystem:
         unknown = ~self.free[samples]
         border = np.zeros((len(old), len(samples)), order="F")
         border[self.position[samples[~unknown]], np.flatnonzero(~unknown)] = 1.0
-        border[:, unknown] = K.take(samples[unknown], axis=0).take(old, axis=1).T
+        border[:, unknown] = K.block(samples[unknown], old).T
         self.slot[samples] = known + np.arange(len(samples))
         self.bordering = np.append(self.bordering, samples)
         self.borders = np.hstack([self.borders, self._half(border)])
         coupling = np.zeros((len(self.borders.T), len(samples)))
         coupling[self.constant] = unknown
         both = np.outer(~self.free[self.bordering], unknown)
-        coupling[len(self.constant) :] = K[np.ix_(self.bordering, samples)] * both
+        coupling[len(self.constant) :] = K.block(self.bordering, samples) * both
         coupling -= self.borders.T @ self.borders[:, known:]
         corner = np.empty((len(coupling), len(coupling)))
         corner[:known, :known] = self.corner
@@ -158,35 +159,31 @@ class BoxQuadratic:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Positive definite matrix, to whose diagonal the curvature of the loss is added.
+    K : Kernel
+        Positive definite matrix of order n, to whose diagonal the curvature of the loss is added.
     loss : PiecewiseLoss
         Bounds, tube and curvature.
     total : float or None
         What the solutions sum up to; None without an intercept.
-    Phi : ndarray of shape (n, d), default=None
-        ``K = Phi Phi'`` without the curvature, of use with fewer columns than rows.
     """
 
     def __init__(
         self,
-        K: Array,
+        K: Kernel,
         loss: PiecewiseLoss,
         total: float | None,
-        Phi: Array | None = None,
         settings: BoxSettings = BoxSettings(),  # noqa: B008 - frozen
     ) -> None:
         self.settings = settings
-        if loss.curved:
-            K = K.copy()
-            np.einsum("ii->i", K)[:] += loss.curvature
-        self.K, self.loss, self.total, self.Phi = K, loss, total, Phi
+        self.without_curvature = K
+        self.K = K.plus(loss.curvature) if loss.curved else K
+        self.loss, self.total = loss, total
         # A sample without a tube that may be of either sign has no inside.
         self.no_inside = (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
         self.size = float(loss.size[np.isfinite(loss.size)].max(initial=0.0)) or np.inf
         self.system: FreeSystem | None = None
         # Multipliers at their bounds, and their product with K.
-        self.fixed, self.image = np.zeros(len(K)), np.zeros(len(K))
+        self.fixed, self.image = np.zeros(K.n), np.zeros(K.n)
 
     def pivot(self, t: Array, side: Array, max_wrong: float = 1.0) -> BoxSolution | None:
         """Solution for `t` from a first guess of the sides; None if pivoting does not end.
@@ -217,7 +214,7 @@ class BoxQuadratic:
     def solve_from_afar(self, t: Array, beta: Array, b: float) -> BoxSolution | None:
         """Solution for `t` from afar, where pivoting does not end; None if there is none."""
         tries = list(self.settings.pivot_at)
-        interior = BoxInteriorPoint(self.K, self.Phi, self.loss, self.total)
+        interior = BoxInteriorPoint(self.K, self.loss, self.total)
         for inner in interior.iterate(t, beta, b):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
@@ -252,17 +249,16 @@ class BoxQuadratic:
         return None if singular else (beta, b)
 
     def image_of(self, beta: Array) -> Array:
-        """``Phi Phi' beta``, without the curvature."""
-        image = self.K @ beta
-        return image - self.loss.curvature * beta if self.loss.curved else image
+        """``K beta``, without the curvature."""
+        return self.without_curvature.times(beta)
 
     def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
         """``t - K beta - b`` of a solution for given sides, where free samples are on the edge."""
         fixed = np.flatnonzero(np.abs(side) != 1.0)
         if self.settings.update_fraction * len(fixed) > len(t):
-            return t - self.K @ beta - b
+            return t - self.K.times(beta) - b
         r = self.loss.epsilon * side
-        r[fixed] = t[fixed] - self.K[fixed] @ beta - b
+        r[fixed] = t[fixed] - self.K.some_times(fixed, beta) - b
         return r
 
     def product(self, fixed: Array) -> Array:
@@ -270,9 +266,9 @@ class BoxQuadratic:
         change = fixed - self.fixed
         changed = np.flatnonzero(change)
         if self.settings.update_fraction * len(changed) <= len(fixed):
-            self.image = self.image + change[changed] @ self.K[changed]
+            self.image = self.image + self.K.times_some(changed, change[changed])
         else:
-            self.image = self.K @ fixed
+            self.image = self.K.times(fixed)
         self.fixed = fixed.copy()  # the free ones are about to be filled in
         return self.image
 

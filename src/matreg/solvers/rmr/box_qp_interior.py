@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.bordered import BorderedSolve, cholesky, with_border
+from ...linalg.bordered import with_border
 from ...losses import PiecewiseLoss
 from .barriers import Barriers, Box, centring, largest_step
+from .kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,8 @@ class BoxInteriorPoint:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Positive semidefinite matrix, the curvature of the loss included.
-    Phi : ndarray of shape (n, d) or None
-        ``K = Phi Phi' + curvature`` if that is known with fewer columns than rows.
+    K : Kernel
+        Positive semidefinite matrix of order n, the curvature of the loss included.
     loss : PiecewiseLoss
         Bounds, tube and curvature.
     total : float or None
@@ -81,22 +80,20 @@ class BoxInteriorPoint:
 
     def __init__(
         self,
-        K: Array,
-        Phi: Array | None,
+        K: Kernel,
         loss: PiecewiseLoss,
         total: float | None,
         settings: BoxInteriorSettings = DEFAULT,
     ) -> None:
         self.settings = settings
-        self.K, self.Phi, self.loss, self.box = K, Phi, loss, Box(loss)
+        self.K, self.loss, self.box = K, loss, Box(loss)
         self.total = total
-        self.work = np.empty_like(K if Phi is None else Phi)  # fresh memory each step takes long
 
     def iterate(self, t: Array, beta: Array, b: float) -> Iterator[InteriorIterate]:
         """Points ever nearer to the solution for `t`, from somewhere in the box."""
         ours, size = self.settings, self.loss.size
         self.width = np.where(np.isfinite(size), size, np.abs(beta).max() or 1.0)
-        self.residual_size = float(np.mean(np.abs(t - self.K @ beta - b) + self.loss.epsilon))
+        self.residual_size = float(np.mean(np.abs(t - self.K.times(beta) - b) + self.loss.epsilon))
         beta, s = self.box.slacks(beta, ours.inside * self.width)
         products = ours.product * self.residual_size * self.width.mean()
         m = np.where(self.box.present, products / s, 0.0)
@@ -104,7 +101,7 @@ class BoxInteriorPoint:
         if not 0.0 < first < np.inf:  # a tube without width, and all residuals on it
             return
         for _ in range(ours.most_steps):
-            g = self.K @ beta + b - t
+            g = self.K.times(beta) + b - t
             barriers = Barriers(self.box, s, m, g)
             dbeta, ds, dm, db = self.step(barriers, (self.total or 0.0) - float(beta.sum()))
             length = min(1.0, ours.fraction * largest_step((s, ds), (m, dm)))
@@ -118,7 +115,8 @@ class BoxInteriorPoint:
     def step(self, barriers: Barriers, missing: float) -> tuple[Array, Array, Array, float]:
         """Direction of beta, its slacks, their multipliers and the intercept."""
         s, m = barriers.s, barriers.m
-        solve = self.factor(barriers.D)
+        D, bordered = barriers.D, self.total is not None
+        solve = with_border(self.K.solver(D), len(D), bordered)
 
         def towards(wish: Array) -> tuple[Array, Array, Array, float]:
             dbeta, db = solve(barriers.rhs(wish), missing)
@@ -130,25 +128,6 @@ class BoxInteriorPoint:
         mu = self.box.mean(s, m)
         after = self.box.mean(s + length * ds, m + length * dm)
         return towards(centring(mu, after) - products - ds * dm)
-
-    def factor(self, D: Array) -> BorderedSolve:
-        """Solver of ``(K + diag(D)) dbeta + 1 db = rhs, 1'dbeta = total``."""
-        Phi = self.Phi
-        if Phi is None:
-            np.copyto(S := self.work, self.K)
-            np.einsum("ii->i", S)[:] += D
-            return with_border(cholesky(S), len(D), self.total is not None)
-        D = D + self.loss.curvature
-        weighted = np.multiply(Phi, (1.0 / np.sqrt(D))[:, None], out=self.work)
-        H = weighted.T @ weighted
-        np.einsum("ii->i", H)[:] += 1.0
-        solve_H = cholesky(H)
-
-        def solve(rhs: Array) -> Array:
-            x = rhs / D
-            return x - Phi @ solve_H(Phi.T @ x) / D
-
-        return with_border(solve, len(D), self.total is not None)
 
     def sides(self, s: Array, m: Array, beta: Array) -> Array:
         """Which of slack and multiplier vanishes, in units of box and residual."""

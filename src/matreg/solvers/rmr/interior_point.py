@@ -295,13 +295,13 @@ class InteriorPoint:
         return gap
 
     def price(self, W: Array, d: Array) -> float:
-        """Penalty and linear term of a W with singular values d."""
+        """Penalty and linear term of a W with singular values d, with the constant."""
         linear = 0.0 if self.problem.T is None else float(np.vdot(self.problem.T, W))
-        return self.problem.penalty.value(d) + linear
+        return self.problem.penalty.value(d) + linear + self.problem.constant
 
     def least(self, dual: float) -> float:
         """The bound, no worse than that of beta = 0 where this is feasible."""
-        return max(dual, 0.0) if self.problem.homogeneous else dual
+        return max(dual, self.problem.constant) if self.problem.homogeneous else dual
 
     def direction(
         self, point: Point, system: ThresholdingAt, gap: float

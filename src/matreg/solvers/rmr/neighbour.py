@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,54 +30,88 @@ class NeighbourSettings:
 DEFAULT = NeighbourSettings()
 
 
-@dataclass(frozen=True)
-class Neighbour:
-    """Solution for some tau, with the one before it.
+class Position(NamedTuple):
+    """Where a problem is among those with the same samples.
 
     Attributes
     ----------
     tau : float
-        Weight of the nuclear norm it belongs to.
-    W, Lambda, beta, b : ndarray, ndarray, ndarray, float
-        Primal and dual solution, with ``ridge W + Lambda = A'beta - T``.
-    before : Neighbour or None
-        The solution before, for another tau.
-    linear : object or None
-        Linearisation that led there, if it is worth another try.
+        Weight of the nuclear norm.
+    slopes : float
+        Sum of the largest slopes of the losses, which a weight C of the loss multiplies.
     """
 
     tau: float
+    slopes: float
+
+
+def position_of(problem: RMRProblem) -> Position:
+    """Position of a problem."""
+    loss = problem.loss
+    with np.errstate(divide="ignore"):
+        slopes = loss.size if loss.bounded else 1.0 / loss.curvature
+    return Position(problem.penalty.tau, float(slopes.sum()))
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Solution at some position, with the one before it.
+
+    Attributes
+    ----------
+    position : Position
+        Of the problem it solves.
+    W, Lambda, beta, b : ndarray, ndarray, ndarray, float
+        Primal and dual solution, with ``ridge W + Lambda = A'beta - T``.
+    before : Neighbour or None
+        The solution before, at another position.
+    tools : object or None
+        What the solver that led there left to the next problem.
+    """
+
+    position: Position
     W: Array
     Lambda: Array
     beta: Array
     b: float
     before: Neighbour | None = None
-    linear: object | None = None
+    tools: object | None = None
 
     def after(self, last: Neighbour) -> Neighbour:
         """The same, with the last solution before it.
 
-        One of the same tau, which belongs to other samples, is passed over.
+        One of the same position, which belongs to other samples, is passed over.
         """
-        other = last if last.tau != self.tau else last.before
+        other = last if last.position != self.position else last.before
         if other is not None:
-            other = replace(other, before=None, linear=None)
+            other = replace(other, before=None, tools=None)
         return replace(self, before=other)
 
-    def ahead(self, tau: float) -> Neighbour | None:
+    def scaled(self, position: Position) -> Neighbour:
+        """The same, with multipliers for losses of other weights: they are where they were."""
+        factor = position.slopes / self.position.slopes
+        return self if factor == 1.0 else replace(self, beta=factor * self.beta)
+
+    def ahead(self, position: Position) -> Neighbour | None:
         """Where the line through the last two solutions leads; None if there is but one."""
         if self.before is None:
             return None
-        last, before = self, self.before
-        t = (tau - before.tau) / (last.tau - before.tau)
+        last, before = self.scaled(position), self.before.scaled(position)
+        t = steps(before.position, last.position, position)
         return replace(
             self,
-            tau=tau,
+            position=position,
             W=before.W + t * (last.W - before.W),
             Lambda=before.Lambda + t * (last.Lambda - before.Lambda),
             beta=before.beta + t * (last.beta - before.beta),
             b=before.b + t * (last.b - before.b),
         )
+
+
+def steps(before: Position, last: Position, here: Position) -> float:
+    """How many steps from `before` to `last` lead to `here`, along tau or else along the slopes."""
+    at = 0 if before.tau != last.tau else 1
+    return (here[at] - before[at]) / (last[at] - before[at])
 
 
 class Method(Protocol):
@@ -115,11 +149,18 @@ def neighbour_of(problem: RMRProblem, start: SolverResult) -> Neighbour:
     shape = (problem.design.p, problem.design.q)
     if isinstance(start.state, Neighbour) and start.state.W.shape == shape:
         return start.state
-    W = start.W.matrix
-    Lambda = problem.image(start.beta) - problem.penalty.ridge * W
-    # Where W is not zero Lambda touches the ball of radius tau.
-    tau = float(np.linalg.norm(Lambda, 2)) if start.W.rank else 0.0
-    return Neighbour(tau, W, Lambda, snapped(start.beta, problem.loss), start.b)
+    solution = solution_of(problem, start)
+    # It may be that of another tau. Where W is not zero Lambda touches the ball of radius tau.
+    tau = float(np.linalg.norm(solution.Lambda, 2)) if start.W.rank else 0.0
+    return replace(solution, position=solution.position._replace(tau=tau))
+
+
+def solution_of(problem: RMRProblem, result: SolverResult, Z: Array | None = None) -> Neighbour:
+    """What a result, with the image Z of its beta if that is known, is for the next problem."""
+    W = result.W.matrix
+    Z = problem.image(result.beta) if Z is None else Z
+    Lambda = Z - problem.penalty.ridge * W
+    return Neighbour(position_of(problem), W, Lambda, snapped(result.beta, problem.loss), result.b)
 
 
 def snapped(beta: Array, loss: PiecewiseLoss) -> Array:

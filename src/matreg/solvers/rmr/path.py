@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...problem import RMRProblem
 from ..certificate import SolverResult
-from .solve import solve_rmr
+from .solve import remembered, solve_rmr
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,5 @@ class PathSolver:
 
     def solve(self, problem: RMRProblem, last: SolverResult | None) -> SolverResult:
         """Solution of a problem from that of the last one, if there is one."""
-        return solve_rmr(problem, start=last, tol=self.tol, max_iter=self.max_iter)
+        result = solve_rmr(problem, start=last, tol=self.tol, max_iter=self.max_iter)
+        return remembered(problem, result, last)

@@ -1,0 +1,162 @@
+"""The matrix K of the quadratic problems in a box, as numbers or as a product.
+
+With more samples than coordinates ``K = Phi Phi' + diag(diagonal)`` is never formed: its products
+take ``n d`` numbers in place of ``n^2``, and a system of the few free samples is formed from their
+rows of Phi.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+import numpy as np
+
+from ..._typing import Array, Index
+from ...linalg.bordered import Solve, cholesky
+
+
+class Kernel(Protocol):
+    """Symmetric positive semidefinite matrix of order n."""
+
+    n: int
+
+    def times(self, x: Array) -> Array:
+        """``K x``."""
+        ...
+
+    def times_some(self, index: Index, x: Array) -> Array:
+        """Product of some columns, ``K[:, index] x``."""
+        ...
+
+    def some_times(self, index: Index, x: Array) -> Array:
+        """Product of some rows, ``K[index] x``."""
+        ...
+
+    def block(self, rows: Index, columns: Index) -> Array:
+        """``K[rows][:, columns]``."""
+        ...
+
+    def plus(self, diagonal: Array) -> Self:
+        """``K + diag(diagonal)``."""
+        ...
+
+    def solver(self, D: Array) -> Solve:
+        """Solver of ``(K + diag(D)) x = rhs`` for positive D; the next one overwrites it."""
+        ...
+
+
+class DenseKernel:
+    """K as numbers.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        The matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = DenseKernel(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> K.times(np.array([1.0, 0.0]))
+    array([2., 1.])
+    """
+
+    def __init__(self, K: Array) -> None:
+        self.K, self.n = K, len(K)
+        self._work: Array | None = None
+
+    def times(self, x: Array) -> Array:
+        """``K x``."""
+        return self.K @ x
+
+    def times_some(self, index: Index, x: Array) -> Array:
+        """``K[:, index] x``."""
+        return x @ self.K[index]
+
+    def some_times(self, index: Index, x: Array) -> Array:
+        """``K[index] x``."""
+        return self.K[index] @ x
+
+    def block(self, rows: Index, columns: Index) -> Array:
+        """``K[rows][:, columns]``."""
+        return self.K.take(rows, axis=0).take(columns, axis=1)
+
+    def plus(self, diagonal: Array) -> DenseKernel:
+        """``K + diag(diagonal)``."""
+        K = self.K.copy()
+        np.einsum("ii->i", K)[:] += diagonal
+        return DenseKernel(K)
+
+    def solver(self, D: Array) -> Solve:
+        """Solver of ``(K + diag(D)) x = rhs``."""
+        if self._work is None:  # fresh memory each time takes long
+            self._work = np.empty_like(self.K)
+        np.copyto(self._work, self.K)
+        np.einsum("ii->i", self._work)[:] += D
+        return cholesky(self._work)
+
+
+class FactoredKernel:
+    """K as a product and a diagonal, ``Phi Phi' + diag(diagonal)``.
+
+    Parameters
+    ----------
+    Phi : ndarray of shape (n, d)
+        Coordinates of the samples.
+    diagonal : ndarray of shape (n,)
+        What is added, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = FactoredKernel(np.array([[1.0], [1.0], [2.0]]), np.ones(3))
+    >>> K.times(np.array([1.0, 0.0, 0.0]))
+    array([2., 1., 2.])
+    """
+
+    def __init__(self, Phi: Array, diagonal: Array) -> None:
+        self.Phi, self.diagonal, self.n = Phi, diagonal, len(Phi)
+        self._work: Array | None = None
+
+    def times(self, x: Array) -> Array:
+        """``K x``."""
+        return self.Phi @ (self.Phi.T @ x) + (self.diagonal * x.T).T
+
+    def times_some(self, index: Index, x: Array) -> Array:
+        """``K[:, index] x``."""
+        out = self.Phi @ (x @ self.Phi[index])
+        out[index] += self.diagonal[index] * x
+        return out
+
+    def some_times(self, index: Index, x: Array) -> Array:
+        """``K[index] x``."""
+        return self.Phi[index] @ (x @ self.Phi) + self.diagonal[index] * x[index]
+
+    def block(self, rows: Index, columns: Index) -> Array:
+        """``K[rows][:, columns]``."""
+        left = self.Phi[rows]
+        # A product with itself takes half the time of another.
+        out = left @ (left if rows is columns else self.Phi[columns]).T
+        row, column = np.nonzero(rows[:, None] == columns)
+        out[row, column] += self.diagonal[rows[row]]
+        return out
+
+    def plus(self, diagonal: Array) -> FactoredKernel:
+        """``K + diag(diagonal)``."""
+        return FactoredKernel(self.Phi, self.diagonal + diagonal)
+
+    def solver(self, D: Array) -> Solve:
+        """Solver of ``(K + diag(D)) x = rhs``, by a system of order d."""
+        if self._work is None:
+            self._work = np.empty_like(self.Phi)
+        Phi, D = self.Phi, D + self.diagonal
+        weighted = np.multiply(Phi, (1.0 / np.sqrt(D))[:, None], out=self._work)
+        H = weighted.T @ weighted
+        np.einsum("ii->i", H)[:] += 1.0
+        solve_H = cholesky(H)
+
+        def solve(rhs: Array) -> Array:
+            x = rhs / D
+            return x - Phi @ solve_H(Phi.T @ x) / D
+
+        return solve

@@ -1,0 +1,175 @@
+"""RMR on many samples from the solutions of two neighbours: few samples are let free.
+
+Between neighbouring problems most samples stay well inside or well outside of the tube. Their
+multipliers are known, 0 or a bound, and held there. That restricts the dual and nothing else: the
+optimum for the others, the working set, is a lower bound of that of all samples, and each of its
+dual points is one of theirs, of the same value. It is their solution as soon as no sample that is
+held has crossed an edge. So the certificate, for which W meets all samples once, tells which ones
+to add.
+
+How far a residual moves is foretold by the line through the last two solutions: a sample is let
+free if that leads near an edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Array, Index, Mask
+from ...linalg.threads import single_threaded
+from ...problem import RMRProblem
+from ..certificate import SolverResult, Tracker, starting_point
+from .active_set import solve_active_set
+from .box_qp import sides
+from .neighbour import Neighbour, Position, position_of, snapped, solution_of
+
+
+@dataclass(frozen=True)
+class WorkingSetSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    margin : float
+        Samples are let free that may change sides within this multiple of the change that is
+        foretold for them.
+    share : float
+        The working set is solved to this share of the gap that is asked for.
+    few : float
+        Share of the samples that the first working set is at most; with more of them the solver
+        for many samples is quicker.
+    most_rounds, most_linearisations : int
+        Working sets at most, and linearisations of all of them together.
+    """
+
+    margin: float = 2.0
+    share: float = 0.3
+    few: float = 0.25
+    most_rounds: int = 5
+    most_linearisations: int = 8
+
+
+DEFAULT = WorkingSetSettings()
+
+
+class WorkingSet:
+    """The problem of some samples, with the multipliers of all others held.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of all samples.
+    index : ndarray of shape (k,)
+        Samples that are let free.
+    beta : ndarray of shape (n,)
+        Multipliers, of which those of the other samples count.
+    """
+
+    def __init__(self, problem: RMRProblem, index: Index, beta: Array) -> None:
+        self.index, self.held = index, beta.copy()
+        self.held[index] = 0.0
+        slope = problem.design.adjoint(self.held)
+        self.problem = replace(
+            problem,
+            design=problem.design.take(index),
+            y=problem.y[index],
+            loss=problem.loss.take(index),
+            T=-slope if problem.T is None else problem.T - slope,
+            t=problem.t - float(self.held.sum()),
+            constant=problem.dual_at(self.held, 0.0),
+        )
+        self.part = position_of(self.problem).slopes / position_of(problem).slopes
+
+    def restricted(self, neighbour: Neighbour) -> Neighbour:
+        """What a solution for all samples is for these."""
+        tau, slopes = neighbour.position
+        here = Position(tau, slopes * self.part)
+        before = neighbour.before and self.restricted(neighbour.before)
+        return replace(neighbour, position=here, beta=neighbour.beta[self.index], before=before)
+
+    def solve(self, neighbour: Neighbour, tol: float, max_iter: int) -> SolverResult:
+        """Solution from that of a neighbour for all samples."""
+        state = self.restricted(neighbour)
+        start = replace(starting_point(state.W, state.b, state.beta), state=state)
+        return solve_active_set(self.problem, start=start, tol=tol, max_iter=max_iter)
+
+    def lift(self, beta: Array) -> Array:
+        """Multipliers of all samples."""
+        lifted = self.held.copy()
+        lifted[self.index] = beta
+        return lifted
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_working_set(
+    problem: RMRProblem,
+    *,
+    neighbour: Neighbour,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+    settings: WorkingSetSettings = DEFAULT,
+) -> SolverResult:
+    """Solve an RMR problem from the last two solutions, if few samples change sides.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss without curvature, a spectral penalty with a ridge. Where a loss is curved no
+        multiplier is known for sure.
+    neighbour : Neighbour
+        Solution of the last problem with the same samples, for another tau or C close by, and of
+        the one before it.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Largest number of linearisations.
+    verbose : int, default=0
+        Whether to print one line per working set.
+    settings : WorkingSetSettings, optional
+        Numbers of the method.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    tracker = Tracker(problem, tol, verbose, "working set")
+    loss, start, n_iter = problem.loss, neighbour, 0
+    max_iter = min(max_iter, settings.most_linearisations)
+    free, beta = first_guess(problem, neighbour, settings)
+    if np.count_nonzero(free) > settings.few * len(free):
+        return tracker.result(0)
+    for _ in range(settings.most_rounds):
+        part = WorkingSet(problem, np.flatnonzero(free), beta)
+        found = part.solve(start, settings.share * tol, max_iter - n_iter)
+        n_iter += found.n_iter
+        if not found.converged:
+            break
+        beta, Z = part.lift(found.beta), part.problem.image(found.beta)
+        residual = problem.y - problem.design.forward(found.W.matrix)
+        tracker.offer_primal(found.W, residual)
+        tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
+        tracker.record(n_iter)
+        wrong = ~free & (loss.gradient(residual - found.b) != beta)
+        if tracker.converged or not wrong.any() or n_iter >= max_iter:
+            break
+        free |= wrong
+        start = solution_of(problem, replace(found, beta=beta), Z).after(neighbour)
+    return tracker.result(n_iter)
+
+
+def first_guess(
+    problem: RMRProblem, neighbour: Neighbour, settings: WorkingSetSettings
+) -> tuple[Mask, Array]:
+    """Samples to let free, and the multipliers of all others."""
+    loss, here = problem.loss, position_of(problem)
+    ahead = neighbour.ahead(here) or neighbour
+    foretold, last = problem.y - problem.design.forward_each(ahead.W, neighbour.W)
+    foretold -= ahead.b
+    move = settings.margin * np.abs(foretold - (last - neighbour.b))
+    edge = np.abs(sides(snapped(neighbour.scaled(here).beta, loss), loss)) == 1.0
+    crossing = loss.gradient(foretold - move) != loss.gradient(foretold + move)
+    return edge | crossing, loss.gradient(foretold)

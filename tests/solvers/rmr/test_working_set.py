@@ -1,0 +1,90 @@
+"""Many samples from the solutions of two neighbours: most of them are held."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from matreg import smm_path
+from matreg.datasets import make_matrix_regression
+from matreg.losses import absolute, epsilon_insensitive, pinball
+from matreg.problem import relative_gap
+from matreg.solvers import tau_grid
+from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.rmr.path import PathSolver
+from matreg.solvers.rmr.tau_max import tau_max
+from matreg.solvers.rmr.working_set import WorkingSet, solve_working_set
+from problems import at, gap_of_result, make_problem, random_data
+
+LOSSES = {
+    "epsilon-insensitive": lambda n: epsilon_insensitive(np.ones(n), 0.1),
+    "absolute": lambda n: absolute(np.ones(n)),
+    "pinball": lambda n: pinball(np.ones(n), 0.8),
+    "weights": lambda n: epsilon_insensitive(np.linspace(0.1, 2.0, n), 0.1),
+}
+
+
+def many(loss="epsilon-insensitive", n=3000):
+    data = make_matrix_regression(n, (4, 3), noise_scale=0.5, random_state=0)
+    return replace(make_problem(data.X, data.y), loss=LOSSES[loss](n))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_path_of_many_samples_is_certified_and_that_of_single_fits(loss):
+    problem = many(loss)
+    solver, last, methods = PathSolver(1e-6, 1000), None, []
+    for tau in tau_grid(tau_max(problem), 8, 1e-2):
+        posed = at(problem, tau)
+        last = solver.solve(posed, last)
+        assert last.converged
+        gap = relative_gap(posed.primal(last.W)[0], posed.dual(last.beta))
+        assert gap == pytest.approx(last.gap, abs=1e-9)
+        assert last.primal == pytest.approx(solve_cold(posed).primal, rel=2e-6)
+        methods.append(last.method)
+    assert "working set" in methods
+
+
+def test_a_path_along_C_of_many_samples_is_that_of_single_fits():
+    data = make_matrix_regression(3000, (6, 5), noise_scale=0.5, random_state=0)
+    y = data.y > 0.0
+    Cs = np.geomspace(0.02, 0.1, 8)
+    path = smm_path(data.X, y, Cs=Cs, tau=1.0)
+    assert "working set" in path.methods and (path.gaps <= 1e-6).all()
+    for k in (3, 7):
+        alone = smm_path(data.X, y, Cs=Cs[[k]], tau=1.0)
+        assert path.points[k].primal == pytest.approx(alone.points[0].primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_dual_points_of_a_working_set_are_those_of_all_samples(fit_intercept):
+    """Any of them bounds the optimum from below, whatever is held where."""
+    X, y = random_data(60, 4, 3, noise=1.0)
+    problem = replace(make_problem(X, y, tau=2.0), fit_intercept=fit_intercept)
+    solution = solve_cold(problem, tol=1e-9)
+    rng = np.random.default_rng(0)
+    index = np.flatnonzero(rng.random(60) < 0.5)
+    part = WorkingSet(problem, index, solution.beta)
+    found = solve_cold(part.problem, tol=1e-9)
+    assert found.primal == pytest.approx(solution.primal, rel=1e-6)  # the others are held rightly
+    beta = part.lift(part.problem.feasible(rng.uniform(-1.0, 1.0, len(index))))
+    assert problem.dual(beta) == pytest.approx(part.problem.dual(beta[index]), rel=1e-12)
+    held = np.where(rng.random(60) < 0.5, 0.0, solution.beta)  # and some wrongly
+    part = WorkingSet(problem, index, held)
+    try:
+        bound = solve_cold(part.problem, tol=1e-9).dual
+    except ValueError:  # no feasible point: the held ones cannot be made up for
+        return
+    assert bound <= solution.primal * (1.0 + 1e-9)
+
+
+def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
+    problem = many()
+    largest = tau_max(problem)
+    solver = PathSolver(1e-6, 1000)
+    last = None
+    for share in (0.9, 0.89):
+        last = solver.solve(at(problem, share * largest), last)
+    posed = at(problem, 1e-3 * largest)
+    result = solve_working_set(posed, neighbour=last.state)
+    assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
+    assert solver.solve(posed, last).converged
