@@ -151,7 +151,7 @@ def test_choice_by_cross_validation(loss):
 def test_what_makes_no_sense_is_named():
     data = planted()
     for make in (GRMR, GRMRCV):
-        with pytest.raises(ValueError, match='coupling="squared".*coupling="exact"'):
+        with pytest.raises(ValueError, match=r'coupling="squared".*coupling="exact"'):
             make(loss="quantile", coupling="squared").fit(data.X, data.y)
         for bad in ({"quantile": 1.0}, {"delta": -1.0}, {"loss": "hinge"}):
             with pytest.raises(ValueError, match=next(iter(bad))):
