@@ -72,7 +72,7 @@ def run(
     """
     real = tuple(REAL) if real is None else real
     if options.quick:
-        shape, n_train, n_test, n_taus, Cs, real = (20, 25), 200, 200, 4, Cs[1:4], real[:2]
+        shape, n_train, n_test, n_taus, Cs, real = (20, 25), 200, 200, 4, Cs[:3], real[:2]
     rounds = options.rounds_or(SHORT)
     seeds = [options.seed + number for number in range(rounds)]
     tasks = [(seed, shape, n_train, n_test, n_taus, Cs) for seed in seeds]
@@ -298,7 +298,7 @@ def _draw(accuracy: Array) -> Any:
                 strengths + aside, block.mean(axis=0), block.std(axis=0), label=method, **style
             )
         axes.axhline(0.5, color="black", lw=0.8, ls=":")
-        axes.set(xlabel=labels[k], title=f"{kind} noise on the test samples")
+        axes.set(xlabel=labels[k], title=f"{kind.capitalize()} noise on the test samples")
         axes.set_xticks(strengths, [f"{strength:g}" for strength in strengths])
         axes.grid(alpha=0.25)
     grid[0].annotate("chance", (strengths[0], 0.5), xytext=(0, 3), textcoords="offset points")
