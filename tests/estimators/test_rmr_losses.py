@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.linear_model import QuantileRegressor
+from sklearn.linear_model import HuberRegressor, QuantileRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
@@ -65,6 +65,20 @@ def test_with_next_to_no_penalty_it_is_quantile_regression():
         for f in (model.predict(X), other.predict(X.reshape(80, -1)))
     )
     assert ours == pytest.approx(theirs, rel=1e-3)
+
+
+def test_at_its_scale_huber_regression_of_scikit_learn_has_the_same_objective():
+    """It finds a scale s, too; given s, its loss is 2 epsilon times ours with delta = s epsilon."""
+    X, y = random_data(80, 2, 3, noise=1.0)
+    flat, alpha, epsilon = X.reshape(80, -1), 0.05, 1.35
+    other = HuberRegressor(epsilon=epsilon, alpha=alpha, max_iter=10_000, tol=1e-9).fit(flat, y)
+    C, delta = epsilon / alpha, epsilon * other.scale_
+    model = RMR(0.0, C=C, loss="huber", delta=delta, tol=1e-9).fit(X, y)
+    r = y - other.predict(flat)
+    theirs = 0.5 * np.sum(other.coef_**2) + C * losses("huber", r, delta=delta).sum()
+    assert 0.05 < np.mean(np.abs(r) > delta) < 0.5
+    assert model.objective_ <= theirs * (1.0 + 1e-9)
+    assert model.objective_ == pytest.approx(theirs, rel=1e-6)
 
 
 def test_special_cases_of_each_other():
