@@ -302,7 +302,7 @@ def _draw(accuracy: Array) -> Any:
         axes.set_xticks(strengths, [f"{strength:g}" for strength in strengths])
         axes.grid(alpha=0.25)
     grid[0].annotate("chance", (strengths[0], 0.5), xytext=(0, 3), textcoords="offset points")
-    grid[0].yaxis.set_major_formatter("{x:.2f}")
+    grid[0].yaxis.set_major_locator(plt.MultipleLocator(0.05))
     grid[0].set_ylabel("share of right labels")
     grid[1].legend(frameon=False)
     return figure
