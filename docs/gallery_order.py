@@ -11,6 +11,7 @@ ORDER = [
     "plot_eeg.py",
     "plot_stock_exchange.py",
     "plot_mnist.py",
+    "plot_probabilities.py",
     "plot_intervals.py",
     "plot_from_disk.py",
     "plot_maps.py",

@@ -9,6 +9,13 @@ from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 
+# Losses of RMR by name, with parameters to test them at.
+RMR_LOSSES = {
+    "epsilon_insensitive": {"epsilon": 0.3},
+    "absolute": {},
+    "huber": {"delta": 0.7},
+    "quantile": {"quantile": 0.8},
+}
 SHAPES = [(4, 4), (6, 3), (3, 6), (1, 5), (5, 1), (1, 1)]
 SHAPE_IDS = ["square", "tall", "wide", "row", "column", "number"]
 
@@ -74,6 +81,30 @@ def corrupted_rows(rng, n=25, m=16, rank=3, spikes=0.1, noise=0.02):
     X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, m)) / np.sqrt(rank)
     mask = rng.random((n, m)) < spikes
     return X + noise * rng.standard_normal((n, m)) + 5.0 * mask * rng.choice([-1, 1], (n, m)), X
+
+
+def losses(loss, r, *, epsilon=0.1, delta=1.0, quantile=0.5):
+    """Losses of residuals by the name of the loss, as they are written."""
+    size = np.abs(r)
+    return {
+        "epsilon_insensitive": np.maximum(size - epsilon, 0.0),
+        "absolute": size,
+        "huber": np.where(size <= delta, size**2 / (2.0 * delta), size - delta / 2.0),
+        "quantile": np.where(r > 0.0, quantile * r, (quantile - 1.0) * r),
+    }[loss]
+
+
+def cvxpy_losses(loss, r):
+    """The same of an expression of CVXPY, with the parameters of the table above."""
+    import cvxpy as cp
+
+    p = RMR_LOSSES[loss]
+    return {
+        "epsilon_insensitive": lambda: cp.pos(cp.abs(r) - p["epsilon"]),
+        "absolute": lambda: cp.abs(r),
+        "huber": lambda: cp.huber(r, p["delta"]) / (2.0 * p["delta"]),
+        "quantile": lambda: cp.maximum(p["quantile"] * r, (p["quantile"] - 1.0) * r),
+    }[loss]()
 
 
 def objective(X, y, W, b, *, tau, C, epsilon, weights=None):

@@ -112,4 +112,4 @@ def relative_gap(primal: float, dual: float) -> float:
     """
     if primal <= dual:
         return 0.0
-    return float((primal - dual) / max(abs(primal), np.finfo(float).tiny))
+    return float(primal - dual) / max(abs(float(primal)), float(np.finfo(float).tiny))

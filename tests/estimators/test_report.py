@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg import RMR, RMRCV, tau_max
+from matreg import RMR, RMRCV, SMM, tau_max
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._report import above_optimum
 
@@ -16,6 +16,23 @@ DATA = make_matrix_regression(40, (5, 4), noise_scale=0.5, random_state=0)
 def test_zero_coefficients_name_tau_max():
     with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max="):
         RMR(1e6).fit(DATA.X, DATA.y)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_zero_coefficients_of_classes_name_tau_max(k):
+    y = np.digitize(DATA.y, np.quantile(DATA.y, [0.3, 0.6][: k - 1]))
+    with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max="):
+        SMM(1e6).fit(DATA.X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SMM().fit(DATA.X, y)
+
+
+def test_zero_coefficients_name_the_tolerance():
+    """A thousandth below tau_max a W that is not zero gains less than the tolerance."""
+    tau = 0.999 * tau_max(DATA.X, DATA.y)
+    with pytest.warns(UserWarning, match=r"W = 0.*is below tau_max=.*Lower tau or tol"):
+        RMR(tau, tol=1e-2).fit(DATA.X, DATA.y)
 
 
 def test_zero_coefficients_name_epsilon():

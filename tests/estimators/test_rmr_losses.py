@@ -3,45 +3,21 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.linear_model import QuantileRegressor
+from sklearn.linear_model import HuberRegressor, QuantileRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
 from matreg import RGLM, RMR, RMRCV, information_criteria, rmr_path
-from problems import random_data, random_weights
+from problems import RMR_LOSSES, cvxpy_losses, losses, random_data, random_weights
 
-PARAMETERS = {
-    "epsilon_insensitive": {"epsilon": 0.3},
-    "absolute": {},
-    "huber": {"delta": 0.7},
-    "quantile": {"quantile": 0.8},
-}
-each_loss = pytest.mark.parametrize("loss", PARAMETERS)
-
-
-def losses(loss, r, *, epsilon=0.1, delta=1.0, quantile=0.5):
-    """Losses of residuals, as they are written."""
-    size = np.abs(r)
-    return {
-        "epsilon_insensitive": np.maximum(size - epsilon, 0.0),
-        "absolute": size,
-        "huber": np.where(size <= delta, size**2 / (2.0 * delta), size - delta / 2.0),
-        "quantile": np.where(r > 0.0, quantile * r, (quantile - 1.0) * r),
-    }[loss]
+each_loss = pytest.mark.parametrize("loss", RMR_LOSSES)
 
 
 def cvxpy_optimum(loss, X, y, weights, tau, C, intercept):
-    p = PARAMETERS[loss]
     W, b = cp.Variable(X.shape[1:]), cp.Variable()
     r = y - X.reshape(len(X), -1) @ cp.vec(W, order="C") - (b if intercept else 0.0)
-    parts = {
-        "epsilon_insensitive": lambda: cp.pos(cp.abs(r) - p["epsilon"]),
-        "absolute": lambda: cp.abs(r),
-        "huber": lambda: cp.huber(r, p["delta"]) / (2.0 * p["delta"]),
-        "quantile": lambda: cp.maximum(p["quantile"] * r, (p["quantile"] - 1.0) * r),
-    }[loss]()
     penalty = 0.5 * cp.sum_squares(W) + tau * cp.normNuc(W)
-    problem = cp.Problem(cp.Minimize(penalty + C * (weights @ parts)))
+    problem = cp.Problem(cp.Minimize(penalty + C * (weights @ cvxpy_losses(loss, r))))
     problem.solve(solver=cp.CLARABEL)
     return problem.value
 
@@ -53,12 +29,12 @@ def test_agrees_with_cvxpy(loss, intercept, tau, C):
     X, y = random_data(40, 4, 3, seed=1, noise=1.0)
     weights = random_weights(40)
     model = RMR(
-        tau, C=C, loss=loss, fit_intercept=intercept, tol=1e-8, **PARAMETERS[loss]
+        tau, C=C, loss=loss, fit_intercept=intercept, tol=1e-8, **RMR_LOSSES[loss]
     ).fit(X, y, weights)  # fmt: skip
     r = y - np.tensordot(X, model.coef_, axes=2) - model.intercept_
     W = model.coef_
     expected = 0.5 * np.sum(W * W) + tau * np.linalg.norm(W, "nuc")
-    expected += C * weights @ losses(loss, r, **PARAMETERS[loss])
+    expected += C * weights @ losses(loss, r, **RMR_LOSSES[loss])
     assert model.objective_ == pytest.approx(expected, rel=1e-10)
     optimum = cvxpy_optimum(loss, X, y, weights, tau, C, intercept)
     assert model.objective_ == pytest.approx(optimum, rel=1e-6)
@@ -91,6 +67,20 @@ def test_with_next_to_no_penalty_it_is_quantile_regression():
     assert ours == pytest.approx(theirs, rel=1e-3)
 
 
+def test_at_its_scale_huber_regression_of_scikit_learn_has_the_same_objective():
+    """It finds a scale s, too; given s, its loss is 2 epsilon times ours with delta = s epsilon."""
+    X, y = random_data(80, 2, 3, noise=1.0)
+    flat, alpha, epsilon = X.reshape(80, -1), 0.05, 1.35
+    other = HuberRegressor(epsilon=epsilon, alpha=alpha, max_iter=10_000, tol=1e-9).fit(flat, y)
+    C, delta = epsilon / alpha, epsilon * other.scale_
+    model = RMR(0.0, C=C, loss="huber", delta=delta, tol=1e-9).fit(X, y)
+    r = y - other.predict(flat)
+    theirs = 0.5 * np.sum(other.coef_**2) + C * losses("huber", r, delta=delta).sum()
+    assert 0.05 < np.mean(np.abs(r) > delta) < 0.5
+    assert model.objective_ <= theirs * (1.0 + 1e-9)
+    assert model.objective_ == pytest.approx(theirs, rel=1e-6)
+
+
 def test_special_cases_of_each_other():
     X, y = random_data(60, 4, 3, noise=1.0)
     absolute = RMR(2.0, C=1.0, loss="absolute", tol=1e-9).fit(X, y)
@@ -121,7 +111,7 @@ def test_turned_labels_turn_the_quantile():
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_units_of_the_labels(loss, scale):
     X, y = random_data(60, 4, 3, noise=1.0)
-    p = PARAMETERS[loss]
+    p = RMR_LOSSES[loss]
     units = {k: scale * v if k in ("epsilon", "delta") else v for k, v in p.items()}
     plain = RMR(2.0, C=1.0, loss=loss, tol=1e-9, **p).fit(X, y)
     scaled = RMR(2.0 * scale, C=scale, loss=loss, tol=1e-9, **units).fit(X, scale * y)
@@ -132,7 +122,7 @@ def test_units_of_the_labels(loss, scale):
 @each_loss
 def test_path_and_choice(loss):
     X, y = random_data(80, 4, 3, noise=0.5)
-    p = PARAMETERS[loss]
+    p = RMR_LOSSES[loss]
     path = rmr_path(X, y, n_taus=5, C=1.0, loss=loss, **p)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
     assert path.parameters["loss"] == loss
@@ -166,7 +156,7 @@ def test_huber_resists_wrong_labels():
 def test_information_criteria():
     X, y = random_data(120, 5, 4, noise=0.5)
     for loss, slopes in (("absolute", (-1.0, 1.0)), ("quantile", (-0.2, 0.8))):
-        path = rmr_path(X, y, n_taus=10, C=1.0, loss=loss, **PARAMETERS[loss])
+        path = rmr_path(X, y, n_taus=10, C=1.0, loss=loss, **RMR_LOSSES[loss])
         table = information_criteria(path, X, y)
         for k in (3, 9):  # samples that are fitted exactly
             r = y - path.predict(X)[k]
@@ -174,7 +164,7 @@ def test_information_criteria():
             inside = (beta > slopes[0] + 1e-3) & (beta < slopes[1] - 1e-3)
             assert np.abs(r[inside]).max() < 1e-2
             assert abs(table.df[k] - inside.sum()) <= 1
-            mean = losses(loss, r, **PARAMETERS[loss]).mean()
+            mean = losses(loss, r, **RMR_LOSSES[loss]).mean()
             expected = 240.0 * np.log(mean) + 2.0 * table.df[k]
             assert table.aic[k] == pytest.approx(expected)
         assert table.bic.argmin() > 0

@@ -11,8 +11,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from matreg import GRMR, RGLM, RMR, RMRCV
-from matreg.inspection import components, pattern
+from matreg import GRMR, RGLM, RMR, RMRCV, SMM, CoefDisplay
+from matreg.inspection import (
+    ComponentsDisplay,
+    PatternDisplay,
+    bootstrap_maps,
+    components,
+    pattern,
+)
 from problems import random_data
 
 
@@ -103,3 +109,53 @@ def test_what_is_not_a_fitted_model_of_ours_is_refused(data):
         components(RMRCV())
     with pytest.raises(TypeError, match="got LinearRegression"):
         components(LinearRegression().fit(X.reshape(len(X), -1), y))
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    X, y = random_data(90, 5, 4, seed=3)
+    return X, np.array(["large", "middle", "small"])[np.digitize(-y, np.quantile(-y, [0.3, 0.6]))]
+
+
+def test_maps_of_several_classes_are_those_of_each_pair(three_classes):
+    X, y = three_classes
+    model = SMM(1.0, C=1.0).fit(X, y)
+    pair = np.isin(y, ["large", "small"])  # the second of three
+    two = SMM(1.0, C=1.0).fit(X[pair], y[pair])
+    found = model.pattern(X[pair], problem=1)
+    np.testing.assert_allclose(found, two.pattern(X[pair]), atol=1e-2)
+    np.testing.assert_array_equal(found, pattern(make_pipeline(model), X[pair], problem=1))
+    np.testing.assert_allclose(
+        components(model, problem=1).singular_values, components(two).singular_values, atol=1e-2
+    )
+    np.testing.assert_array_equal(two.pattern(X[pair], problem=0), two.pattern(X[pair]))
+    plt = pytest.importorskip("matplotlib.pyplot")
+    display = PatternDisplay.from_estimator(model, X[pair], problem=1)
+    np.testing.assert_array_equal(display.pattern, found)
+    assert ComponentsDisplay.from_estimator(model, problem=2).axes_ is not None
+    np.testing.assert_array_equal(CoefDisplay.from_estimator(model, problem=1).coef, model.coef_[1])
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("multi_class", "listed"),
+    [("one_vs_one", "1 (large or small)"), ("one_vs_rest", "1 (middle)")],
+)
+def test_which_of_several_classes_must_be_said(three_classes, multi_class, listed):
+    X, y = three_classes
+    model = SMM(1.0, C=1.0, multi_class=multi_class).fit(X, y)
+    for ask in (
+        lambda: model.pattern(X),
+        lambda: components(model, problem=3),
+        lambda: components(model, problem=-1),
+        lambda: CoefDisplay.from_estimator(model),
+        lambda: bootstrap_maps(model, X, y),
+    ):
+        with pytest.raises(ValueError, match="problem must say which of the 3") as error:
+            ask()
+        assert listed in str(error.value)
+
+
+def test_a_model_with_one_W_has_no_second(data, model):
+    with pytest.raises(ValueError, match="problem must be 0 or None"):
+        components(model, problem=1)

@@ -186,7 +186,7 @@ class MatrixEstimator(BaseEstimator):
         """
         return self.to_xarray("coef_")
 
-    def pattern(self, X: ArrayLike) -> Array:
+    def pattern(self, X: ArrayLike, *, problem: int | None = None) -> Array:
         """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
 
         That is what a map should show, not the coefficients, which are a filter; see
@@ -196,6 +196,8 @@ class MatrixEstimator(BaseEstimator):
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples, as a rule those of `fit`.
+        problem : int, default=None
+            Which of the problems of two classes, for a classifier of more.
 
         Returns
         -------
@@ -204,7 +206,7 @@ class MatrixEstimator(BaseEstimator):
         """
         from ..inspection import pattern  # late: it is above the estimators
 
-        return pattern(self, X)
+        return pattern(self, X, problem=problem)
 
     def to_xarray(self, name: str | Array) -> Any:
         """A fitted attribute, or a matrix like it, as an xarray.DataArray.

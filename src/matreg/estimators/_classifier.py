@@ -166,6 +166,35 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         return self._labels(self.decision_function(X))
 
 
+def coef_of(model: Any, problem: int | None = None) -> Array:
+    """W of a fitted model, of shape (p, q).
+
+    Parameters
+    ----------
+    model : fitted model
+        What has `coef_`.
+    problem : int, default=None
+        Which of the problems of two classes, where there are several.
+    """
+    coef = np.asarray(model.coef_)
+    coefs = coef if coef.ndim == 3 else coef[None]
+    if problem is None and len(coefs) == 1:
+        return coefs[0]
+    if problem is not None and 0 <= problem < len(coefs):
+        return coefs[problem]
+    if len(coefs) == 1:
+        raise ValueError(f"problem must be 0 or None for a model with one W; got {problem}.")
+    names = [f"{c}" for c in model.classes_]
+    if model.multi_class == "one_vs_one":
+        names = [f"{first} or {second}" for first, second in combinations(names, 2)]
+    listed = ", ".join(f"{k} ({name})" for k, name in enumerate(names[:3]))
+    raise ValueError(
+        f"problem must say which of the {len(coefs)} matrices of coefficients is meant: "
+        f"{listed}{', ...' if len(names) > 3 else ''}; got {problem}. Where there is no such "
+        "parameter, fit two classes alone."
+    )
+
+
 PER_PROBLEM = (
     "coef_",
     "intercept_",

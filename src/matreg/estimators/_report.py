@@ -58,7 +58,12 @@ def warn_if_zero(
             f"tau={tau:.4g} is at or above tau_max={largest:.4g}. Lower tau, or leave it at "
             "'scale', which follows the units of X and y."
         )
-    elif epsilon is not None and largest == 0.0:
+    elif largest > 0.0:
+        message = (
+            f"tau={tau:.4g} is below tau_max={largest:.4g}, but no W is better by more than the "
+            "tolerance. Lower tau or tol."
+        )
+    elif epsilon is not None:
         message = (
             f"all labels are within epsilon={epsilon:.4g} of a constant; they span only "
             f"{np.ptp(y):.4g}. Lower epsilon, or leave it at 'scale', which follows their units."

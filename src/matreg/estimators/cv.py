@@ -9,7 +9,6 @@ from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -25,15 +24,17 @@ from ..solvers import (
     tau_grid,
     walk,
 )
-from ._base import MatrixRegressor, warn_unless_converged
+from ._base import warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
+from ._losses import LOSS_CONSTRAINTS, LOSS_PARAMETERS
+from ._losses_cv import LossSelector
 from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
 from ._streamed_cv import choose_by_moments, choose_on_part, fold_of_each
 from .path import check_taus, rglm_path, rmr_path
 from .regularization_path import RegularizationPath
-from .rmr import LOSS_CONSTRAINTS, LOSS_PARAMETERS, RMR, rmr_problem, score_labels
+from .rmr import RMR, rmr_problem, score_labels
 
 PATH_CONSTRAINTS: dict[str, list[Any]] = {
     "taus": ["array-like", None],
@@ -121,7 +122,7 @@ class PathCV(SelectorCV):
         """Say which labels look wrong, where the model is robust against them."""
 
 
-class RMRCV(MatrixRegressor, PathCV):
+class RMRCV(LossSelector, PathCV):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
     Each fold solves whole paths of tau, every point from its neighbour, instead of single fits.
@@ -241,16 +242,9 @@ class RMRCV(MatrixRegressor, PathCV):
     def _candidates(self, distinct: Distinct) -> list[Candidate]:
         units = Units(distinct, self.fit_intercept)
         self.delta_ = units.delta(self.delta)
-        epsilons = number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon)
-        if self.loss != "epsilon_insensitive" and len(epsilons) > 1:
-            raise ValueError(
-                f"epsilon must be one number with loss={self.loss!r}, which does not depend on it; "
-                f"got {self.epsilon!r}."
-            )
+        Cs = number_list("C", self.C, positive=True, scaled=units.C)
         candidates = []
-        for C, epsilon in product(
-            number_list("C", self.C, positive=True, scaled=units.C), epsilons
-        ):
+        for C, epsilon in product(Cs, self._epsilons(units)):
             parameters = {"C": C, "epsilon": epsilon}
             taus = self._taus(partial(rmr_tau_max, self._problem(distinct, parameters)))
             candidates.append(Candidate(parameters, taus))
@@ -279,14 +273,6 @@ class RMRCV(MatrixRegressor, PathCV):
     def _judge_labels(self, distinct: Distinct, result: SolverResult) -> None:
         problem = self._problem(distinct, {"C": self.C_, "epsilon": self.epsilon_})
         self.label_outlier_score_ = score_labels(problem, result, distinct)
-
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
-        if self.loss != "quantile":
-            return super()._score_all(y, decisions, sample_weight)
-        from sklearn.metrics import d2_pinball_score
-
-        weighing = {"sample_weight": sample_weight, "alpha": self.quantile}
-        return np.array([d2_pinball_score(y, f, **weighing) for f in decisions])
 
 
 class RGLMCV(FamilyEstimator, PathCV):

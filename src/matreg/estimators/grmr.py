@@ -36,6 +36,7 @@ from ..solvers import (
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
+from ._losses import LOSS_CONSTRAINTS, rmr_loss
 from ._scale import Units, scaled_tau
 from ._streamed import clean_streamed, decide_streamed, is_streamed, refuse_streamed_cleaning
 from .rmr import score_labels
@@ -51,16 +52,17 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     stacked as rows, have low rank; the outliers are sparse; the regression belongs to the clean
     signals. All are found together: minimise over W, b, X and E with ``D = X + E``
 
-        ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i max(|y_i - <W, X_i> - b| - epsilon, 0)
+        ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i l(y_i - <W, X_i> - b)
         + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
 
-    (``outliers="split"``, the paper's model). By default outliers are replaced: X is D but for
-    entries that are flagged, a low-rank part L tells what these should be, and the last two terms
-    are ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i - L_i||_F^2 + sum_{j flagged}
-    (limit noise_j)^2)``, n the median of the noise. Detail that has no low rank then stays. Solved
-    by alternation between the regression and the split of the samples. Both are convex and solved
-    to a certified gap, given the flags where outliers are replaced. A sample of weight s counts as
-    s copies of it. NaN in a sample means that the entry was not observed: its outlier has no price.
+    with a loss l of :class:`RMR` (``outliers="split"``, the paper's model). By default outliers are
+    replaced: X is D but for entries that are flagged, a low-rank part L tells what these should be,
+    and the last two terms are ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i -
+    L_i||_F^2 + sum_{j flagged} (limit noise_j)^2)``, n the median of the noise. Detail that has no
+    low rank then stays. Solved by alternation between the regression and the split of the samples.
+    Both are convex and solved to a certified gap, given the flags where outliers are replaced. A
+    sample of weight s counts as s copies of it. NaN in a sample means that the entry was not
+    observed: its outlier has no price.
 
     Parameters
     ----------
@@ -79,7 +81,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Weight of the loss.
     epsilon : float or str, default="scale"
         Half the width of the tube in which residuals cost nothing. "scale" and its multiples are
-        those of :class:`RMR`, for tau and C too: predictions then do not depend on units.
+        those of :class:`RMR`, for tau, C and delta too: predictions then do not depend on units.
+    loss, delta, quantile
+        As in :class:`RMR`.
     outliers : {"replace", "split"}, default="replace"
         Whether outliers are flagged and replaced, so that all else of the samples stays as it is,
         or split off as in the paper, for samples of low rank but for their outliers.
@@ -91,7 +95,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     coupling : {"exact", "squared"}, default="exact"
         Loss by which the labels pull at the samples in the split. "exact" is that of the
         regression, so that the alternation descends on the objective. "squared" is the paper's:
-        ``C sum_i s_i r_i^2``, by its Algorithm 2; the objective may then rise.
+        ``C sum_i s_i r_i^2``, by its Algorithm 2; the objective may then rise. It pulls upwards
+        as much as downwards, which makes no sense for a quantile.
     fit_intercept : bool, default=True
         Whether to fit b.
     clean_predict : bool, default=True
@@ -138,7 +143,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         ``||E_i||_1 / ||D_i||_1``: the samples with the largest look corrupted.
     label_outlier_score_ : ndarray of shape (n,)
         How much each label looks wrong, as in :class:`RMR`.
-    tau_, C_, epsilon_ : float
+    tau_, C_, epsilon_, delta_ : float
         Numbers used.
     gamma_, lam_ : float
         Weights used.
@@ -191,6 +196,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "C": [Interval(Real, 0, None, closed="neither"), str],
         "epsilon": [Interval(Real, 0, None, closed="left"), str],
+        **LOSS_CONSTRAINTS,
         "outliers": [StrOptions({"replace", "split"})],
         "noise": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "limit": [Interval(Real, 0, None, closed="neither")],
@@ -216,6 +222,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         lam: float | None = None,
         C: float | str = "scale",
         epsilon: float | str = "scale",
+        loss: str = "epsilon_insensitive",
+        delta: float | str = "scale",
+        quantile: float = 0.5,
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float = 4.0,
@@ -237,6 +246,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self.lam = lam
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
         self.outliers = outliers
         self.noise = noise
         self.limit = limit
@@ -290,18 +302,23 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         return self
 
     def _problem(self, distinct: Distinct) -> GRMRProblem:
+        if self.coupling == "squared" and self.loss == "quantile":
+            raise ValueError(
+                'coupling="squared" pulls the samples to their labels, not to a quantile of them: '
+                'take coupling="exact" with loss="quantile".'
+            )
         D, y, s = distinct.X, distinct.y, distinct.weights
         flat = D.reshape(len(D), -1)
         units = Units(distinct, self.fit_intercept)
         self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
+        self.delta_ = units.delta(self.delta)
         gamma, lam = default_weights(flat, y, s, self.C_, self.gamma, self.lam, self.outliers)
         return GRMRProblem(
             D,
             y,
             s,
+            rmr_loss(self.loss, self.C_ * s, self.epsilon_, self.delta_, self.quantile),
             tau=0.0 if isinstance(self.tau, str) else float(self.tau),
-            C=self.C_,
-            epsilon=self.epsilon_,
             gamma=gamma,
             lam=lam,
             coupling=self.coupling,

@@ -28,8 +28,9 @@ from ..solvers import (
     tau_grid,
     warn_unless_clean,
 )
-from ._base import MatrixRegressor
 from ._duplicates import Distinct
+from ._losses import LOSS_CONSTRAINTS
+from ._losses_cv import LossSelector
 from ._scale import Units
 from ._selection import (
     COMMON_CONSTRAINTS,
@@ -57,7 +58,7 @@ class Family(Candidate):
     steps: tuple[Candidate, ...]
 
 
-class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV):
+class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
@@ -88,8 +89,11 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     limit : float, array-like or None, default=None
         Values to try; None is 3, 4 and 6.
     C, epsilon : float, str or a list of them, default="scale"
-        Values to try: numbers, or words as in :class:`GRMR`.
-    coupling, fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
+        Values to try: numbers, or words as in :class:`GRMR`. Of epsilon only one with losses that
+        do not depend on it.
+    loss, delta, quantile, coupling
+        As in :class:`GRMR`.
+    fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float, default=None
         `tol` and `split_tol` of the fits in the folds, if they differ from those of the last fit.
@@ -109,6 +113,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
     ----------
     tau_, gamma_, lam_, limit_, C_, epsilon_ : float
         Chosen values.
+    delta_ : float
+        Number used.
     cv_results_, best_index_, best_score_
         As in :class:`RMRCV`. With `halving` the scores of folds that a candidate has not seen, and
         its mean, are NaN.
@@ -138,6 +144,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         "limit": [*NUMBER_OR_LIST, None],
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
+        **LOSS_CONSTRAINTS,
         "coupling": [str],
         "clean_predict": ["boolean"],
         "split_tol": [_TOLERANCE],
@@ -160,6 +167,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         limit: float | ArrayLike | None = None,
         C: float | str | ArrayLike = "scale",
         epsilon: float | str | ArrayLike = "scale",
+        loss: str = "epsilon_insensitive",
+        delta: float | str = "scale",
+        quantile: float = 0.5,
         coupling: str = "exact",
         fit_intercept: bool = True,
         clean_predict: bool = True,
@@ -187,6 +197,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         self.limit = limit
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
         self.coupling = coupling
         self.fit_intercept = fit_intercept
         self.clean_predict = clean_predict
@@ -222,10 +235,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
         given, candidates = self._given_taus, []
         limits = self._limits()
         units = Units(distinct, self.fit_intercept)
-        for C, epsilon in product(
-            number_list("C", self.C, positive=True, scaled=units.C),
-            number_list("epsilon", self.epsilon, positive=False, scaled=units.epsilon),
-        ):
+        self.delta_ = units.delta(self.delta)
+        Cs = number_list("C", self.C, positive=True, scaled=units.C)
+        for C, epsilon in product(Cs, self._epsilons(units)):
             loss = {"C": C, "epsilon": epsilon}
             taus = check_taus(given, partial(self._tau_grid, distinct, loss))
             gammas = self._gammas(distinct, loss)
@@ -290,6 +302,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor, SelectorCV
 
     def _model(self, candidate: Candidate, **other: Any) -> GRMR:
         return GRMR(
+            loss=self.loss,
+            delta=self.delta_,
+            quantile=self.quantile,
             outliers=self.outliers,
             coupling=self.coupling,
             fit_intercept=self.fit_intercept,

@@ -25,10 +25,11 @@ from ._base import MatrixEstimator
 from ._duplicates import Distinct, merge_duplicates
 from ._family import rglm_problem
 from ._input import to_numbers
+from ._losses import LOSS_PARAMETERS
 from ._scale import Units
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
-from .rmr import LOSS_PARAMETERS, RMR, rmr_problem
+from .rmr import RMR, rmr_problem
 
 # Parameters of a model that a path remembers.
 PARAMETERS = ("family", "C", *LOSS_PARAMETERS, "fit_intercept", "tol", "max_iter")

@@ -14,24 +14,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import Array
 from ..blocks import Blocks
 from ..design import ArrayDesign
-from ..losses import PiecewiseLoss, absolute, epsilon_insensitive, huber, pinball
 from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
 from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
+from ._losses import LOSS_CONSTRAINTS, block_loss, rmr_loss
 from ._report import warn_if_zero
 from ._scale import Units, scaled_tau
 from ._streamed import MORE_MEMORY, fit_streamed, is_streamed, part_of_blocks, solve_on_blocks
 from ._wrong_labels import label_outlier_score
-
-LOSS_CONSTRAINTS: dict[str, list[Any]] = {
-    "loss": [StrOptions({"epsilon_insensitive", "absolute", "huber", "quantile"})],
-    "delta": [Interval(Real, 0, None, closed="neither"), str],
-    "quantile": [Interval(Real, 0, 1, closed="neither")],
-}
-# What decides about the loss of a sample of weight 1.
-LOSS_PARAMETERS = ("loss", "epsilon", "delta", "quantile")
 
 
 class RMR(MatrixRegressor):
@@ -303,26 +295,6 @@ def score_labels(problem: RMRProblem, result: SolverResult, distinct: Distinct) 
     """`label_outlier_score_` of a fit."""
     residual = problem.y - problem.design.forward(result.W.matrix) - result.b
     return label_outlier_score(residual, problem.loss, result, distinct)
-
-
-def rmr_loss(
-    loss: str, c: Array, epsilon: float = 0.1, delta: float = 1.0, quantile: float = 0.5
-) -> PiecewiseLoss:
-    """A loss by its name, with slopes c, C times the weights of the samples."""
-    match loss:
-        case "absolute":
-            return absolute(c)
-        case "huber":
-            return huber(c, float(delta))
-        case "quantile":
-            return pinball(c, float(quantile))
-        case _:
-            return epsilon_insensitive(c, float(epsilon))
-
-
-def block_loss(y: Array, weights: Array, C: float, **loss: Any) -> PiecewiseLoss:
-    """Losses of the samples of a block; `loss` is what :func:`rmr_loss` takes besides slopes."""
-    return rmr_loss(c=C * weights, **loss)
 
 
 def rmr_problem(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
@@ -19,6 +21,7 @@ from ..solvers import SolverResult, rmr_tau_max, solve_rmr
 from ._base import warn_unless_converged
 from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
 from ._duplicates import Distinct, merge_duplicates
+from ._report import warn_if_zero
 from ._scale import Units, scaled_tau
 
 LOSS_CONSTRAINT = [StrOptions({"hinge", "squared_hinge"})]
@@ -192,16 +195,19 @@ class SMM(MatrixClassifier):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             weights = self._weigh_classes(y, weights)
             parts = [(two, two.distinct(X, weights)) for two in self._problems(y)]
-            self._set_scale(X, y, weights, [part for _, part in parts])
+            tau_max = self._set_scale(X, y, weights, [part for _, part in parts])
             tasks = (delayed(self._solve)(two, part) for two, part in parts)
             results = Parallel(n_jobs=self.n_jobs)(tasks)
             self._store_all(results, len(y))
         worst = max((result for _, _, result in results), key=lambda result: result.gap)
         warn_unless_converged("SMM", worst, self.tol, "Raise max_iter or tol, or lower C.")
+        warn_if_zero(int(np.max(self.rank_)), y, self.tau_, tau_max)
         return self
 
-    def _set_scale(self, X: Array, y: Array, weights: Array, parts: list[Distinct]) -> None:
-        """C and tau as numbers, the same for all pairs of classes."""
+    def _set_scale(
+        self, X: Array, y: Array, weights: Array, parts: list[Distinct]
+    ) -> Callable[[], float]:
+        """C and tau as numbers, the same for all pairs of classes; and how to compute tau_max."""
         units = Units(merge_duplicates(X, y, weights), self.fit_intercept, classes=True)
         self.C_ = units.C(self.C)
 
@@ -210,6 +216,7 @@ class SMM(MatrixClassifier):
             return max(rmr_tau_max(problem) for problem in problems)
 
         self.tau_ = scaled_tau(self.tau, tau_max)
+        return tau_max
 
     def _solve(self, two: TwoClasses, part: Distinct) -> tuple[TwoClasses, Distinct, SolverResult]:
         problem = smm_problem(part, self.loss, self.C_, self.fit_intercept, self.tau_)

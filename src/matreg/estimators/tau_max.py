@@ -59,4 +59,4 @@ def tau_max(
         return rglm_tau_max(rglm_problem(distinct, "normal", fit_intercept))
     units = Units(distinct, fit_intercept)
     tube = {"loss": "epsilon_insensitive", "epsilon": units.epsilon(epsilon)}
-    return rmr_tau_max(rmr_problem(distinct, units.C(C), fit_intercept, 0.0, **tube))
+    return rmr_tau_max(rmr_problem(distinct, units.C(C), fit_intercept, 0.0, **tube), tol=1e-6)

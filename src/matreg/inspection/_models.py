@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
+from ..estimators._classifier import coef_of
 
 
 @dataclass(frozen=True)
@@ -27,23 +28,18 @@ class LinearPart:
         The fitted model whose `coef_` is drawn.
     steps : tuple of transformers
         Fitted steps that samples go through first.
+    problem : int or None
+        Which matrix of coefficients, where a classifier has several.
     """
 
     model: Any
     steps: tuple[Any, ...] = ()
+    problem: int | None = None
 
     @property
     def coef(self) -> Array:
         """W, of shape (p, q)."""
-        coef = np.asarray(self.model.coef_)
-        if coef.ndim == 3 and len(coef) == 1:
-            coef = coef[0]
-        if coef.ndim != 2:
-            raise ValueError(
-                "model must have one matrix of coefficients; got coef_ of shape "
-                f"{coef.shape}. Fit one model for each pair of classes."
-            )
-        return coef
+        return coef_of(self.model, self.problem)
 
     def samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) as the coefficients meet them: after all steps, and clean."""
@@ -54,21 +50,21 @@ class LinearPart:
         return np.asarray(X, dtype=float).reshape(len(np.asarray(X)), *self.coef.shape)
 
 
-def linear_part(model: Any) -> LinearPart:
+def linear_part(model: Any, problem: int | None = None) -> LinearPart:
     """Find the fitted model with coefficients in a pipeline, a search or the like."""
     if isinstance(model, Pipeline):
         check_is_fitted(model)
-        inner = linear_part(model[-1])
+        inner = linear_part(model[-1], problem)
         before = tuple(step for _, step in model.steps[:-1] if step not in (None, "passthrough"))
-        return LinearPart(inner.model, before + inner.steps)
+        return LinearPart(inner.model, before + inner.steps, problem)
     if isinstance(model, TransformedTargetRegressor):
         check_is_fitted(model, "regressor_")
-        return linear_part(model.regressor_)
+        return linear_part(model.regressor_, problem)
     if isinstance(model, MatrixEstimator):
         check_is_fitted(model, "coef_")
-        return LinearPart(model)
+        return LinearPart(model, problem=problem)
     if hasattr(model, "best_estimator_"):
-        return linear_part(model.best_estimator_)
+        return linear_part(model.best_estimator_, problem)
     check_is_fitted(model)
     raise TypeError(
         "model must be a fitted model of matreg, or a Pipeline, a search or a "

@@ -55,11 +55,18 @@ class PatternDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: ArrayLike, *, names: MapAxes | None = None, axes: Any = None
+        cls,
+        model: Any,
+        X: ArrayLike,
+        *,
+        problem: int | None = None,
+        names: MapAxes | None = None,
+        axes: Any = None,
     ) -> Self:
-        """Draw W and the pattern of a fitted model."""
-        names = names or MapAxes.of(linear_part(model).model)
-        return cls(linear_part(model).coef, pattern(model, X), names).plot(axes)
+        """Draw W and the pattern of a fitted model; `problem` is that of :func:`pattern`."""
+        part = linear_part(model, problem)
+        names = names or MapAxes.of(part.model)
+        return cls(part.coef, pattern(model, X, problem=problem), names).plot(axes)
 
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""
@@ -118,13 +125,14 @@ class ComponentsDisplay:
         cls,
         model: Any,
         *,
+        problem: int | None = None,
         n_components: int = 3,
         names: MapAxes | None = None,
         axes: Any = None,
     ) -> Self:
-        """Draw the components of a fitted model."""
+        """Draw the components of a fitted model; `problem` is that of :func:`components`."""
         names = names or MapAxes.of(linear_part(model).model)
-        return cls(components(model), None, n_components, names).plot(axes)
+        return cls(components(model, problem=problem), None, n_components, names).plot(axes)
 
     @classmethod
     def from_bootstrap(

@@ -13,7 +13,7 @@ from .._typing import Array
 from ._models import linear_part
 
 
-def pattern(model: Any, X: ArrayLike) -> Array:
+def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     """Pattern of a linear model: how the samples change with the prediction.
 
     The coefficients W are a *filter*: they may be large where the samples hold nothing about the
@@ -32,6 +32,9 @@ def pattern(model: Any, X: ArrayLike) -> Array:
     X : array-like of shape (n, p, q) or (n, p*q)
         Samples, as a rule those of `fit`. They go through the steps of a pipeline first; a model
         that cleans samples cleans them.
+    problem : int, default=None
+        Which of the problems of two classes of :class:`SMM`, where there are several, in the order
+        of `coef_`; pass the samples of these two classes then.
 
     Returns
     -------
@@ -53,7 +56,7 @@ def pattern(model: Any, X: ArrayLike) -> Array:
     >>> pattern(RMR(tau=1.0).fit(data.X, data.y), data.X).shape
     (6, 5)
     """
-    part = linear_part(model)
+    part = linear_part(model, problem)
     W, samples = part.coef, part.samples(X)
     flat = samples.reshape(len(samples), -1)
     prediction = flat @ W.ravel()
@@ -98,13 +101,15 @@ class Components:
         return self.singular_values[k] * np.outer(self.rows[k], self.columns[k])
 
 
-def components(model: Any) -> Components:
+def components(model: Any, *, problem: int | None = None) -> Components:
     """Rank-one terms of the coefficients, with fixed signs.
 
     Parameters
     ----------
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
+    problem : int, default=None
+        As in :func:`pattern`.
 
     Returns
     -------
@@ -121,7 +126,7 @@ def components(model: Any) -> Components:
     >>> found.rows.shape, found.columns.shape
     ((1, 8), (1, 6))
     """
-    return components_of(linear_part(model).coef)
+    return components_of(linear_part(model, problem).coef)
 
 
 def components_of(coef: Array) -> Components:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
+from ..estimators._classifier import coef_of
 from ._fitted import unwrap
 from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, set_ticks, show_matrix
 
@@ -70,6 +71,7 @@ class CoefDisplay:
         cls,
         estimator: Any,
         *,
+        problem: int | None = None,
         n_vectors: int = 2,
         row_label: str | None = None,
         column_label: str | None = None,
@@ -84,6 +86,8 @@ class CoefDisplay:
         ----------
         estimator : fitted model, or a Pipeline, search or TransformedTargetRegressor around one
             What has the coefficients.
+        problem : int, default=None
+            Which of the problems of two classes, for a classifier of more.
         n_vectors : int, default=2
             How many pairs of singular vectors to draw.
         row_label, column_label, row_coords, column_coords
@@ -107,7 +111,7 @@ class CoefDisplay:
             row_coords = coords[0] if row_coords is None else row_coords
             column_coords = coords[1] if column_coords is None else column_coords
         return cls(
-            model.coef_,
+            coef_of(model, problem),
             n_vectors,
             row_label or "row",
             column_label or "column",

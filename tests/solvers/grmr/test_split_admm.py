@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
+from matreg.estimators._losses import rmr_loss
 from matreg.linalg.factors import singular_values
 from matreg.losses import epsilon_insensitive, squared
 from matreg.solvers.grmr.decompose import decompose
@@ -15,7 +16,7 @@ from matreg.solvers.grmr.row_prox import RowProblem
 from matreg.solvers.grmr.split import SplitProblem
 from matreg.solvers.grmr.split_admm import ExactSplit
 from matreg.solvers.grmr.split_paper import PaperSplit
-from problems import corrupted_rows
+from problems import RMR_LOSSES, corrupted_rows, losses
 
 EPSILON = 0.1
 
@@ -222,12 +223,13 @@ def test_samples_of_zeros():
     assert result.converged
 
 
-@pytest.mark.parametrize("coupling", ["exact", "squared"])
+@pytest.mark.parametrize("coupling", [*RMR_LOSSES, "squared"])
 def test_row_step_against_brute_force(coupling):
     rng = np.random.default_rng(11)
     n, m, mu = 30, 7, 0.7
     c = rng.uniform(0.1, 3.0, n)
-    loss = epsilon_insensitive(c, EPSILON) if coupling == "exact" else squared(2 * c)
+    parameters = RMR_LOSSES.get(coupling, {})
+    loss = squared(2 * c) if coupling == "squared" else rmr_loss(coupling, c, **parameters)
     w, base, thr = rng.standard_normal(m), 2 * rng.standard_normal(n), rng.uniform(0.1, 1.0, n)
     scale, g = rng.uniform(0.5, 2.0, n), rng.standard_normal((n, m))
     rows = RowProblem(w, w**2, scale, base, thr, loss, mu)
@@ -235,7 +237,7 @@ def test_row_step_against_brute_force(coupling):
 
     def value(i, row):
         r = base[i] - scale[i] * row @ w
-        cost = max(abs(r) - EPSILON, 0.0) if coupling == "exact" else r * r
+        cost = r * r if coupling == "squared" else float(losses(coupling, r, **parameters))
         return c[i] * cost / mu + thr[i] * np.abs(row).sum() + 0.5 * np.sum((row - g[i]) ** 2)
 
     for i in range(n):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...design import ArrayDesign
-from ...losses import epsilon_insensitive, squared
+from ...losses import PiecewiseLoss, squared
 from ...penalties import SpectralElasticNet
 from ...problem import Problem
 from ..certificate import SolverResult
@@ -22,8 +22,10 @@ from .split import SplitProblem
 class GRMRProblem:
     """Minimise over W, b and ``D = X + E``, with positive sample weights s,
 
-    ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i max(|y_i - <W, X_i> - b| - epsilon, 0)
-    + gamma ||sqrt(s) X||_* + lam sum_i s_i ||E_i||_1``.
+    ``||W||_F^2/2 + tau ||W||_* + sum_i l_i(y_i - <W, X_i> - b) + gamma ||sqrt(s) X||_*
+    + lam sum_i s_i ||E_i||_1``
+
+    with the losses l_i of RMR, weights included.
 
     With ``outliers="replace"`` the last two terms are, over X, the flags F and L with X = D outside
     of F,
@@ -38,9 +40,8 @@ class GRMRProblem:
     D: Array
     y: Array
     s: Array
+    loss: PiecewiseLoss
     tau: float
-    C: float
-    epsilon: float
     gamma: float
     lam: float
     coupling: str = "exact"
@@ -80,9 +81,8 @@ class GRMRProblem:
 
     def regression(self, X: Array) -> Problem:
         """The first half: RMR on clean signals."""
-        loss = epsilon_insensitive(self.C * self.s, self.epsilon)
         penalty = SpectralElasticNet(self.tau)
-        return Problem(ArrayDesign(X), self.y, loss, penalty, self.fit_intercept)
+        return Problem(ArrayDesign(X), self.y, self.loss, penalty, self.fit_intercept)
 
     @property
     def limits(self) -> Array:
@@ -98,15 +98,13 @@ class GRMRProblem:
 
     def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
         """What both forms of the second half know of the regression; without one it is zero."""
-        c = self.C * self.s
         exact = self.coupling == "exact"
-        loss = epsilon_insensitive(c, self.epsilon) if exact else squared(2.0 * c)
         return {
             "D": self.rows,
             "root": self.root,
             "target": self.y if fit is None else self.y - fit.b,
             "w": np.zeros(self.rows.shape[1]) if fit is None else fit.W.matrix.reshape(-1),
-            "coupling": loss,
+            "coupling": self.loss if exact else squared(2.0 * self.loss.size),
             "gamma": self.gamma,
             "missing": self.missing,
         }

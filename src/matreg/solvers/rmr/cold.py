@@ -19,8 +19,8 @@ from ..certificate import SolverResult, Tracker
 from ..universal import solve_universal
 from .dual_ray import label_ray
 from .interior_point import CAREFUL, DEFAULT, InteriorPoint, InteriorSettings
-from .tau_max import only_multipliers
 from .vertex import at_rounding_floor, crossover
+from .zero import only_multipliers
 
 
 @dataclass(frozen=True)

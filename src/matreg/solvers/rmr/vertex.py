@@ -122,7 +122,7 @@ def onto_edges(
         coordinates = tangent(W)
         rows = coordinates.of_samples(samples)
         off = goal[free] - samples.forward(W.matrix) - b
-        if not (np.isfinite(off).all() and np.isfinite(rows).all()):
+        if not (rows.size and np.isfinite(off).all() and np.isfinite(rows).all()):
             return W
         one = float(np.abs(rows).mean()) if problem.fit_intercept else 0.0
         rows = np.column_stack([rows, np.full(len(rows), one)])  # the intercept, like the others

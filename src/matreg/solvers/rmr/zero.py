@@ -1,0 +1,57 @@
+"""Multipliers that make W = 0 optimal among all that an intercept alone leaves.
+
+Such a dual optimal beta of the intercept alone is ``+-c_i`` for samples outside of the tube and 0
+strictly inside of it, while for samples on its edge it is free between. In general one sample is
+there, and the sum of beta fixes it; with ties there are several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...problem import RMRProblem
+
+
+@dataclass(frozen=True)
+class ZeroSettings:
+    """Which samples are tied.
+
+    Attributes
+    ----------
+    tie : float
+        Distance from the edge of the tube, relative to the labels, that counts as rounding.
+    """
+
+    tie: float = 1e-12
+
+
+DEFAULT = ZeroSettings()
+
+
+def only_multipliers(problem: RMRProblem, settings: ZeroSettings = DEFAULT) -> Array | None:
+    """Dual optimal beta of the intercept alone; None if there are several."""
+    beta, lower, upper = optimal_multipliers(problem, settings)
+    free = np.flatnonzero(lower < upper)
+    if len(free) > int(problem.fit_intercept):
+        return None
+    beta[free] = problem.t - float(beta.sum())
+    return beta
+
+
+def optimal_multipliers(
+    problem: RMRProblem, settings: ZeroSettings = DEFAULT
+) -> tuple[Array, Array, Array]:
+    """Dual optimal beta of the intercept alone, zero where it is free, and bounds for that.
+
+    Where the best b are an interval, no sample is on an edge at its middle, and the sum of beta is
+    zero already: any such beta goes with all of these b, so that this one is the only one.
+    """
+    loss = problem.loss
+    b = loss.best_intercept(problem.y, problem.t) if problem.fit_intercept else 0.0
+    largest = max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
+    lower, upper = loss.subgradients(problem.y - b, settings.tie * largest)
+    tied = lower < upper
+    return np.where(tied, 0.0, lower), np.where(tied, lower, 0.0), np.where(tied, upper, 0.0)
