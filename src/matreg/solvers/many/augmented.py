@@ -10,12 +10,15 @@ outnumber the coordinates of W. Two rules make it work without tuning:
 * A part of the samples, each with more weight, has the same smooth function but for chance. So wide
   ramps are for few samples, and all of them for narrow ones: :func:`solve_many` takes four times as
   many whenever those on the ramps get few.
+
+Without curvature of the loss the last digits are left to an active set of the samples near an edge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +26,8 @@ from ..._typing import Array, Index
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
+from ..rmr.neighbour import Neighbour, position_of, snapped
+from ..rmr.working_set import finish
 from .newton import direction
 from .ramps import Point, Ramps, edge_distances
 from .sums import RampSums, spread_out
@@ -58,6 +63,9 @@ class AugmentedSettings:
     few : int
         The samples grow as soon as those on the ramps are fewer than this multiple of the
         coordinates of W.
+    ripe : int
+        With fewer samples on the ramps than this multiple of the coordinates of W, a working set
+        of those near an edge (:mod:`..rmr.working_set`) ends the search.
     nearby : int
         Samples on the ramps of a start from a problem close by, as a multiple of the coordinates
         of W.
@@ -76,6 +84,7 @@ class AugmentedSettings:
     more_samples: int = 4
     least_samples: int = 2000
     few: int = 8
+    ripe: int = 1
     nearby: int = 2
 
 
@@ -339,9 +348,28 @@ def solve_many(
         for part in growing_samples(problem, settings):
             found = solve_core(part, state, tol=tol, few=settings.few, settings=settings)
             state = found.state
-    return solve_core(
-        problem, state, tol=tol, max_iter=max_iter, verbose=verbose, settings=settings
+    core = partial(solve_core, problem, tol=tol, verbose=verbose, settings=settings)
+    near = core(state, few=0 if problem.loss.curved else settings.ripe, max_iter=max_iter)
+    left = max_iter - near.n_iter
+    if near.converged or left <= 0 or problem.loss.curved:
+        return near
+    end = finish(
+        problem,
+        neighbour=point_of(problem, near),
+        reach=near.state.width,
+        tol=tol,
+        max_iter=left,
+        verbose=verbose,
     )
+    if end.converged:
+        return replace(end.after(near), state=near.state)
+    return core(near.state, max_iter=left).after(near)
+
+
+def point_of(problem: RMRProblem, result: SolverResult) -> Neighbour:
+    """Where the ramps ended, as a point to go on from without them."""
+    ramps, beta = result.state, snapped(result.beta, problem.loss)
+    return Neighbour(position_of(problem), ramps.W, ramps.Lambda, beta, ramps.b)
 
 
 def growing_samples(

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...linalg.threads import single_threaded
+from ...losses import PiecewiseLoss
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker, starting_point
 from .active_set import solve_active_set
@@ -136,12 +137,59 @@ def solve_working_set(
     SolverResult
         The best certified point, converged or not.
     """
-    tracker = Tracker(problem, tol, verbose, "working set")
-    loss, start, n_iter = problem.loss, neighbour, 0
-    max_iter = min(max_iter, settings.most_linearisations)
     free, beta = first_guess(problem, neighbour, settings)
     if np.count_nonzero(free) > settings.few * len(free):
-        return tracker.result(0)
+        return Tracker(problem, tol, verbose, "working set").result(0)
+    return grow(problem, neighbour, free, beta, tol, max_iter, verbose, settings)
+
+
+@single_threaded(lambda problem: problem.design.size)
+def finish(
+    problem: RMRProblem,
+    *,
+    neighbour: Neighbour,
+    reach: float,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+    settings: WorkingSetSettings = DEFAULT,
+) -> SolverResult:
+    """Solve an RMR problem from a point close to its solution.
+
+    Parameters
+    ----------
+    problem, tol, max_iter, verbose, settings
+        As in :func:`solve_working_set`.
+    neighbour : Neighbour
+        The point.
+    reach : float
+        Samples are let free whose residuals are this near to an edge.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    loss = problem.loss
+    residual = problem.y - problem.design.forward(neighbour.W) - neighbour.b
+    free, held = crossing(loss, residual, reach), loss.gradient(residual)
+    return grow(problem, neighbour, free, held, tol, max_iter, verbose, settings)
+
+
+def grow(
+    problem: RMRProblem,
+    neighbour: Neighbour,
+    free: Mask,
+    beta: Array,
+    tol: float,
+    max_iter: int,
+    verbose: int,
+    settings: WorkingSetSettings,
+) -> SolverResult:
+    """Solve one working set after the other, until none of the samples that are held is wrong."""
+    tracker = Tracker(problem, tol, verbose, "working set")
+    start, n_iter = neighbour, 0
+    max_iter = min(max_iter, settings.most_linearisations)
     for _ in range(settings.most_rounds):
         part = WorkingSet(problem, np.flatnonzero(free), beta)
         found = part.solve(start, settings.share * tol, max_iter - n_iter)
@@ -153,10 +201,10 @@ def solve_working_set(
         tracker.offer_primal(found.W, residual)
         tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
         tracker.record(n_iter)
-        wrong = ~free & (loss.gradient(residual - found.b) != beta)
+        wrong = ~free & (problem.loss.gradient(residual - found.b) != beta)
         if tracker.converged or not wrong.any() or n_iter >= max_iter:
             break
-        free |= wrong
+        free = free | wrong
         start = solution_of(problem, replace(found, beta=beta), Z).after(neighbour)
     return tracker.result(n_iter)
 
@@ -170,6 +218,15 @@ def first_guess(
     foretold, last = problem.y - problem.design.forward_each(ahead.W, neighbour.W)
     foretold -= ahead.b
     move = settings.margin * np.abs(foretold - (last - neighbour.b))
-    edge = np.abs(sides(snapped(neighbour.scaled(here).beta, loss), loss)) == 1.0
-    crossing = loss.gradient(foretold - move) != loss.gradient(foretold + move)
-    return edge | crossing, loss.gradient(foretold)
+    free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, foretold, move)
+    return free, loss.gradient(foretold)
+
+
+def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:
+    """Samples whose multipliers are neither zero nor at a bound."""
+    return np.abs(sides(snapped(beta, loss), loss)) == 1.0
+
+
+def crossing(loss: PiecewiseLoss, r: Array, move: Array | float) -> Mask:
+    """Samples that change sides if their residuals move by so much to either side."""
+    return loss.gradient(r - move) != loss.gradient(r + move)
