@@ -132,9 +132,7 @@ def test_eem_cells_are_block_means(anything_goes, tmp_path):
     )
     names = [f"B1S12022-09-29-09-{minute}-M3PEM.dat" for minute in (10, 20, 30)]
     members = {name: "\n".join(lines) for name in names}
-    write_zip(
-        tmp_path / eem_cells.SOURCE.files[0], **members, **{"references.xlsx": book}
-    )
+    write_zip(tmp_path / eem_cells.SOURCE.files[0], **members, **{"references.xlsx": book})
     data = load_eem_cells(tmp_path)
     assert data.X.shape == (2, 30, 25)
     assert_array_equal(data.y, [0.5, 0.75])

@@ -18,10 +18,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
+from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
 from ..progress import track
 from ._base import MatrixEstimator
-from ._callbacks import CallbackSupportMixin, reported
+from ._callbacks import callback_context, reported, watched
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._report import warn_at_edge
@@ -104,7 +105,7 @@ class KnownDecisions(BaseEstimator):
         return self.model._probabilities(self.decisions)
 
 
-class SelectorCV(CallbackSupportMixin, MatrixEstimator):
+class SelectorCV(MatrixEstimator):
     """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
 
     # What the subclasses define.
@@ -165,10 +166,16 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
             folds = self._folds(X, y, groups)
             score = self._score(X, y, weights, folds, sample_weight is not None)
             candidates = self._candidates(merge_duplicates(X, y, weights))
-            scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
-            best = self._select(candidates, scores, ranks)
-            self._refit(X, y, weights, candidates[best[0]], best[1])
+            with callback_context(self, self._n_tasks(folds, candidates)):
+                scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
+                best = self._select(candidates, scores, ranks)
+                with watched(self):
+                    self._refit(X, y, weights, candidates[best[0]], best[1])
         return self
+
+    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+        """How many tasks the callbacks will hear of, if that is known."""
+        return len(folds) * len(candidates)
 
     def _folds(self, X: Array, y: Array, groups: ArrayLike | None) -> list[tuple[Any, Any]]:
         """Training and test samples of all folds."""
@@ -227,18 +234,20 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
             for f, c in tasks
         )
         results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
+        left = np.full(len(folds), len(candidates))  # of each fold
         try:
-            finished = reported(self, results, len(tasks))
+            finished = reported(self, results, lambda: bool((left == 0).any()))
             for (f, c), values, rank in track(finished, "folds", len(tasks), self.verbose):
                 scores[f, edges[c] : edges[c + 1]] = values
                 ranks[f, edges[c] : edges[c + 1]] = rank
+                left[f] -= 1
         except KeyboardInterrupt:
-            complete = ~np.isnan(scores).any(axis=1)
-            if not complete.any():
+            if left.all() or not may_keep():
                 raise
+        complete = left == 0
+        if not complete.all():
             warn_interrupted(int(complete.sum()), len(folds))
-            scores, ranks = scores[complete], ranks[complete]
-        return scores, ranks
+        return scores[complete], ranks[complete]
 
     def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
         """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
@@ -331,8 +340,9 @@ def _score_fold(
 def warn_interrupted(finished: int, planned: int) -> None:
     """Say on how many folds the choice is made after all."""
     warnings.warn(
-        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished.",
-        stacklevel=6,
+        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
+        + ADVICE,
+        stacklevel=5,
     )
 
 

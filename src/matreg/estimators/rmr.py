@@ -217,7 +217,7 @@ class RMR(MatrixRegressor):
         """
         if is_streamed(X):
             return self._fit_streamed(X, y, sample_weight)
-        with self._unchanged_on_failure():
+        with self._fitting():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
             problem = self._problem(distinct)
@@ -255,7 +255,7 @@ class RMR(MatrixRegressor):
                 f"{name}={getattr(self, name)!r} needs all samples in memory, but X is read block "
                 f"by block: take another {name}, or load X if it fits."
             )
-        with self._unchanged_on_failure():
+        with self._fitting():
             result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
         warn_unless_converged("RMR", result, self.tol, MORE_MEMORY)
         return self
