@@ -17,13 +17,14 @@ from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
-from .._typing import Array
+from .._typing import Array, Mask
 from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
 from ..progress import track
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, reported, watched
 from ._duplicates import Distinct, merge_duplicates
+from ._folds import make_folds
 from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import each
@@ -163,7 +164,7 @@ class SelectorCV(MatrixEstimator):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             # All that can be wrong with the arguments, before the first fit.
-            folds = self._folds(X, y, groups)
+            folds = make_folds(self.cv, X, y, groups, is_classifier(self))
             score = self._score(X, y, weights, folds, sample_weight is not None)
             candidates = self._candidates(merge_duplicates(X, y, weights))
             with callback_context(self, self._n_tasks(folds, candidates)):
@@ -177,38 +178,37 @@ class SelectorCV(MatrixEstimator):
         """How many tasks the callbacks will hear of, if that is known."""
         return len(folds) * len(candidates)
 
-    def _folds(self, X: Array, y: Array, groups: ArrayLike | None) -> list[tuple[Any, Any]]:
-        """Training and test samples of all folds."""
-        from sklearn.model_selection import check_cv  # late: it takes long to import
-
-        if groups is not None and len(np.asarray(groups)) != len(y):
-            raise ValueError(
-                f"groups must have one entry for each of the {len(y)} samples of X; got "
-                f"{len(np.asarray(groups))}."
-            )
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        return list(splitter.split(X, y, groups))
-
     def _score(
         self, X: Array, y: Array, weights: Array, folds: list[tuple[Any, Any]], weighted: bool
     ) -> FoldScore:
-        """How to score, tried on a constant prediction for the first fold."""
-        from sklearn.metrics import check_scoring  # late, too
+        """How to score, tried on guesses for all folds."""
+        from sklearn.metrics import check_scoring  # late: it takes long to import
 
-        if self.scoring is None:
-            return FoldScore(self, None, weighted)
-        score = FoldScore(self, check_scoring(self, scoring=self.scoring), weighted)
-        test = folds[0][1]
-        constant = min(y.mean(), 30.0) + 1e-3 * y.std()  # no integer, which passes for a class
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                score(np.full((1, len(test)), constant), X[test], y[test], weights[test])
-        except Exception as error:  # a scorer may fail in any way
-            raise ValueError(
-                f"scoring={self.scoring!r} cannot score the predictions of {type(self).__name__}: "
-                f"{error}"
-            ) from error
+        scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+        score = FoldScore(self, scorer, weighted)
+        if scorer is None and is_classifier(self):
+            return score  # accuracy, which is always defined
+        for train, test in folds:
+            # No integers, which pass for classes, and not all equal, where correlations fail.
+            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(
+                1.0, 2.0, len(y[test])
+            )
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    (value,) = np.ravel(score(guess[None], X[test], y[test], weights[test]))
+            except Exception as error:  # a scorer may fail in any way
+                raise ValueError(
+                    f"scoring={self.scoring!r} cannot score the predictions of "
+                    f"{type(self).__name__}: {error}"
+                ) from error
+            if np.isnan(value):
+                raise ValueError(
+                    "scoring must be defined on the test samples of every fold, but it is not a "
+                    f"number on {len(y[test])} of them. R2, the default, needs two or more: with "
+                    "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
+                    "like."
+                )
         return score
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
@@ -254,11 +254,7 @@ class SelectorCV(MatrixEstimator):
         index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
         mean, std = scores.mean(axis=0), scores.std(axis=0)
         if np.isnan(mean).all():
-            raise ValueError(
-                "scoring must be defined on the test samples of every fold, but no candidate has a "
-                "mean score. R2, the default, needs two test samples or more: with single ones, as "
-                "of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the like."
-            )
+            raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
         error = std / np.sqrt(max(len(scores) - 1, 1))
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         names = [candidates[0].along, *candidates[0].parameters]
@@ -276,25 +272,28 @@ class SelectorCV(MatrixEstimator):
             "mean_coef_rank": ranks.mean(axis=0),
         }
         best = int(np.nanargmax(mean))
+        enough = mean[best] - error[best]
+        owner = np.array([c for c, _ in index])
         if self.one_standard_error:
-            good = mean >= mean[best] - error[best]
-            same = np.array([c == index[best][0] for c, _ in index])
             # The first good one of a candidate has the most regularisation.
-            best = int(np.flatnonzero(good & same)[0])
+            best = int(np.flatnonzero((mean >= enough) & (owner == owner[best]))[0])
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
-        self._warn_at_edges(candidates[index[best][0]], index[best][1])
+        self._warn_at_edges(names, owner == owner[best], order, float(enough))
         return index[best]
 
-    def _warn_at_edges(self, chosen: Candidate, k: int) -> None:
-        """Warn where a chosen parameter is the first or the last that was tried."""
+    def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:
+        """Warn where a chosen parameter is the first or the last tried and others score less."""
         tau = "Pass taus beyond, or lower tau_min_ratio; at the largest tau, W may be zero."
-        for name in [chosen.along, *chosen.parameters]:
-            tried, value = self.cv_results_[f"param_{name}"], chosen.column(name)[k]
-            if name == chosen.along:
-                tried = chosen.values
-            if tried.dtype.kind == "f":
-                remedy = tau if name == "tau" else f"Pass {name} with values beyond."
-                warn_at_edge(name, float(value), tried, remedy)
+        for name in names:
+            column = self.cv_results_[f"param_{name}"]
+            if column.dtype.kind != "f":
+                continue
+            rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
+            tried, chosen = column[rows], float(column[self.best_index_])
+            remedy = tau if name == "tau" else f"Pass {name} with values beyond."
+            no_signal = name == "tau" and chosen == tried.max()
+            wanted = np.inf if no_signal else enough
+            warn_at_edge(name, chosen, tried, scores[rows], wanted, remedy)
 
 
 @dataclass(frozen=True)
