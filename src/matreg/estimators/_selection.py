@@ -41,6 +41,8 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "matrix_shape": [tuple, list, None],
 }
+# Share of what the model gains over the most regularisation that is worth a warning.
+WORTHWHILE = 0.01
 NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
 
 
@@ -278,7 +280,9 @@ class SelectorCV(MatrixEstimator):
             # The first good one of a candidate has the most regularisation.
             best = int(np.flatnonzero((mean >= enough) & (owner == owner[best]))[0])
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
-        self._warn_at_edges(names, owner == owner[best], order, float(enough))
+        same = owner == owner[best]
+        gain = np.nanmax(mean) - order[same][0]  # over the most regularisation
+        self._warn_at_edges(names, same, order, min(enough, np.nanmax(mean) - WORTHWHILE * gain))
         return index[best]
 
     def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:

@@ -142,7 +142,7 @@ class RMR(MatrixRegressor):
 
     Nine labels in ten are below the prediction of the quantile 0.9:
 
-    >>> upper = RMR(tau=40.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
+    >>> upper = RMR(tau=10.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
     >>> round(float((data.y <= upper.predict(data.X)).mean()), 1)
     0.9
     """
