@@ -281,7 +281,8 @@ class SelectorCV(MatrixEstimator):
             best = int(np.flatnonzero((mean >= enough) & (owner == owner[best]))[0])
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
         same = owner == owner[best]
-        gain = np.nanmax(mean) - order[same][0]  # over the most regularisation
+        known = mean[same & ~np.isnan(mean)]
+        gain = np.nanmax(mean) - known[0]  # over the most regularisation
         self._warn_at_edges(names, same, order, min(enough, np.nanmax(mean) - WORTHWHILE * gain))
         return index[best]
 
