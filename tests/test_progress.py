@@ -1,11 +1,17 @@
 """The progress bar appears late, on terminals, and elsewhere only when asked for."""
 
+import contextlib
 import io
+import os
+import struct
+import subprocess
 import sys
+import threading
 
+import numpy as np
 import pytest
 
-from matreg import RMRCV, progress
+from matreg import GRMR, RGLM, RMR, RMRCV, SMM, progress
 from matreg.datasets import make_matrix_regression
 
 
@@ -29,7 +35,7 @@ def test_bar_after_two_seconds_tells_what_is_left(monkeypatch):
     bar.step()
     assert "1/2 0:10 left" in stream.getvalue()
     bar.step()
-    assert "2/2 in 0:20" in stream.getvalue()
+    assert "2/2 0:00 left" in stream.getvalue()
 
 
 def test_without_a_terminal_only_on_request():
@@ -46,6 +52,7 @@ def all_at_once(monkeypatch):
     """A terminal, on which bars appear at once."""
     stream = Terminal()
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PACE", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
     return stream
 
@@ -91,3 +98,73 @@ def test_a_search_over_paths_draws_one_bar(monkeypatch):
 def test_track_yields_everything(capsys):
     assert list(progress.track(range(3), "x", 3)) == [0, 1, 2]
     assert capsys.readouterr().err == ""
+
+
+DATA = make_matrix_regression(60, (4, 4), noise_scale=0.5, random_state=0)
+ERASED = "\r\x1b[K"
+SHOWN = {
+    "RMR": (RMR(), ["RMR █", "interior point", "gap", "of 1e-06"]),
+    "ADMM": (RMR(solver="admm", max_iter=20), ["RMR ", "admm"]),
+    "RGLM": (RGLM(), ["RGLM ", "gap"]),
+    "GRMR": (GRMR(), ["GRMR ", "split", "alternation"]),
+    "two classes": (SMM(), ["SMM ", "gap"]),
+    "three classes": (SMM(), ["SMM ", "1/3", "3/3"]),
+    "RMRCV": (RMRCV(n_taus=3, cv=2), ["folds ", "RMRCV "]),
+    "printed": (RMR(verbose=1), []),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.filterwarnings("ignore")
+def test_a_long_fit_shows_one_line_on_a_terminal_and_erases_it(monkeypatch, name):
+    stream = all_at_once(monkeypatch)
+    model, words = SHOWN[name]
+    labels = {"two classes": DATA.y > 0.0, "three classes": np.digitize(DATA.y, [0.0, 1.0])}
+    model.fit(DATA.X, labels.get(name, DATA.y))
+    written = stream.getvalue()
+    assert all(word in written for word in words), written
+    assert written.endswith(ERASED if words else "") and "\n" not in written
+    assert all(len(state) < 80 for state in written.replace("\x1b[K", "").split("\r"))
+    assert bool(written) == bool(words)  # nothing in the midst of a table that is printed
+
+
+FIT = """
+from matreg import RMR, progress
+from matreg.datasets import make_matrix_regression
+progress.PATIENCE, progress.PACE = -1.0, 0.0
+data = make_matrix_regression(60, (4, 4), noise_scale=0.5, random_state=0)
+RMR().fit(data.X, data.y)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+def test_the_line_fits_a_narrow_terminal():
+    import fcntl
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))  # 30 columns
+    run = subprocess.Popen([sys.executable, "-c", FIT], stderr=theirs)
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # how Linux ends a terminal
+        while part := os.read(ours, 4096):
+            written += part
+    os.close(ours)
+    assert run.wait() == 0, written
+    text = written.decode()
+    assert text.endswith(ERASED) and "\n" not in text
+    assert max(map(len, text.replace("\x1b[K", "").split("\r"))) == 29
+
+
+def test_only_this_thread_and_this_fit_are_heard():
+    heard = []
+    with progress.listening(lambda *words: heard.append(words) or len(heard) > 1):
+        assert not progress.tell("first", 0.5, 0.1)
+        assert progress.tell("second", 0.2, 0.1)
+        other = threading.Thread(target=progress.tell, args=("elsewhere", 0.2, 0.1))
+        other.start()
+        other.join()
+    assert not progress.tell("later", 0.2, 0.1)
+    assert [words[0] for words in heard] == ["first", "second"]

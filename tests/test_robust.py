@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg.robust import size, spread, weighted_median
+from matreg.robust import chance_share, size, spread, weighted_median
 
 RNG = np.random.default_rng(0)
 
@@ -60,3 +60,32 @@ def test_missing_entries_are_left_out():
     X = RNG.standard_normal((50, 10, 10))
     holes = np.where(RNG.uniform(size=X.shape) < 0.3, np.nan, X)
     assert size(holes, np.ones(50)) == pytest.approx(size(X, np.ones(50)), rel=0.1)
+
+
+def test_the_share_of_chance_is_a_mean_over_random_signs():
+    X = RNG.standard_normal((12, 3, 2))
+    y = np.einsum("nij,ij->n", X, np.ones((3, 2)))
+    centre = X - X.mean(axis=0)
+    signs = RNG.choice([-1.0, 1.0], (20_000, 12))
+    by_chance = np.square(np.tensordot(signs, centre, 1)).sum(axis=(1, 2)).mean()
+    there = np.square(np.tensordot(np.sign(y - np.median(y)), centre, 1)).sum()
+    assert chance_share(X, y, np.ones(12)) == pytest.approx(by_chance / there, rel=0.03)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_the_share_of_chance_has_no_units(centred):
+    y, X = RNG.standard_normal(30), RNG.standard_normal((30, 4, 3))
+    X += y[:, None, None]
+    weights = RNG.integers(1, 4, 30).astype(float)
+    shift = 100.0 if centred else 0.0
+    share = chance_share(X, y, weights, centred)
+    copies = np.repeat(np.arange(30), weights.astype(int))
+    assert 0.0 < share < 0.5
+    for other in (
+        chance_share(1e200 * X, 1e-200 * y, weights, centred),
+        chance_share(X - shift, y + shift, weights, centred),
+        chance_share(X[copies], y[copies], np.ones(len(copies)), centred),
+    ):
+        assert other == pytest.approx(share, rel=1e-9)
+    assert chance_share(np.ones((4, 2, 2)), np.arange(4.0), np.ones(4)) == 1.0
+    assert chance_share(X, np.ones(30), weights) == 1.0

@@ -1,28 +1,89 @@
-"""A progress bar on standard error for what takes longer than a moment."""
+"""One line on standard error about what takes longer than a moment, erased when it is over."""
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from multiprocessing import parent_process
 from typing import Self, TextIO, TypeVar
 
 T = TypeVar("T")
 
 WIDTH = 30
-PATIENCE = 2.0
-# Held by the bar that is shown: there is one line for it.
+# Seconds before a line appears, and between two of its states.
+PATIENCE, PACE = 2.0, 0.1
+# Held by the line that is shown: there is one for all.
 SHOWN = threading.Lock()
+# The escape sequence clears what a longer line before has left.
+START, CLEAR = "\r", "\x1b[K"
+
+# Takes the method at work, the gap and its goal; tells whether the fit should stop.
+Listener = Callable[[str, float, float], bool]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-class Progress:
-    """Bar with the time left, drawn once more than two seconds have passed.
+class Line:
+    """A line that is drawn once more than two seconds have passed, and erased at the end.
+
+    A line that is opened while another one is, or in a worker process, whose parent has the line,
+    shows nothing.
+
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    stream : file, default=None
+        Where to write instead of standard error. Only terminals are written to.
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self.label = label
+        self.stream = sys.stderr if stream is None else stream
+        self.live = self.stream.isatty()
+        self.outermost = self.drawn = False
+        self.start = time.perf_counter()
+        self.next = self.start + PATIENCE
+
+    def __enter__(self) -> Self:
+        self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
+        if not self.outermost:
+            self.live = False
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.drawn:
+            self._write(START + CLEAR)
+        if self.outermost:
+            SHOWN.release()
+
+    def _draw(self, share: float, note: Callable[[float], str]) -> None:
+        """Draw the share that is done, with a note that is a function of the seconds so far."""
+        now = time.perf_counter()
+        if not self.live or now < self.next:
+            return
+        full = int(WIDTH * share)
+        bar = "█" * full + "░" * (WIDTH - full)
+        text = f"{self.label} {bar} {note(now - self.start)}"
+        # A line that wraps could not be erased.
+        self._write(START + text[: columns(self.stream) - 1] + CLEAR)
+        self.drawn, self.next = True, now + PACE
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+class Progress(Line):
+    """Bar of steps, with the time left.
 
     On a terminal it is redrawn in place. Elsewhere nothing is written, unless asked for: then a
-    line every ten per cent. A bar that is opened while another one is, or in a worker process,
-    whose parent has the bar, shows nothing.
+    line every ten per cent.
 
     Parameters
     ----------
@@ -45,42 +106,85 @@ class Progress:
     def __init__(
         self, label: str, total: int, verbose: int = 0, stream: TextIO | None = None
     ) -> None:
-        self.label, self.total, self.done = label, total, 0
-        self.stream = sys.stderr if stream is None else stream
-        self.live = self.stream.isatty()
+        super().__init__(label, stream)
+        self.total, self.done = total, 0
         self.plain = bool(verbose) and not self.live
-        self.start = time.perf_counter()
 
     def __enter__(self) -> Self:
-        self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
-        if not self.outermost:
-            self.live = self.plain = False
+        super().__enter__()
+        self.plain = self.plain and self.outermost
         return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.outermost:
-            SHOWN.release()
 
     def step(self) -> None:
         """Count one more step as done."""
         self.done += 1
-        seconds = time.perf_counter() - self.start
-        if self.live and seconds > PATIENCE:
-            self._draw(seconds)
-        elif self.plain and self.done * 10 // self.total > (self.done - 1) * 10 // self.total:
+        if self.plain and self.done * 10 // self.total > (self.done - 1) * 10 // self.total:
+            seconds = time.perf_counter() - self.start
             self._write(f"{self.label}: {self.done}/{self.total}, {clock(seconds)}\n")
+        self._draw(self.done / self.total, self._note)
 
-    def _draw(self, seconds: float) -> None:
-        full = WIDTH * self.done // self.total
-        bar = "█" * full + "░" * (WIDTH - full)
+    def _note(self, seconds: float) -> str:
         left = seconds / self.done * (self.total - self.done)
-        note = f"{clock(left)} left" if self.done < self.total else f"in {clock(seconds)}\n"
-        # The escape sequence clears what a longer line before has left.
-        self._write(f"\r{self.label} {bar} {self.done}/{self.total} {note}\x1b[K")
+        return f"{self.done}/{self.total} {clock(left)} left"
 
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
+
+class GapLine(Line):
+    """Bar of a single fit: how far its duality gap is on the way to the goal.
+
+    Gaps fall geometrically, so that the bar is in the logarithm of the gap.
+
+    Examples
+    --------
+    >>> with GapLine("RMR") as line:
+    ...     line.show("interior point", 1e-3, 1e-6)
+    """
+
+    def show(self, method: str, gap: float, goal: float) -> None:
+        """Draw the method at work, its relative gap and where that is to go."""
+        state = f"{method}, gap {gap:.0e} of {goal:.0e}"
+        self._draw(way(gap, goal), lambda seconds: f"{state} {clock(seconds)}")
+
+
+def way(gap: float, goal: float) -> float:
+    """Share of the way of a relative gap from 1 to the goal, in its logarithm.
+
+    Examples
+    --------
+    >>> round(way(1e-2, 1e-6), 2), way(2.0, 1e-6), way(0.0, 0.0)
+    (0.33, 0.0, 1.0)
+    """
+    smallest = sys.float_info.epsilon
+    if gap <= max(goal, smallest):
+        return 1.0
+    if not gap < 1.0:
+        return 0.0
+    return math.log(gap) / math.log(max(goal, smallest))
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let a listener hear of the certificates of the fits within, in this thread."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def tell(method: str, gap: float, goal: float) -> bool:
+    """Tell whoever listens how far a fit is; return whether it should stop.
+
+    Parameters
+    ----------
+    method : str
+        What is at work.
+    gap : float
+        Relative duality gap.
+    goal : float
+        Where it is to go.
+    """
+    listener = _listener.get()
+    return listener is not None and listener(method, gap, goal)
 
 
 def track(items: Iterable[T], label: str, total: int, verbose: int = 0) -> Iterator[T]:
@@ -89,6 +193,14 @@ def track(items: Iterable[T], label: str, total: int, verbose: int = 0) -> Itera
         for item in items:
             yield item
             bar.step()
+
+
+def columns(stream: TextIO) -> int:
+    """Width of a terminal."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):  # something that only looks like one
+        return 80
 
 
 def clock(seconds: float) -> str:

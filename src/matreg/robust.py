@@ -76,6 +76,50 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
     return typical or float(weights @ deviation / weights.sum()) or 1.0
 
 
+def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> float:
+    """How much of what the samples have to do with the labels would be there by chance.
+
+    With s_i the sign of the label i around the median, and samples around their mean, it is
+
+        sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2,
+
+    the mean over random signs of what is squared below, over that of the signs that are there. It
+    is about 1 where labels are noise, and falls as one over the number of samples where not.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p, q)
+        Samples.
+    y : ndarray of shape (n,)
+        Labels.
+    weights : ndarray of shape (n,)
+        Positive weights.
+    centred : bool, default=True
+        Whether constants added to samples and labels are of no account, as with an intercept.
+
+    Returns
+    -------
+    float
+        The share, at most 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[[-3.0]], [[-1.0]], [[1.0]], [[3.0]]])
+    >>> chance_share(X, np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4))
+    0.3125
+    """
+    flat = X.reshape(len(X), -1)
+    signs = np.sign(y - weighted_median(y, weights)) if centred else np.sign(y)
+    if centred:
+        flat = flat - weights @ flat / weights.sum()
+        signs = signs - weights @ signs / weights.sum()
+    flat = flat / (np.abs(flat).max(initial=0.0) or 1.0)  # squares of huge numbers would overflow
+    together = (weights * signs) @ flat
+    apart = float(weights @ (signs**2 * np.square(flat).sum(axis=1)))
+    return apart / max(float(together @ together), apart) if apart > 0.0 else 1.0
+
+
 def size(X: Array, weights: Array, centred: bool = True) -> float:
     """Median Frobenius norm of the samples around their entrywise median, or around zero.
 

@@ -98,8 +98,25 @@ def write_zip(path: Path, **members: str | bytes) -> None:
             packed.writestr(f"folder/{name}", content)
 
 
+def workbook(*rows):
+    """The bytes of a spreadsheet."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("header", [["Sample", "DOC"], ["Sample", "TCC (1)", "total cells"]])
+def test_eem_cells_need_one_column_of_counts(anything_goes, tmp_path, header):
+    book = workbook(header, ["B1S12022-09-29-09-20-M3", 1.0, 0.75][: len(header)])
+    write_zip(tmp_path / eem_cells.SOURCE.files[0], **{"references.xlsx": book})
+    with pytest.raises(OSError, match=r"one column of the total cell count.*'Sample'"):
+        load_eem_cells(tmp_path)
+
+
 def test_eem_cells_are_block_means(anything_goes, tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
     emission, excitation = np.arange(240.0, 601.0), np.arange(450.0, 239.0, -2.0)
     table = 1000.0 * emission[:, None] + excitation
     lines = ["Sample - Blank\t" + "\t".join(f"{x:g}" for x in excitation), "nm", "Normalized by 1"]
@@ -107,18 +124,15 @@ def test_eem_cells_are_block_means(anything_goes, tmp_path):
         f"{e:g}\t" + "\t".join(f"{v:.6f}" for v in row)
         for e, row in zip(emission, table, strict=True)
     ]
-    book = openpyxl.Workbook()
-    book.active.append(["Sample", "DOC (mg/L)", "TCC (million #/mL)"])
-    book.active.append(["B1S12022-09-29-09-20-M3", 1.0, 0.75])
-    book.active.append(["B1S12022-09-29-09-10-M3", 1.0, 0.5])
-    book.active.append(["B1S12022-09-29-09-30-M3", 1.0, None])
-    stream = io.BytesIO()
-    book.save(stream)
+    book = workbook(
+        ["Sample", "DOC (mg/L)", "TCC (million #/mL)"],
+        ["B1S12022-09-29-09-20-M3", 1.0, 0.75],
+        ["B1S12022-09-29-09-10-M3", 1.0, 0.5],
+        ["B1S12022-09-29-09-30-M3", 1.0, None],
+    )
     names = [f"B1S12022-09-29-09-{minute}-M3PEM.dat" for minute in (10, 20, 30)]
     members = {name: "\n".join(lines) for name in names}
-    write_zip(
-        tmp_path / eem_cells.SOURCE.files[0], **members, **{"references.xlsx": stream.getvalue()}
-    )
+    write_zip(tmp_path / eem_cells.SOURCE.files[0], **members, **{"references.xlsx": book})
     data = load_eem_cells(tmp_path)
     assert data.X.shape == (2, 30, 25)
     assert_array_equal(data.y, [0.5, 0.75])

@@ -73,6 +73,7 @@ def test_the_readme_runs(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr, done.stderr
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 

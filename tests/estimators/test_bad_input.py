@@ -56,6 +56,12 @@ DATA = {
     "no features": (FLAT[:, :0], Y, None, ["0 feature", "minimum of 1"]),
     "no rows": (X[:, :0], Y, None, ["0 feature", "minimum of 1"]),
     "no columns": (X[:, :, :0], Y, None, ["0 feature", "minimum of 1"]),
+    "classes in y": (
+        X,
+        np.repeat(["left", "right"], 5),
+        None,
+        ["y must be numbers", "left", "SMM"],
+    ),
     "y too short": (X, Y[:7], None, ["y", "10 samples", "7"]),
     "y too long": (X, np.r_[Y, Y], None, ["y", "10 samples", "20"]),
     "y with two columns": (X, np.c_[Y, Y], None, ["y", "1d", "(10, 2)"]),

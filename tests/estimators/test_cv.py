@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -314,9 +315,19 @@ class NoFit(RMRCV):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"cv": GroupKFold(3)}, {}, "groups"),
-        ({"cv": GroupKFold(3)}, {"groups": np.arange(7)}, "groups must have one entry for each"),
-        ({"cv": 100}, {}, "n_splits=100"),
+        ({"cv": GroupKFold(3)}, {}, "cv=GroupKFold.* Pass groups to fit"),
+        ({"cv": GroupKFold(3)}, {"groups": np.arange(7)}, "groups must have one entry .* got 7"),
+        ({"cv": GroupKFold(3)}, {"groups": 3}, "groups must have one entry for each .* got 3"),
+        ({"cv": GroupKFold(3)}, {"groups": np.zeros(60)}, "cv=GroupKFold.* with these groups"),
+        ({"cv": 100}, {}, "cv=100 cannot split the 60 samples"),
+        ({"cv": KFold}, {}, "cv=.*KFold.* cannot split"),
+        ({"cv": []}, {}, r"cv=\[\] has no folds"),
+        ({"cv": [([0, 1, 2],)]}, {}, "cv=.* cannot split"),
+        ({"cv": [([0, 1], [60])]}, {}, "cv must give indices of the 60 samples to test on"),
+        ({"cv": [(np.arange(0), [1, 2])]}, {}, "cv must give samples to train on"),
+        ({"cv": LeaveOneOut()}, {}, "scoring must be defined"),
+        ({"scoring": lambda model, X: 0.0}, {}, "scoring=.* cannot score"),
+        ({"scoring": lambda model, X, y: np.nan}, {}, "scoring must be defined"),
         ({"scoring": "accuracy"}, {}, "scoring='accuracy' cannot score the predictions of NoFit"),
         ({"scoring": "roc_auc"}, {}, "scoring='roc_auc' cannot score the predictions of NoFit"),
         ({"scoring": "no_such_score"}, {}, "scoring"),
@@ -333,5 +344,21 @@ def test_a_choice_at_the_edge_of_its_grid_is_reported(data):
         UserWarning, match=r"The choice tau=.* is the smallest of the 3 values tried"
     ):
         RMRCV([10.0, 1e3, 1e4], **PAPER, cv=3).fit(data.X, data.y)
-    with pytest.warns(UserWarning, match=r"The choice C=.* is the .* of the 3 values tried"):
-        RMRCV(n_taus=5, C=[1e-6, 2e-6, 4e-6], cv=3).fit(data.X, data.y)
+    with pytest.warns(UserWarning, match=r"The choice C=.* is the largest of the 3 values tried"):
+        RMRCV(n_taus=5, C=[1e-4, 1e-3, 1e-2], cv=3).fit(data.X, data.y)
+
+
+def test_an_edge_where_the_score_is_flat_is_not_reported(data):
+    # The ridge is of no account there: all C do as well.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RMRCV(n_taus=10, C=[1e4, 1e5, 1e6], cv=3).fit(data.X, data.y)
+    best = [model.cv_results_["mean_test_score"][k * 10 : k * 10 + 10].max() for k in range(3)]
+    assert np.ptp(best) < model.cv_results_["se_test_score"][model.best_index_]
+
+
+def test_a_choice_without_signal_is_reported(data):
+    noise = np.random.default_rng(1).standard_normal(len(data.y))
+    with pytest.warns(UserWarning, match="is the largest of the 10 values tried.*W may be zero"):
+        model = RMRCV(n_taus=10, C="scale", cv=3).fit(data.X, noise)
+    assert model.rank_ == 0

@@ -108,30 +108,3 @@ def test_classes_in_a_search():
     y = np.where(DATA.y > np.median(DATA.y), "high", "low")
     search = GridSearchCV(SMM(), {"C": ["0.1*scale", "scale"]}, cv=3).fit(DATA.X, y)
     assert search.best_score_ > 0.5
-
-
-def test_callbacks_hear_of_every_fold():
-    pytest.importorskip("sklearn.callback")
-
-    class Counter:
-        def __init__(self):
-            self.log = []
-
-        def setup(self, estimator, context):
-            self.log.append("setup")
-
-        def on_fit_task_begin(self, estimator, context):
-            self.log.append(("begin", context.task_name))
-
-        def on_fit_task_end(self, estimator, context):
-            self.log.append(("end", context.task_name))
-
-        def teardown(self, estimator, context):
-            self.log.append("teardown")
-
-    counter = Counter()
-    model = RMRCV(n_taus=3, C="scale", cv=3).set_callbacks(counter).fit(DATA.X, DATA.y)
-    assert counter.log[0] == "setup" and counter.log[-1] == "teardown"
-    assert counter.log.count(("end", "fold")) == 3
-    silent = RMRCV(n_taus=3, C="scale", cv=3).fit(DATA.X, DATA.y)
-    np.testing.assert_array_equal(model.coef_, silent.coef_)

@@ -19,7 +19,8 @@ from matreg import (
     tau_max,
 )
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._scale import EPSILON, TAU, C
+from matreg.estimators._scale import CHANCE, EPSILON, TAU, C
+from matreg.robust import chance_share
 
 UNITS = [(1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6), (2.54, 1e-6)]
 MODELS = [
@@ -110,7 +111,8 @@ def test_the_numbers_used_give_the_same_model(data):
     size = np.median(np.sum((data.X - np.median(data.X, axis=0)) ** 2, axis=(1, 2)))
     assert one.epsilon_ == pytest.approx(EPSILON * spread)
     assert pytest.approx(C * spread / size) == one.C_
-    assert one.tau_ == pytest.approx(TAU * tau_max(data.X, data.y))
+    share = CHANCE * chance_share(data.X, data.y, np.ones(len(data.y)))
+    assert one.tau_ == pytest.approx(max(TAU, share) * tau_max(data.X, data.y))
 
 
 def test_multiples(data):
@@ -119,7 +121,7 @@ def test_multiples(data):
     assert two.C_ == pytest.approx(0.5 * one.C_)
     assert two.epsilon_ == pytest.approx(2.0 * one.epsilon_)
     largest = tau_max(data.X, data.y, C=two.C_, epsilon=two.epsilon_)
-    assert two.tau_ == pytest.approx(10.0 * TAU * largest)
+    assert two.tau_ / largest == pytest.approx(10.0 * one.tau_ / tau_max(data.X, data.y))
     search = RMRCV(n_taus=3, cv=2, C=["scale", 1.0], epsilon="0.1*scale").fit(data.X, data.y)
     assert set(search.cv_results_["param_C"]) == {1.0, one.C_}
     assert search.epsilon_ == pytest.approx(0.1 * one.epsilon_)

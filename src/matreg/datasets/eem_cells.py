@@ -19,7 +19,9 @@ from ._fetch import Arrays, Source, load, optional
 COMMIT = "f5deded1a23f199df0a489e33523461bb5d421fb"
 SHAPE = (30, 25)
 EMISSION, EXCITATION = (290.0, 500.0), (250.0, 400.0)
-_SAMPLE = r"B1S1(2022-\d\d-\d\d-\d\d-\d\d)-M3PEM\.dat"
+_TIME = r"2022-\d\d-\d\d-\d\d-\d\d"
+_SAMPLE = rf"B1S1({_TIME})-M3PEM\.dat"
+_COUNT = r"\bTCC\b|total cell"
 
 
 def _read_landscape(content: bytes) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -48,11 +50,19 @@ def _inside(wavelengths: NDArray[Any], bounds: tuple[float, float]) -> NDArray[n
 
 
 def _read_counts(workbook: bytes) -> dict[str, float]:
-    """Cells by the time of the sample, from the column of the total cell count."""
+    """Cells by the time of the sample, from the column of the total cell count.
+
+    The home calls it TCC, with its unit; the time is part of the sample's name, in any column.
+    """
     book = optional("openpyxl").load_workbook(io.BytesIO(workbook), read_only=True, data_only=True)
     header, *rows = book.worksheets[0].iter_rows(values_only=True)
-    (column, *_) = [k for k, name in enumerate(header) if re.search("TCC|cell", str(name), re.I)]
-    times = [re.search(r"2022-\d\d-\d\d-\d\d-\d\d", str(row[0])) for row in rows]
+    columns = [k for k, name in enumerate(header) if re.search(_COUNT, str(name), re.IGNORECASE)]
+    if len(columns) != 1:
+        raise ValueError(
+            f"references.xlsx should have one column of the total cell count (TCC) and has {header}"
+        )
+    (column,) = columns
+    times = [re.search(_TIME, " ".join(map(str, row))) for row in rows]
     return {
         time.group(): float(row[column])
         for time, row in zip(times, rows, strict=True)

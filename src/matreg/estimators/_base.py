@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._typing import Array
 from ..dask_blocks import is_dask
 from ..solvers import SolverResult, starting_point
+from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from ._duplicates import MANY_SAMPLES, Distinct
 from ._input import (
     check_matrix_shape,
@@ -33,7 +34,7 @@ from ._streamed import decide_streamed, is_streamed, loaded, refuse_streamed
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
 
-class MatrixEstimator(BaseEstimator):
+class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of estimators whose samples are matrices.
 
     Samples come as an array (n, p, q), as a list of n matrices, or flattened as (n, p*q) together
@@ -142,14 +143,25 @@ class MatrixEstimator(BaseEstimator):
         return X.reshape(len(X), -1) @ self.coef_.reshape(-1) + self.intercept_
 
     @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Around a single fit: it is reported, and a failure leaves the model as it was."""
+        with (
+            callback_context(self, None) as context,
+            self._unchanged_on_failure(),
+            watched(self, context),
+        ):
+            yield
+
+    @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
         """Leave the model as it was if what is done to it fails or is interrupted."""
         before = dict(self.__dict__)
         try:
             yield
         except BaseException:
+            during = {name: value for name, value in vars(self).items() if name in CALLBACK_STATE}
             self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__.update(before | during)
             raise
 
     def __getattr__(self, name: str) -> Any:

@@ -1,9 +1,16 @@
-"""Callbacks of scikit-learn, where it has them: from 1.9 on, as an experiment of its own."""
+"""Who hears how far a fit is: the terminal, and scikit-learn's callbacks where it has them.
+
+Callbacks are an experiment of scikit-learn's own from 1.9 on. Those of a model hear of every fold
+of a search and of every certificate of a single fit, and end it if they ask for that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
+
+from ..progress import GapLine, listening
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -15,26 +22,84 @@ except ImportError:  # scikit-learn before 1.9
 
 T = TypeVar("T")
 
+# What scikit-learn keeps on a model during a fit, and takes away itself.
+CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
-def reported(model: Any, items: Iterable[T], total: int) -> Iterator[T]:
-    """Iterate, and tell the callbacks of a model about every item.
+
+@contextmanager
+def callback_context(model: Any, tasks: int | None) -> Iterator[Any]:
+    """Context of a fit for the callbacks of a model, or None if it has none.
 
     Parameters
     ----------
     model : estimator
         With callbacks set by ``set_callbacks``, or without.
-    items : iterable
-        What is done one after another, such as folds.
-    total : int
-        How many there are.
+    tasks : int or None
+        How many tasks there will be, if that is known.
     """
     if not hasattr(model, "_skl_callbacks"):
-        yield from items
+        yield None
         return
-    context = model._init_callback_context(max_subtasks=total)
+    context = model._init_callback_context(max_subtasks=tasks)
     context.call_on_fit_task_begin(estimator=model)
-    for item in items:
-        task = context.subcontext(task_name="fold").call_on_fit_task_begin(estimator=model)
-        yield item
-        task.call_on_fit_task_end(estimator=model)
+    yield context
     context.call_on_fit_task_end(estimator=model)
+
+
+def reported(model: Any, items: Iterable[T], may_stop: Callable[[], bool]) -> Iterator[T]:
+    """Iterate, and tell the callbacks of a model about every item.
+
+    Parameters
+    ----------
+    model : estimator
+        What is fitted, within its :func:`callback_context`.
+    items : iterable
+        What is done one after another, such as folds.
+    may_stop : callable
+        Whether what is done is enough to stop there if a callback asks for it.
+    """
+    context, stop = getattr(model, "_callback_fit_ctx", None), False
+    for item in items:
+        task = _begin(model, context, "fold")
+        yield item
+        stop |= _end(model, task)
+        if stop and may_stop():
+            return
+
+
+@contextmanager
+def watched(model: Any, context: Any = None, alone: bool = True) -> Iterator[None]:
+    """Show a line about a fit that takes long, and tell the callbacks about its certificates.
+
+    Parameters
+    ----------
+    model : estimator
+        What is fitted.
+    context : CallbackContext, default=None
+        That of the fit; its callbacks may ask to stop.
+    alone : bool, default=True
+        Whether to show the line: not if the fit is one of several that are counted, nor if the
+        model is to print its steps.
+    """
+    shown, stop = alone and not model.verbose, False
+
+    def heard(method: str, gap: float, goal: float) -> bool:
+        nonlocal stop
+        if shown:
+            line.show(method, gap, goal)
+        stop = _end(model, _begin(model, context, "iteration")) or stop
+        return stop
+
+    line = GapLine(type(model).__name__)
+    with listening(heard), line if shown else nullcontext():
+        yield
+
+
+def _begin(model: Any, context: Any, name: str) -> Any:
+    if context is None:
+        return None
+    return context.subcontext(task_name=name).call_on_fit_task_begin(estimator=model)
+
+
+def _end(model: Any, task: Any) -> bool:
+    return task is not None and bool(task.call_on_fit_task_end(estimator=model))

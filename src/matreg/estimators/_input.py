@@ -63,7 +63,12 @@ def validate_labels(y: Any, n: int) -> Array:
     """Labels of n samples, of shape (n,) and dtype float64."""
     reject_complex(y, "y")
     y = unmasked(y)
-    y = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
+    try:
+        y = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"y must be numbers: {error}. For classes take SMM or RGLM.") from None
     y = column_or_1d(y, warn=True)
     check_length(y, n)
     return y

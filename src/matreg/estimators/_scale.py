@@ -10,10 +10,14 @@ parameters that are multiples of
 
 give predictions that do not depend on units. The spread is a median absolute deviation and the
 size a median norm, which wrong labels and corrupted samples cannot spoil. The
-multiples were chosen by ``python -m benchmarks.first_five_minutes``: a larger C follows wrong
-labels where a sample has more entries than there are samples, a larger tau gives away signal where
-the samples have no low rank to find. From half to twice these values little changes. The same
-holds for the support matrix machine, whose labels have no units.
+multiples were chosen by ``python -m benchmarks.first_five_minutes`` and some more problems: a
+larger C follows wrong labels where a sample has more entries than there are samples, a larger tau
+gives away signal where the samples have no low rank to find. From half to twice these values
+little changes. The same holds for the support matrix machine, whose labels have no units.
+
+Where much of tau_max would be there by chance (few samples, many entries, noisy labels) tau is
+larger: a quarter of the share of chance in its square, as shrinkage is in proportion to noise.
+What was compared is in the developers' page on defaults.
 """
 
 from __future__ import annotations
@@ -25,11 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from ..robust import size, spread
+from ..robust import chance_share, size, spread
 from ._duplicates import Distinct
 
 # "scale" in the units above.
 EPSILON, DELTA, C, TAU = 0.1, 1.0 / 3.0, 3.0, 0.005
+# Of the share of chance, where that is more than TAU.
+CHANCE = 0.25
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
 RGLM_TAU = 0.02
 
@@ -75,6 +81,17 @@ class Units:
     def delta(self, given: Any) -> float:
         """Delta as a number."""
         return scaled("delta", given, lambda: DELTA * self.spread)
+
+    def tau(self, given: Any, tau_max: Callable[[], float]) -> float:
+        """Tau of RMR as a number, given how to compute the smallest tau with W = 0."""
+        return scaled("tau", given, lambda: self.tau_share * tau_max())
+
+    @cached_property
+    def tau_share(self) -> float:
+        """Tau of RMR over the smallest tau with W = 0."""
+        samples = self.distinct
+        chance = chance_share(samples.X, samples.y, samples.weights, self.fit_intercept)
+        return max(TAU, CHANCE * chance)
 
 
 def positive(number: float) -> float:

@@ -17,12 +17,14 @@ from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
-from .._typing import Array
+from .._typing import Array, Mask
+from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
 from ..progress import track
 from ._base import MatrixEstimator
-from ._callbacks import CallbackSupportMixin, reported
+from ._callbacks import callback_context, reported, watched
 from ._duplicates import Distinct, merge_duplicates
+from ._folds import make_folds
 from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import each
@@ -39,6 +41,8 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "matrix_shape": [tuple, list, None],
 }
+# Share of what the model gains over the most regularisation that is worth a warning.
+WORTHWHILE = 0.01
 NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
 
 
@@ -104,7 +108,7 @@ class KnownDecisions(BaseEstimator):
         return self.model._probabilities(self.decisions)
 
 
-class SelectorCV(CallbackSupportMixin, MatrixEstimator):
+class SelectorCV(MatrixEstimator):
     """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
 
     # What the subclasses define.
@@ -162,46 +166,51 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             # All that can be wrong with the arguments, before the first fit.
-            folds = self._folds(X, y, groups)
+            folds = make_folds(self.cv, X, y, groups, is_classifier(self))
             score = self._score(X, y, weights, folds, sample_weight is not None)
             candidates = self._candidates(merge_duplicates(X, y, weights))
-            scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
-            best = self._select(candidates, scores, ranks)
-            self._refit(X, y, weights, candidates[best[0]], best[1])
+            with callback_context(self, self._n_tasks(folds, candidates)):
+                scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
+                best = self._select(candidates, scores, ranks)
+                with watched(self):
+                    self._refit(X, y, weights, candidates[best[0]], best[1])
         return self
 
-    def _folds(self, X: Array, y: Array, groups: ArrayLike | None) -> list[tuple[Any, Any]]:
-        """Training and test samples of all folds."""
-        from sklearn.model_selection import check_cv  # late: it takes long to import
-
-        if groups is not None and len(np.asarray(groups)) != len(y):
-            raise ValueError(
-                f"groups must have one entry for each of the {len(y)} samples of X; got "
-                f"{len(np.asarray(groups))}."
-            )
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        return list(splitter.split(X, y, groups))
+    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+        """How many tasks the callbacks will hear of, if that is known."""
+        return len(folds) * len(candidates)
 
     def _score(
         self, X: Array, y: Array, weights: Array, folds: list[tuple[Any, Any]], weighted: bool
     ) -> FoldScore:
-        """How to score, tried on a constant prediction for the first fold."""
-        from sklearn.metrics import check_scoring  # late, too
+        """How to score, tried on guesses for all folds."""
+        from sklearn.metrics import check_scoring  # late: it takes long to import
 
-        if self.scoring is None:
-            return FoldScore(self, None, weighted)
-        score = FoldScore(self, check_scoring(self, scoring=self.scoring), weighted)
-        test = folds[0][1]
-        constant = min(y.mean(), 30.0) + 1e-3 * y.std()  # no integer, which passes for a class
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                score(np.full((1, len(test)), constant), X[test], y[test], weights[test])
-        except Exception as error:  # a scorer may fail in any way
-            raise ValueError(
-                f"scoring={self.scoring!r} cannot score the predictions of {type(self).__name__}: "
-                f"{error}"
-            ) from error
+        scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+        score = FoldScore(self, scorer, weighted)
+        if scorer is None and is_classifier(self):
+            return score  # accuracy, which is always defined
+        for train, test in folds:
+            # No integers, which pass for classes, and not all equal, where correlations fail.
+            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(
+                1.0, 2.0, len(y[test])
+            )
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    (value,) = np.ravel(score(guess[None], X[test], y[test], weights[test]))
+            except Exception as error:  # a scorer may fail in any way
+                raise ValueError(
+                    f"scoring={self.scoring!r} cannot score the predictions of "
+                    f"{type(self).__name__}: {error}"
+                ) from error
+            if np.isnan(value):
+                raise ValueError(
+                    "scoring must be defined on the test samples of every fold, but it is not a "
+                    f"number on {len(y[test])} of them. R2, the default, needs two or more: with "
+                    "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
+                    "like."
+                )
         return score
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
@@ -227,29 +236,27 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
             for f, c in tasks
         )
         results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
+        left = np.full(len(folds), len(candidates))  # of each fold
         try:
-            finished = reported(self, results, len(tasks))
+            finished = reported(self, results, lambda: bool((left == 0).any()))
             for (f, c), values, rank in track(finished, "folds", len(tasks), self.verbose):
                 scores[f, edges[c] : edges[c + 1]] = values
                 ranks[f, edges[c] : edges[c + 1]] = rank
+                left[f] -= 1
         except KeyboardInterrupt:
-            complete = ~np.isnan(scores).any(axis=1)
-            if not complete.any():
+            if left.all() or not may_keep():
                 raise
+        complete = left == 0
+        if not complete.all():
             warn_interrupted(int(complete.sum()), len(folds))
-            scores, ranks = scores[complete], ranks[complete]
-        return scores, ranks
+        return scores[complete], ranks[complete]
 
     def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
         """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
         index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
         mean, std = scores.mean(axis=0), scores.std(axis=0)
         if np.isnan(mean).all():
-            raise ValueError(
-                "scoring must be defined on the test samples of every fold, but no candidate has a "
-                "mean score. R2, the default, needs two test samples or more: with single ones, as "
-                "of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the like."
-            )
+            raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
         error = std / np.sqrt(max(len(scores) - 1, 1))
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         names = [candidates[0].along, *candidates[0].parameters]
@@ -267,25 +274,31 @@ class SelectorCV(CallbackSupportMixin, MatrixEstimator):
             "mean_coef_rank": ranks.mean(axis=0),
         }
         best = int(np.nanargmax(mean))
+        enough = mean[best] - error[best]
+        owner = np.array([c for c, _ in index])
         if self.one_standard_error:
-            good = mean >= mean[best] - error[best]
-            same = np.array([c == index[best][0] for c, _ in index])
             # The first good one of a candidate has the most regularisation.
-            best = int(np.flatnonzero(good & same)[0])
+            best = int(np.flatnonzero((mean >= enough) & (owner == owner[best]))[0])
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
-        self._warn_at_edges(candidates[index[best][0]], index[best][1])
+        same = owner == owner[best]
+        known = mean[same & ~np.isnan(mean)]
+        gain = np.nanmax(mean) - known[0]  # over the most regularisation
+        self._warn_at_edges(names, same, order, min(enough, np.nanmax(mean) - WORTHWHILE * gain))
         return index[best]
 
-    def _warn_at_edges(self, chosen: Candidate, k: int) -> None:
-        """Warn where a chosen parameter is the first or the last that was tried."""
+    def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:
+        """Warn where a chosen parameter is the first or the last tried and others score less."""
         tau = "Pass taus beyond, or lower tau_min_ratio; at the largest tau, W may be zero."
-        for name in [chosen.along, *chosen.parameters]:
-            tried, value = self.cv_results_[f"param_{name}"], chosen.column(name)[k]
-            if name == chosen.along:
-                tried = chosen.values
-            if tried.dtype.kind == "f":
-                remedy = tau if name == "tau" else f"Pass {name} with values beyond."
-                warn_at_edge(name, float(value), tried, remedy)
+        for name in names:
+            column = self.cv_results_[f"param_{name}"]
+            if column.dtype.kind != "f":
+                continue
+            rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
+            tried, chosen = column[rows], float(column[self.best_index_])
+            remedy = tau if name == "tau" else f"Pass {name} with values beyond."
+            no_signal = name == "tau" and chosen == tried.max()
+            wanted = np.inf if no_signal else enough
+            warn_at_edge(name, chosen, tried, scores[rows], wanted, remedy)
 
 
 @dataclass(frozen=True)
@@ -331,8 +344,9 @@ def _score_fold(
 def warn_interrupted(finished: int, planned: int) -> None:
     """Say on how many folds the choice is made after all."""
     warnings.warn(
-        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished.",
-        stacklevel=6,
+        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
+        + ADVICE,
+        stacklevel=5,
     )
 
 

@@ -137,9 +137,9 @@ class RMRCV(LossSelector, PathCV):
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
     C, epsilon : float, str or a list of them
-        Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale",
-        "scale" and ten times it, and epsilon is "scale". Of epsilon only one with losses that do
-        not depend on it.
+        Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale" and
+        3, 100 and 3000 times it, beyond which the ridge is of no account, and epsilon is "scale".
+        Of epsilon only one with losses that do not depend on it.
     loss, delta, quantile
         As in :class:`RMR`.
     fit_intercept : bool, default=True
@@ -206,7 +206,7 @@ class RMRCV(LossSelector, PathCV):
         *,
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
-        C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
+        C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale"),
         epsilon: float | str | ArrayLike = "scale",
         loss: str = "epsilon_insensitive",
         delta: float | str = "scale",

@@ -286,7 +286,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         refuse_streamed_cleaning(X)
         # Taken away before it is changed: an interrupted fit leaves no half-changed start behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
-        with self._unchanged_on_failure():
+        with self._fitting():
             D, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(D, y, weights)
             problem, pca = self._with_tau(self._problem(distinct))

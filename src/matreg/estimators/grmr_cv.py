@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from ..interruption import may_keep
 from ..solvers import (
     Decomposition,
     GRMRProblem,
@@ -267,6 +268,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
         largest = rmr_tau_max(problem.regression(first_samples(problem, model._limits())))
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
+    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+        return None if self.halving else len(folds) * len(list(_families(candidates)))
+
     def _cross_validate(
         self,
         X: Array,
@@ -290,7 +294,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
             try:
                 found = scored([fold], [candidates[c] for c in kept])
             except KeyboardInterrupt:
-                if f == 0:
+                if f == 0 or not may_keep():
                     raise
                 warn_interrupted(f, len(folds))
                 return scores[:f], ranks[:f]

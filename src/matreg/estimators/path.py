@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array
+from ..interruption import ADVICE, may_keep
 from ..progress import track
 from ..solvers import (
     RGLMPathSolver,
@@ -196,10 +197,11 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
         for point in track(walking, "path", total, verbose):
             points.append(point)
     except KeyboardInterrupt:
-        if not points:
+        if not points or not may_keep():
             raise
         warnings.warn(
-            f"Interrupted: {len(points)} of {total} points of the path are finished and returned.",
+            f"Interrupted: {len(points)} of {total} points of the path are finished and returned. "
+            + ADVICE,
             stacklevel=3,
         )
     return points

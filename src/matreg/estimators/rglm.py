@@ -193,7 +193,7 @@ class RGLM(FamilyEstimator):
         """
         if is_streamed(X):
             return self._fit_streamed(X, y, sample_weight)
-        with self._unchanged_on_failure():
+        with self._fitting():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
             problem = rglm_problem(distinct, self.family, self.fit_intercept)
@@ -214,7 +214,7 @@ class RGLM(FamilyEstimator):
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit to samples that are read block by block."""
         check_streamed_family(self.family)
-        with self._unchanged_on_failure():
+        with self._fitting():
             result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
         return self

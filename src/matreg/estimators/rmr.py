@@ -21,7 +21,7 @@ from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._losses import LOSS_CONSTRAINTS, block_loss, rmr_loss
 from ._report import warn_if_zero
-from ._scale import Units, scaled_tau
+from ._scale import Units
 from ._streamed import MORE_MEMORY, fit_streamed, is_streamed, part_of_blocks, solve_on_blocks
 from ._wrong_labels import label_outlier_score
 
@@ -47,7 +47,9 @@ class RMR(MatrixRegressor):
     ----------
     tau : float or str, default="scale"
         Weight of the nuclear norm. 0 is linear support vector regression; from :func:`tau_max` on
-        W is zero. "scale" is 0.005 of that.
+        W is zero. "scale" is 0.005 of that, or more where chance has a part in it: a quarter of
+        ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean and the signs
+        s_i of the labels around their median.
     C : float or str, default="scale"
         Weight of the loss, a sum over the samples and not a mean. "scale" is three times the
         median absolute deviation of the labels over the squared median Frobenius norm of the
@@ -140,7 +142,7 @@ class RMR(MatrixRegressor):
 
     Nine labels in ten are below the prediction of the quantile 0.9:
 
-    >>> upper = RMR(tau=40.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
+    >>> upper = RMR(tau=10.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
     >>> round(float((data.y <= upper.predict(data.X)).mean()), 1)
     0.9
     """
@@ -217,7 +219,7 @@ class RMR(MatrixRegressor):
         """
         if is_streamed(X):
             return self._fit_streamed(X, y, sample_weight)
-        with self._unchanged_on_failure():
+        with self._fitting():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             distinct = merge_duplicates(X, y, weights)
             problem = self._problem(distinct)
@@ -244,7 +246,7 @@ class RMR(MatrixRegressor):
             delta=self.delta_,
             quantile=self.quantile,
         )
-        self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, problem))
+        self.tau_ = units.tau(self.tau, partial(rmr_tau_max, problem))
         return replace(problem, penalty=SpectralElasticNet(self.tau_))
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -255,7 +257,7 @@ class RMR(MatrixRegressor):
                 f"{name}={getattr(self, name)!r} needs all samples in memory, but X is read block "
                 f"by block: take another {name}, or load X if it fits."
             )
-        with self._unchanged_on_failure():
+        with self._fitting():
             result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
         warn_unless_converged("RMR", result, self.tol, MORE_MEMORY)
         return self

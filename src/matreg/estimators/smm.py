@@ -17,8 +17,10 @@ from ..design import ArrayDesign
 from ..losses import PiecewiseLoss, hinge, squared_hinge
 from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
+from ..progress import track
 from ..solvers import SolverResult, rmr_tau_max, solve_rmr
 from ._base import warn_unless_converged
+from ._callbacks import callback_context, watched
 from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
 from ._duplicates import Distinct, merge_duplicates
 from ._report import warn_if_zero
@@ -191,13 +193,16 @@ class SMM(MatrixClassifier):
         SMM
             The fitted model itself.
         """
-        with self._unchanged_on_failure():
+        with callback_context(self, None) as context, self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             weights = self._weigh_classes(y, weights)
             parts = [(two, two.distinct(X, weights)) for two in self._problems(y)]
             tau_max = self._set_scale(X, y, weights, [part for _, part in parts])
             tasks = (delayed(self._solve)(two, part) for two, part in parts)
-            results = Parallel(n_jobs=self.n_jobs)(tasks)
+            solved = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+            several = len(parts) > 1 and not self.verbose
+            with watched(self, context, alone=not several):
+                results = list(track(solved, "SMM", len(parts)) if several else solved)
             self._store_all(results, len(y))
         worst = max((result for _, _, result in results), key=lambda result: result.gap)
         warn_unless_converged("SMM", worst, self.tol, "Raise max_iter or tol, or lower C.")

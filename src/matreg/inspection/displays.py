@@ -19,7 +19,7 @@ from .permutation import PermutationMap
 COLOURS = (BLUE, ORANGE, GREEN, GREY)
 
 
-@dataclass
+@dataclass(repr=False)
 class PatternDisplay:
     """The filter W and the pattern side by side.
 
@@ -81,7 +81,7 @@ class PatternDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class ComponentsDisplay:
     """Row and column profiles of the leading components, with their spread if it is known.
 
@@ -175,7 +175,7 @@ class ComponentsDisplay:
         axis.spines[["top", "right"]].set_visible(False)
 
 
-@dataclass
+@dataclass(repr=False)
 class BootstrapDisplay:
     """Mean, standard deviation and sign agreement of the refits.
 
@@ -221,7 +221,7 @@ class BootstrapDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class PermutationDisplay:
     """W with its significant entries outlined, and the score among those of permuted labels.
 

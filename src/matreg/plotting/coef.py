@@ -17,7 +17,7 @@ from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, set_ticks, show_matrix
 ROW_NAMES, COLUMN_NAMES = 24, 6
 
 
-@dataclass
+@dataclass(repr=False)
 class CoefDisplay:
     """The coefficient matrix as an image, with its leading singular vectors beside it.
 

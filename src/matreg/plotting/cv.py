@@ -13,7 +13,7 @@ from .._typing import Array
 from ._style import BLUE, GREEN, finish_tau_axis, panels
 
 
-@dataclass
+@dataclass(repr=False)
 class CVDisplay:
     """Cross-validated score with its standard error, and rank, along tau.
 

@@ -13,7 +13,7 @@ from .._typing import Array
 from ._style import pyplot, show_matrix
 
 
-@dataclass
+@dataclass(repr=False)
 class OutlierDisplay:
     """The samples that look most corrupted: as observed, clean, and what was taken away.
 

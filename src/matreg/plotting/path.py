@@ -17,7 +17,7 @@ from ._style import BLUE, finish_tau_axis, panels, pyplot
 NAMED = 4
 
 
-@dataclass
+@dataclass(repr=False)
 class PathDisplay:
     """Singular values and rank of W along a path of tau.
 

@@ -20,7 +20,7 @@ from ._facts import Facts, gather
 from ._page import Section, page
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A page about a fitted model.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Array
 from ..linalg.factors import Factors, svd, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
+from ..progress import tell
 
 COLUMNS = np.dtype(
     [
@@ -143,6 +144,7 @@ class Tracker:
         self.tol = tol
         self.verbose = verbose
         self.method = method
+        self.stopped = False
         self.history = History()
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.b = problem.primal_at(problem.price(self.W), problem.y)
@@ -159,8 +161,8 @@ class Tracker:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap is small enough."""
-        return self.gap <= self.tol
+        """Whether to end: the gap is small enough, or whoever listens wants no more."""
+        return self.gap <= self.tol or self.stopped
 
     def offer_primal(self, W: Factors, residual: Array | None = None) -> float:
         """Take W if it is the best so far; return its objective."""
@@ -182,10 +184,11 @@ class Tracker:
         return value
 
     def record(self, iteration: int) -> None:
-        """Add a row to the history, and print it if asked."""
+        """Add a row to the history, print it if asked, and tell whoever listens."""
         line = self.history.add(
             iteration, self.primal, self.dual, self.gap, self.W.rank, self.method
         )
+        self.stopped = tell(self.method, self.gap, self.tol)
         if self.verbose:
             if len(self.history.rows) == 1:
                 print(History.HEADER)
@@ -204,7 +207,7 @@ class Tracker:
             dual=self.dual,
             gap=self.gap,
             n_iter=n_iter,
-            converged=self.converged,
+            converged=self.gap <= self.tol,
             history=self.history.table,
             method=rows[-1][-1],
             state=state,

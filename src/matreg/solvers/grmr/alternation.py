@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..._typing import Array, Mask
 from ...linalg.threads import single_threaded
 from ...problem import relative_gap
+from ...progress import tell
 from ..certificate import SolverResult
 from ..rmr.solve import solve_rmr
 from .decompose import decompose
@@ -191,6 +192,8 @@ def alternate(
         settled = np.isfinite(before) or limits.tol >= 1.0
         if change <= limits.tol and split.gap <= limits.split_tol and settled:
             converged = fit.converged
+            break
+        if tell(f"alternation {iteration}", change, limits.tol):
             break
         before = value
     assert fit is not None and split is not None  # at least one alternation

@@ -29,6 +29,7 @@ from ..._typing import Array, Mask
 from ...linalg.factors import Factors, gram_norm, singular_values
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
+from ...progress import tell
 from ..certificate import History
 from .row_prox import blocks, priced
 
@@ -254,7 +255,8 @@ class SplitTracker:
         self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
         rank = solver.state.rank
         self.log.add(iteration, self.primal, self.dual, self.gap, rank, solver.method)
-        return self.gap <= self.tol
+        stop = tell(solver.method, self.gap, self.tol)
+        return self.gap <= self.tol or stop
 
     def _offer(self, solver: Splitting) -> None:
         E = solver.E

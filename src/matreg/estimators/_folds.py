@@ -1,0 +1,67 @@
+"""Folds of a search, checked before its first fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+
+
+def make_folds(
+    cv: Any, X: Array, y: Array, groups: ArrayLike | None, classifier: bool
+) -> list[tuple[Any, Any]]:
+    """Training and test samples of all folds.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        As everywhere in scikit-learn.
+    X : ndarray of shape (n, p, q)
+        Samples.
+    y : ndarray of shape (n,)
+        Labels.
+    groups : array-like of shape (n,) or None
+        Groups of the samples.
+    classifier : bool
+        Whether the folds of a number are stratified.
+    """
+    from sklearn.model_selection import check_cv  # late: it takes long to import
+
+    if groups is not None and np.shape(groups) != (len(y),):
+        raise ValueError(
+            f"groups must have one entry for each of the {len(y)} samples of X; got "
+            f"{np.shape(groups)[0] if np.ndim(groups) else repr(groups)}."
+        )
+    try:
+        folds = [
+            (train, test)
+            for train, test in check_cv(cv, y, classifier=classifier).split(X, y, groups)
+        ]
+    except Exception as error:  # a splitter may fail in any way
+        asked = "groups" in str(error) and groups is None
+        remedy = " Pass groups to fit." if asked else ""
+        given = "" if groups is None else ", with these groups"
+        raise ValueError(
+            f"cv={cv!r} cannot split the {len(y)} samples{given}: {error}{remedy}"
+        ) from error
+    if not folds:
+        raise ValueError(f"cv={cv!r} has no folds.")
+    for train, test in folds:
+        _check_part("train", train, y)
+        _check_part("test", test, y)
+    return folds
+
+
+def _check_part(name: str, part: Any, y: Array) -> None:
+    """Refuse a part of a fold that is empty or has samples that are not there."""
+    try:
+        number = len(y[part])
+    except IndexError as error:
+        raise ValueError(
+            f"cv must give indices of the {len(y)} samples to {name} on: {error}."
+        ) from error
+    if number == 0:
+        raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
