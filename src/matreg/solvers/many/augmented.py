@@ -282,7 +282,7 @@ def solve_core(
             tracker.record(run.n_steps)
             d = coordinates(at.threshold.r, problem.design.p, problem.design.q)
             done = tracker.primal - tracker.dual <= tol * (scale or abs(tracker.primal))
-            if done or run.n_steps >= max_iter:
+            if done or tracker.stopped or run.n_steps >= max_iter:
                 break
             if np.count_nonzero(at.ramp) <= few * d:
                 break
