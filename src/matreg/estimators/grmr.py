@@ -32,6 +32,7 @@ from ..solvers import (
     robust_pca,
     space_from,
     to_arrays,
+    with_noise,
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
@@ -334,6 +335,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             self.tau_ = problem.tau
             return problem, None
         pca = robust_pca(problem, self._limits())
+        problem = with_noise(problem, pca)
         first = problem.regression(first_samples(problem, self._limits(), pca))
         self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, first))
         return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None

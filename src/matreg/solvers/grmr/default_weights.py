@@ -53,15 +53,14 @@ def typical_size(A: Array, s: Array) -> float:
 def noise_scale(E: Array, D: Array, s: Array) -> Array:
     """Standard deviation of the detail in every cell of the samples.
 
-    Robust principal component analysis puts detail into the outliers E, and most of E is detail.
-    Its typical size by cell and over all cells are added as variances: a cell without detail of
-    its own has that of all. Where there is no detail at all, a thousandth of a typical entry stands
-    for it.
+    What is left of the samples without their low-rank part is mostly detail. Its typical size by
+    cell and over all cells are added as variances: a cell without detail of its own has that of
+    all. Where there is no detail at all, a thousandth of a typical entry stands for it.
 
     Parameters
     ----------
     E, D : ndarray of shape (n, m)
-        Outliers and samples as rows, NaN where entries are missing.
+        What is left, and samples, as rows; NaN where entries are missing.
     s : ndarray of shape (n,)
         Positive sample weights.
 
