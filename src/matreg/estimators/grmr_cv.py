@@ -356,7 +356,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
         last: GRMRResult | None = None
         cleaner: Any = None
         for k, tau in enumerate(taus):
-            last = model._solve(replace(problem, tau=float(tau)), last, pca)
+            first = pca.copy() if last is None and pca is not None else None
+            last = model._solve(replace(problem, tau=float(tau)), last, first)
             if not last.converged:
                 model._warn(last)
             space = learned_space(last.problem, last.split)

@@ -69,11 +69,11 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     ndarray of shape (m,)
         In the units of D.
     """
-    size = np.abs(E)
-    some = ~np.isnan(size).all(axis=1)
-    middle = np.nanmedian(size[some], axis=1)
+    some = ~np.isnan(E).all(axis=1)
+    middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    noise = DEFAULT.to_deviation * np.hypot(weighted_median(size, s), overall)
+    cells = np.array([weighted_median(np.abs(column), s) for column in E.T])
+    noise = DEFAULT.to_deviation * np.hypot(cells, overall)
     return np.maximum(noise, DEFAULT.resolution * typical_size(D, s))
 
 

@@ -20,6 +20,7 @@ from ...robust import weighted_median
 from .default_weights import default_ratio
 from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
+from .row_prox import blocks
 from .split import Decomposition
 
 
@@ -36,16 +37,14 @@ class NoiseSettings:
     """
 
     halvings: int = 2
-    tol: float = 1e-3
+    tol: float = 1e-2
     max_iter: int = 300
 
 
 DEFAULT = NoiseSettings()
 
 
-def left_out(
-    problem: GRMRProblem, pca: Decomposition, settings: NoiseSettings = DEFAULT
-) -> Array:
+def left_out(problem: GRMRProblem, pca: Decomposition, settings: NoiseSettings = DEFAULT) -> Array:
     """What is left of each sample when it is cleaned with the row space of unlike ones.
 
     Parameters
@@ -69,13 +68,14 @@ def left_out(
     groups = alike(scores / problem.root[:, None], problem.s, settings.halvings)
     left = np.empty_like(D)
     for group in range(groups.max() + 1):
-        out = groups == group
-        f = svd(scores[~out])
+        f = svd(scores[groups != group])
         kept = f.d > 1e-8 * f.d.max(initial=0.0)
-        cleaner = Cleaner(D[out])
         space = RowSpace(f.Vt[kept] @ L.Vt, f.d[kept], ratio, 1.0)
-        cleaner.clean(space, tol=settings.tol, max_iter=settings.max_iter)
-        left[out] = D[out] - cleaner.X
+        out = np.flatnonzero(groups == group)
+        for i in blocks(len(out), D.shape[1], least=64):  # a cleaner takes a dozen arrays
+            cleaner = Cleaner(D[out[i]])
+            cleaner.clean(space, tol=settings.tol, max_iter=settings.max_iter)
+            left[out[i]] = D[out[i]] - cleaner.X
     return left
 
 

@@ -18,7 +18,7 @@ zero there, and neither D nor its dual see what the entry is filled with.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -162,6 +162,12 @@ class Decomposition:
     converged: bool
     history: NDArray[Any]
     state: Any = None
+
+    def copy(self) -> Decomposition:
+        """The same in memory of its own, to be used up."""
+        state = self.state
+        state = replace(state, Y=state.Y.copy(), beta=state.beta.copy(), spare=None)
+        return replace(self, E=self.E.copy(), state=state)
 
 
 class Splitting(Protocol):

@@ -65,7 +65,7 @@ def robust_pca(
 
     It depends on the samples, their weights and what is missing of them, and on nothing else.
     """
-    n, m = float(problem.s.sum()), problem.rows.shape[1]
+    n, m = float(problem.s.sum()), problem.D[0].size
     # Without labels, whose loss would be part of what the gap is relative to.
     y = np.zeros_like(problem.y)
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
@@ -94,4 +94,6 @@ def first_samples(problem: GRMRProblem, limits: Limits, pca: Decomposition | Non
         return problem.clean(pca.E)
     problem = with_noise(problem, pca)
     flagged = reflag(problem.flagged(None, pca.E), pca.factors, pca.state.beta)
-    return problem.clean(fill(flagged, pca.factors, pca.state.beta).E)
+    E = np.empty_like(pca.E)
+    fill(flagged, pca.factors, pca.state.beta, out=E)
+    return problem.clean(E)
