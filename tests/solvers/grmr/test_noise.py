@@ -5,6 +5,7 @@ import pytest
 
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
+from matreg.losses import epsilon_insensitive
 from matreg.solvers.grmr.noise import alike, left_out
 from matreg.solvers.grmr.problem import GRMRProblem
 from matreg.solvers.grmr.start import Limits, robust_pca, with_noise
@@ -13,7 +14,8 @@ from matreg.solvers.grmr.start import Limits, robust_pca, with_noise
 def make_problem(D, s=None):
     n = len(D)
     s = np.ones(n) if s is None else s
-    return GRMRProblem(D, np.zeros(n), s, 1.0, 1.0, 0.1, 1.0, 1.0, outliers="replace")
+    loss = epsilon_insensitive(s, 0.1)
+    return GRMRProblem(D, np.zeros(n), s, loss, 1.0, 1.0, 1.0, outliers="replace")
 
 
 def noise_of(D, s=None):
