@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg import RMR, RMRCV, SMM, tau_max
+from matreg import (
+    RGLM,
+    RGLMCV,
+    RMR,
+    RMRCV,
+    SMM,
+    SMMCV,
+    rglm_path,
+    rmr_path,
+    smm_path,
+    tau_max,
+)
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._report import above_optimum
 
@@ -78,15 +89,45 @@ def test_convergence_warning_states_the_true_bound():
         RMR(2.0, C=1.0, epsilon=0.1, max_iter=2).fit(DATA.X, DATA.y)
 
 
-@pytest.mark.parametrize("model", [RMR(), RMRCV()])
-def test_missing_entries_say_what_helps(model):
+LABELS = {"y": DATA.y, "classes": DATA.y > 0.0}
+MISSING = r"Input X contains NaN.*GRMR takes NaN"
+
+
+@pytest.fixture(scope="module")
+def with_missing():
     X = DATA.X.copy()
     X[3, 2, 1] = np.nan
-    with pytest.raises(ValueError, match=r"Input X contains NaN.*GRMR takes NaN"):
-        model.fit(X, DATA.y)
-    model = RMR().fit(DATA.X, DATA.y)
-    with pytest.raises(ValueError, match=r"Input X contains NaN.*GRMR takes NaN"):
-        model.predict(X)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [
+        (RMR(), "y"),
+        (RMRCV(n_taus=3, cv=2), "y"),
+        (RGLM(tau=1.0), "y"),
+        (RGLMCV(n_taus=3, cv=2), "y"),
+        (SMM(), "classes"),
+        (SMMCV(n_taus=3, cv=2), "classes"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)
+def test_missing_entries_say_what_helps(model, labels, with_missing):
+    with pytest.raises(ValueError, match=MISSING):
+        model.fit(with_missing, LABELS[labels])
+    model.fit(DATA.X, LABELS[labels])
+    with pytest.raises(ValueError, match=MISSING):
+        model.predict(with_missing)
+
+
+@pytest.mark.parametrize(
+    ("path", "labels"), [(rmr_path, "y"), (rglm_path, "y"), (smm_path, "classes")]
+)
+def test_missing_entries_on_a_path(path, labels, with_missing):
+    with pytest.raises(ValueError, match=MISSING):
+        path(with_missing, LABELS[labels], n_taus=3)
+    with pytest.raises(ValueError, match=MISSING):
+        path(DATA.X, LABELS[labels], n_taus=3).predict(with_missing)
 
 
 def test_masked_entries_are_missing():

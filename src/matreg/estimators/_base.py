@@ -22,6 +22,7 @@ from ._duplicates import MANY_SAMPLES, Distinct
 from ._input import (
     check_matrix_shape,
     flatten,
+    named_missing,
     validate_labels,
     validate_matrix_shape,
     validate_weights,
@@ -105,18 +106,10 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         finite: bool | str = "allow-nan" if self._takes_missing else True
         kept = reset and self._keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64
-        try:
+        with named_missing(type(self).__name__):
             flat = validate_data(
                 self, flat, dtype=dtype, order="C", reset=reset, ensure_all_finite=finite
             )
-        except ValueError as error:
-            if "contains NaN" not in str(error):
-                raise
-            raise ValueError(
-                f"Input X contains NaN, and {type(self).__name__} needs all entries of the "
-                "samples. GRMR takes NaN as entries that were not observed, and its transform "
-                "fills them in."
-            ) from None
         return np.asarray(flat)
 
     def _resolve_shape(self, shape: tuple[int, int] | None, n_features: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from ..solvers import SolverResult
 from ._base import MatrixEstimator
 from ._classes import check_weighted_classes, encode_classes
 from ._duplicates import Distinct, merge_duplicates
+from ._wrong_labels import class_outlier_score
 
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -56,6 +57,8 @@ class TwoClasses:
 class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     """Base of classifiers whose samples are matrices."""
 
+    C_: float
+    loss: str
     class_weight: dict[Any, float] | str | None
     multi_class: str
 
@@ -99,7 +102,10 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     def _store_all(self, results: list[tuple[TwoClasses, Distinct, SolverResult]], n: int) -> None:
         """Fitted attributes, with a first axis of problems if there are several."""
         columns: dict[str, list[Any]] = {}
-        for problem, distinct, result in results:
+        scores = np.full((len(results), n), np.nan)
+        bound = self.C_ if self.loss == "hinge" else np.inf
+        for k, (problem, distinct, result) in enumerate(results):
+            scores[k, problem.rows] = class_outlier_score(result, distinct, bound)
             self._store(result, distinct)
             dual = np.zeros(n)
             dual[problem.rows] = self.dual_coef_
@@ -109,6 +115,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         if len(results) > 1:
             for name, column in columns.items():
                 setattr(self, name, column if name == "history_" else np.array(column))
+        self.label_outlier_score_ = np.fmax.reduce(scores)
 
     def _combine(self, f: Array) -> Array:
         """Decisions (..., n) or (..., n, k) from those of the problems, (m, ..., n)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -126,7 +128,8 @@ def validate_samples(X: ArrayLike, matrix_shape: tuple[int, int]) -> Array:
     """Samples (n, p, q) of a known shape, of dtype float64."""
     flat, shape = flatten(X)
     check_matrix_shape(shape, matrix_shape)
-    flat = check_array(flat, dtype=np.float64, order="C", input_name="X")
+    with named_missing("a path"):
+        flat = check_array(flat, dtype=np.float64, order="C", input_name="X")
     p, q = matrix_shape
     if flat.shape[1] != p * q:
         raise ValueError(
@@ -134,6 +137,20 @@ def validate_samples(X: ArrayLike, matrix_shape: tuple[int, int]) -> Array:
             f"{flat.shape[1]}."
         )
     return flat.reshape(-1, p, q)
+
+
+@contextmanager
+def named_missing(model: str) -> Iterator[None]:
+    """Say which model takes missing entries where samples must have none."""
+    try:
+        yield
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            f"Input X contains NaN, and {model} needs all entries of the samples. GRMR takes NaN "
+            "as entries that were not observed, and its transform fills them in."
+        ) from None
 
 
 def check_matrix_shape(shape: tuple[int, int] | None, fitted: tuple[int, int]) -> None:

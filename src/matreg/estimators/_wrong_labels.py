@@ -44,3 +44,32 @@ def label_outlier_score(
     size = np.maximum(np.abs(residual), loss.epsilon)
     scores = share * size / (scale if scale > 0.0 else 1.0)
     return np.where(distinct.group >= 0, scores[distinct.group], np.nan)
+
+
+def class_outlier_score(result: SolverResult, distinct: Distinct, C: float) -> Array:
+    """How much each label of two classes looks wrong, in margins.
+
+    A sample on the right side of the margin scores zero. On the margin it scores the share that its
+    multiplier has of its bound, and beyond it ``2 - y f``: more than 2 if it is on the wrong side.
+    Where multipliers have no bound, on the margin it scores zero.
+
+    Parameters
+    ----------
+    result : SolverResult
+        The fit, with its multipliers.
+    distinct : Distinct
+        The samples, with labels -1 and 1; those of weight zero get NaN.
+    C : float
+        Bound of the multipliers relative to the weights; infinity if they have none.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Scores of all samples, at least 0.
+    """
+    W = result.W.matrix.reshape(-1)
+    decisions = distinct.X.reshape(len(distinct.X), -1) @ W + result.b
+    beyond = np.maximum(1.0 - distinct.y * decisions, 0.0)
+    share = np.abs(result.beta) / (C * distinct.weights) if np.isfinite(C) else beyond > 0.0
+    scores = share * (1.0 + beyond)
+    return np.where(distinct.group >= 0, scores[distinct.group], np.nan)

@@ -32,6 +32,7 @@ from ..solvers import (
     robust_pca,
     space_from,
     to_arrays,
+    with_noise,
 )
 from ._base import MatrixRegressor
 from ._duplicates import Distinct, merge_duplicates
@@ -292,9 +293,10 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             problem, pca = self._with_tau(self._problem(distinct))
             result = self._solve(problem, from_arrays(start, problem), pca)
             self._store(result.fit, distinct)
-            self._store_split(D, distinct, result)
             regression = result.problem.regression(result.problem.clean(result.split.E))
             self.label_outlier_score_ = score_labels(regression, result.fit, distinct)
+            del regression, pca
+            self._store_split(D, distinct, result)
         if not result.converged:
             self._warn(result)
         if self.outlier_fraction_ > MANY_OUTLIERS:
@@ -334,6 +336,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             self.tau_ = problem.tau
             return problem, None
         pca = robust_pca(problem, self._limits())
+        problem = with_noise(problem, pca)
         first = problem.regression(first_samples(problem, self._limits(), pca))
         self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, first))
         return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
@@ -377,7 +380,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self.gamma_, self.lam_ = problem.gamma, problem.lam
         self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
         self._row_space = vars(learned_space(problem, split))
-        E, missing = problem.unscaled(split.E), np.isnan(D)
+        E = split.E.copy() if self.warm_start else split.E
+        E, missing = problem.unscaled(E), np.isnan(D)
         if distinct.X is not D:
             E = E[distinct.group]
             new = distinct.group < 0
@@ -497,6 +501,5 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
 
 def _outlier_score(D: Array, E: Array) -> Array:
     """``||E_i||_1 / ||D_i||_1`` over the known entries, 0 for samples of zeros."""
-    size = np.nansum(np.abs(D), axis=(1, 2))
-    outliers = np.nansum(np.abs(E), axis=(1, 2))
+    size, outliers = (np.array([np.nansum(np.abs(one)) for one in A]) for A in (D, E))
     return outliers / np.where(size > 0.0, size, 1.0)

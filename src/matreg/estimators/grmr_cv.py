@@ -28,6 +28,7 @@ from ..solvers import (
     robust_pca,
     tau_grid,
     warn_unless_clean,
+    with_noise,
 )
 from ._duplicates import Distinct
 from ._losses import LOSS_CONSTRAINTS
@@ -323,6 +324,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
+        noise: Array | None = None  # of the samples, the same for all candidates
         predictions, ranks = [], []
         for step in candidate.steps:
             model = self._model(
@@ -333,6 +335,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
             problem = model._problem(train)
             if self.outliers == "replace" and pca is None:
                 pca = robust_pca(problem, model._limits())
+            if pca is not None and problem.noise is None:
+                noise = with_noise(problem, pca).noise if noise is None else noise
+                problem = replace(problem, noise=noise)
             found = self._predict_taus(model, problem, step.taus, X_test, pca)
             predictions.append(found[0])
             ranks.append(found[1])
@@ -351,7 +356,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
         last: GRMRResult | None = None
         cleaner: Any = None
         for k, tau in enumerate(taus):
-            last = model._solve(replace(problem, tau=float(tau)), last, pca)
+            first = pca.copy() if last is None and pca is not None else None
+            last = model._solve(replace(problem, tau=float(tau)), last, first)
             if not last.converged:
                 model._warn(last)
             space = learned_space(last.problem, last.split)

@@ -103,6 +103,10 @@ class SMM(MatrixClassifier):
         Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int or ndarray of shape (m,)
         Iterations done.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, in margins: 0 on the right side of the margin, up to 1 on
+        it, and ``2 - y f`` beyond it, with f the decision: more than 2 on the wrong side. With more
+        than two classes the largest of the problems'. NaN where the weight is zero.
     history_ : structured ndarray, or a list of m of them
         One row an iteration: iteration, time, primal, dual, gap, rank.
     matrix_shape_ : tuple of int

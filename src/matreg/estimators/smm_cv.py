@@ -69,6 +69,8 @@ class SMMCV(MatrixClassifier, SelectorCV):
         Values of tau that were tried with the chosen C.
     classes_, coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
         Of the chosen model on all the data, as in :class:`SMM`.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, as in :class:`SMM`.
 
     Examples
     --------

@@ -102,6 +102,7 @@ class WarmStartedSVT:
             self.failures = self.failures + 1 if f is None else 0
             self.wait = 2 ** min(self.failures, 5) if f is None else 0
         if f is None:
+            self.basis = None  # room for the new one
             f = self._gram(M, t)
             self.n_gram_ += 1
             self.wait -= 1

@@ -10,7 +10,7 @@ from .grmr.default_weights import default_weights, robust_scale
 from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.split import Decomposition
-from .grmr.start import Limits, first_samples, robust_pca
+from .grmr.start import Limits, first_samples, robust_pca, with_noise
 from .many.cores import Model
 from .many.stream import solve_stream
 from .path import follow, tau_grid, walk
@@ -60,4 +60,5 @@ __all__ = [
     "to_arrays",
     "walk",
     "warn_unless_clean",
+    "with_noise",
 ]

@@ -150,7 +150,7 @@ def alternate(
         Where to start: its split, for a regression on it. It is used up. By default the split of
         robust principal component analysis.
     pca : Decomposition, default=None
-        That split, if it is known, where outliers are replaced.
+        That split, if it is known, where outliers are replaced. It is used up.
     settings : AlternationSettings, optional
         Numbers of the method.
 
@@ -173,7 +173,7 @@ def alternate(
         change = _relative(halfway - before, before)
         record.add(0, "regress", before, fit.gap, fit, split)
     elif problem.outliers == "replace":
-        split = _copied(pca) if pca is not None else robust_pca(problem, limits, settings.start)
+        split = pca or robust_pca(problem, limits, settings.start)
         problem = with_noise(problem, split)
     for iteration in range(1, limits.max_iter + 1):
         last_one = iteration == limits.max_iter
@@ -199,12 +199,6 @@ def alternate(
     assert fit is not None and split is not None  # at least one alternation
     history = np.array(record.rows, dtype=COLUMNS)
     return GRMRResult(problem, fit, split, value, change, iteration, converged, history)
-
-
-def _copied(split: Decomposition) -> Decomposition:
-    """The same in memory of its own, to be used up."""
-    state = replace(split.state, Y=split.state.Y.copy(), beta=split.state.beta.copy())
-    return replace(split, E=split.E.copy(), state=state)
 
 
 def _split(

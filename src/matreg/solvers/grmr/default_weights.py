@@ -53,15 +53,14 @@ def typical_size(A: Array, s: Array) -> float:
 def noise_scale(E: Array, D: Array, s: Array) -> Array:
     """Standard deviation of the detail in every cell of the samples.
 
-    Robust principal component analysis puts detail into the outliers E, and most of E is detail.
-    Its typical size by cell and over all cells are added as variances: a cell without detail of
-    its own has that of all. Where there is no detail at all, a thousandth of a typical entry stands
-    for it.
+    What is left of the samples without their low-rank part is mostly detail. Its typical size by
+    cell and over all cells are added as variances: a cell without detail of its own has that of
+    all. Where there is no detail at all, a thousandth of a typical entry stands for it.
 
     Parameters
     ----------
     E, D : ndarray of shape (n, m)
-        Outliers and samples as rows, NaN where entries are missing.
+        What is left, and samples, as rows; NaN where entries are missing.
     s : ndarray of shape (n,)
         Positive sample weights.
 
@@ -70,11 +69,11 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     ndarray of shape (m,)
         In the units of D.
     """
-    size = np.abs(E)
-    some = ~np.isnan(size).all(axis=1)
-    middle = np.nanmedian(size[some], axis=1)
+    some = ~np.isnan(E).all(axis=1)
+    middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    noise = DEFAULT.to_deviation * np.hypot(weighted_median(size, s), overall)
+    cells = np.array([weighted_median(np.abs(column), s) for column in E.T])
+    noise = DEFAULT.to_deviation * np.hypot(cells, overall)
     return np.maximum(noise, DEFAULT.resolution * typical_size(D, s))
 
 

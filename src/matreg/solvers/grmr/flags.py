@@ -118,30 +118,42 @@ class FlagProblem:
 
 @dataclass
 class Filled:
-    """Samples that belong to a low-rank part.
+    """What the samples that belong to a low-rank part cost.
 
     Attributes
     ----------
-    E : ndarray of shape (n, m)
-        Outliers ``D - X``.
     beta : ndarray of shape (n,)
         Subgradients of the loss.
     loss, cost : ndarray of shape (n,)
         By row, the loss, and what the rest but for the nuclear norm costs.
     """
 
-    E: Array
     beta: Array
     loss: Array
     cost: Array
 
 
 def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None) -> Filled:
-    """Best samples for a low-rank part, given the flags; their outliers are written to `out`."""
+    """Best samples for a low-rank part, given the flags.
+
+    Parameters
+    ----------
+    problem : FlagProblem
+        The samples and their flags.
+    L : Factors
+        The low-rank part, of shape (n, m).
+    beta : ndarray of shape (n,)
+        Subgradients of the loss to start from.
+    out : ndarray of shape (n, m), default=None
+        Where to write the outliers ``D - X``, if they are asked for.
+
+    Returns
+    -------
+    Filled
+        What they cost.
+    """
     n = len(problem.D)
-    found = Filled(
-        np.empty_like(problem.D) if out is None else out, np.empty(n), np.empty(n), np.empty(n)
-    )
+    found = Filled(np.empty(n), np.empty(n), np.empty(n))
     for i in blocks(*problem.D.shape, least=64):
         kept, low = problem.kept(i), (L.U[i] * L.d) @ L.Vt
         rows = problem.row_problem(i, problem.mu)
@@ -149,7 +161,9 @@ def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None
         X = rows.move(low - kept, b)
         r = rows.base - rows.scale * (X @ problem.w)
         X += kept
-        found.E[i], found.beta[i] = problem.D[i] - X, b
+        if out is not None:
+            np.subtract(problem.D[i], X, out=out[i])
+        found.beta[i] = b
         # Equality in Fenchel's inequality: b is a subgradient of the loss at r.
         found.loss[i] = b * r - rows.loss.epsilon * np.abs(b) - 0.5 * rows.loss.curvature * b**2
         X -= low

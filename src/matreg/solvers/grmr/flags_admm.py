@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from ...linalg.factors import Factors
+from ...linalg.large_svt import WarmStartedSVT
 from .decompose import decompose
 from .flags import Filled, FlagProblem, fill, reflag
 from .row_prox import blocks
@@ -70,12 +73,12 @@ class FlagTracker(SplitTracker):
 
     def _start(self, start: Decomposition | None) -> None:
         assert start is not None
-        self.factors, self.E = start.factors, start.E
-        self._take(fill(self.problem, start.factors, start.state.beta, out=start.E))
+        self.E = start.E
+        self._take(start.factors, fill(self.problem, start.factors, start.state.beta))
 
-    def _take(self, found: Filled) -> None:
-        self.E, self.d = found.E, self.factors.d
-        self.cost = self.problem.gamma * float(self.d.sum()) + float(found.cost.sum())
+    def _take(self, L: Factors, found: Filled) -> None:
+        self.factors, self.d, self.beta = L, L.d, found.beta
+        self.cost = self.problem.gamma * float(L.d.sum()) + float(found.cost.sum())
         self.primal = self.cost + float(found.loss.sum())
 
     def _offer(self, solver: Splitting) -> None:
@@ -84,8 +87,15 @@ class FlagTracker(SplitTracker):
         found = fill(self.problem, L, solver.state.beta)
         value = self.problem.gamma * float(L.d.sum()) + float(np.sum(found.cost + found.loss))
         if value < self.primal:
-            self.factors = L
-            self._take(found)
+            self._take(L, found)
+
+    def result(self, n_iter: int, state: Any) -> Decomposition:
+        """Freeze the best split, with its samples."""
+        assert self.factors is not None
+        fill(self.problem, self.factors, self.beta, out=self.E)
+        # The next start is made from the best: the last iterate's own low-rank part can go.
+        state.factors, state.svt = self.factors, WarmStartedSVT()
+        return super().result(n_iter, state)
 
 
 FlagSplit.tracker = FlagTracker
@@ -101,7 +111,8 @@ def _state(problem: FlagProblem, start: Decomposition, penalty: float) -> SplitS
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
         Y[i] = np.where(problem.flags[i], pull, detail)
     mu = penalty * problem.mu
-    return SplitState(Y, beta, mu, mu, problem.gamma, factors=L)
+    # The outliers of the best low-rank part are computed at the end: those of the start can go.
+    return SplitState(Y, beta, mu, mu, problem.gamma, factors=L, spare=start.E)
 
 
 def replace_outliers(

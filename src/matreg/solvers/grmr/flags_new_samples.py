@@ -6,8 +6,9 @@ were learned. What it adds to their nuclear norm is at most ``h(a) = 1/2 sum_k a
 
     gamma h(a) + mu/2 |x - V a|^2 + mu/2 sum_{j in F} limit_j^2.
 
-It starts at the convex cleaning by the rule of robust principal component analysis. New flags and,
-given these, the minimiser a follow in turn; neither makes the objective larger.
+From the convex cleaning by the rule of robust principal component analysis follow the flags, and
+given these the minimiser a; neither step makes the objective larger. More of such steps were tried:
+they predict no better.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ class FlagCleanerSettings:
 
     Attributes
     ----------
-    rounds : int
-        Rounds of new flags and new low-rank parts.
     tol, max_iter : float, int
         Relative duality gap of every sample given its flags, and iterations.
     check_every : int
@@ -40,7 +39,6 @@ class FlagCleanerSettings:
         Relative duality gap of the convex cleaning to start from.
     """
 
-    rounds: int = 5
     tol: float = 1e-3
     max_iter: int = 300
     check_every: int = 10
@@ -140,20 +138,10 @@ class FlagCleaner:
     def clean(self, space: FlagSpace) -> Array:
         """Replace the outliers of all samples; return their relative gaps, given the flags."""
         self.convex.clean(space.convex, tol=self.settings.start)
-        L, flags = self.convex.X, None
-        limit = self._limits(space, L)
-        gaps = np.zeros(len(L))
-        for _ in range(self.settings.rounds):
-            before, flags = flags, self._flags(limit, L)
-            changed = np.arange(len(L))
-            if before is not None:
-                changed = np.flatnonzero((flags != before).any(axis=1))
-                L = L.copy()
-            kept = np.where(flags[changed], 0.0, self.D[changed])
-            L[changed], gaps[changed] = low_rank_rows(
-                space, kept, flags[changed], L[changed], self.settings
-            )
-        assert flags is not None
+        L = self.convex.X
+        flags = self._flags(self._limits(space, L), L)
+        kept = np.where(flags, 0.0, self.D)
+        L, gaps = low_rank_rows(space, kept, flags, L, self.settings)
         self.X = np.where(flags, L, self.D)
         return gaps
 

@@ -97,13 +97,17 @@ class RowSpace:
     def prox(self, V: Array, rho: Array) -> Array:
         """Minimiser of ``gamma h(x) + rho |x - v|^2 / 2`` for every row."""
         A = V @ self.Vt.T
-        off = V - A @ self.Vt
-        size = np.linalg.norm(off, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            keep = np.where(size > 0.0, np.maximum(1.0 - self.gamma / (rho * size), 0.0), 0.0)
         shrink = 1.0 / (1.0 + self.gamma / (rho[:, None] * self.d))
         X = (A * shrink) @ self.Vt
-        return X + keep[:, None] * off if keep.any() else X
+        # Norms alone tell whether anything leaves the row space, which is seldom so.
+        beyond = np.einsum("ij,ij->i", V, V) - np.einsum("ij,ij->i", A, A)
+        if np.any(rho**2 * beyond > self.gamma**2):
+            off = V - A @ self.Vt
+            size = np.linalg.norm(off, axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                keep = np.where(size > 0.0, np.maximum(1.0 - self.gamma / (rho * size), 0.0), 0.0)
+            X += keep[:, None] * off
+        return X
 
 
 class Cleaner:

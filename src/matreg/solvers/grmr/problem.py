@@ -70,8 +70,9 @@ class GRMRProblem:
         return rows if self.missing is None else np.where(self.missing, 0.0, rows)
 
     def unscaled(self, rows: Array) -> Array:
-        """Matrices (n, p, q) from scaled rows."""
-        return (rows / self.root[:, None]).reshape(self.D.shape)
+        """Matrices (n, p, q) from scaled rows, in their memory."""
+        rows /= self.root[:, None]
+        return rows.reshape(self.D.shape)
 
     def clean(self, E: Array) -> Array:
         """Clean signals (n, p, q) for outliers in scaled rows."""

@@ -18,7 +18,7 @@ zero there, and neither D nor its dual see what the entry is filled with.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
-from ...linalg.factors import Factors, gram_norm, singular_values
+from ...linalg.factors import Factors, gram_norm, singular_values, svd
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
 from ...progress import tell
@@ -163,6 +163,12 @@ class Decomposition:
     history: NDArray[Any]
     state: Any = None
 
+    def copy(self) -> Decomposition:
+        """The same in memory of its own, to be used up."""
+        state = self.state
+        state = replace(state, Y=state.Y.copy(), beta=state.beta.copy(), spare=None)
+        return replace(self, E=self.E.copy(), state=state)
+
 
 class Splitting(Protocol):
     """What the certificate asks of a solver."""
@@ -238,7 +244,7 @@ class SplitTracker:
         if start is None:
             self.E: Array = np.zeros_like(D)
             self.d: Array = singular_values(D, self.tol)
-            self.factors = Factors(np.zeros((len(D), 0)), np.zeros(0), np.zeros((0, D.shape[1])))
+            self.factors: Factors | None = None  # those of D, which are seldom asked for
         else:
             self.E, self.d, self.factors = start.E, start.d, start.factors
         self.cost = self.problem.cost(self.E, self.d)
@@ -272,7 +278,7 @@ class SplitTracker:
         return Decomposition(
             E=self.E,
             d=self.d,
-            factors=self.factors,
+            factors=_low_rank(self.problem.D) if self.factors is None else self.factors,
             cost=self.cost,
             primal=self.primal,
             dual=self.dual,
@@ -282,3 +288,10 @@ class SplitTracker:
             history=self.log.table,
             state=state,
         )
+
+
+def _low_rank(D: Array) -> Factors:
+    """Samples in factors, without the singular values that are rounding errors."""
+    f = svd(D)
+    r = int(np.count_nonzero(f.d > max(D.shape) * np.finfo(float).eps * f.d.max(initial=0.0)))
+    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])

@@ -40,7 +40,8 @@ DEFAULT = SplitSettings()
 class SplitState:
     """Iterate of a splitting: low-rank part in factors, multiplier, penalty and warm starts.
 
-    The penalty grows to its goal, from where the residuals of the splitting guide it.
+    The penalty grows to its goal, from where the residuals of the splitting guide it. An array of
+    the size of Y that nobody needs while the splitting runs is its memory for the outliers.
     """
 
     Y: Array
@@ -50,6 +51,7 @@ class SplitState:
     gamma: float
     svt: WarmStartedSVT = field(default_factory=WarmStartedSVT)
     factors: Factors | None = None
+    spare: Array | None = None
 
     @property
     def rank(self) -> int:
@@ -108,7 +110,8 @@ class ExactSplit:
 
     def __init__(self, problem: Any, state: SplitState, settings: SplitSettings = DEFAULT) -> None:
         self.problem, self.state, self.settings = problem, state, settings
-        self.E, self.L = np.empty_like(problem.D), state.low_rank
+        self.E = np.empty_like(problem.D) if state.spare is None else state.spare
+        self.L = state.low_rank
         self.residuals = (np.inf, np.inf)
         self.changes = 0
         self._row_step()
@@ -127,6 +130,7 @@ class ExactSplit:
         ahead = self.settings.relaxation - 1.0 if s.mu >= s.goal else 0.0
         for i in blocks(*D.shape):
             s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
+        s.factors = None  # room for the new ones
         s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu, tol=self._svt_tolerance())
         feasibility = change = size = force = 0.0
         for i in blocks(*D.shape, least=64):

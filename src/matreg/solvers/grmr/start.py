@@ -11,6 +11,7 @@ from ...linalg.threads import single_threaded
 from .decompose import decompose
 from .default_weights import default_ratio, noise_scale
 from .flags import fill, reflag
+from .noise import left_out
 from .problem import GRMRProblem
 from .split import Decomposition
 
@@ -64,7 +65,7 @@ def robust_pca(
 
     It depends on the samples, their weights and what is missing of them, and on nothing else.
     """
-    n, m = float(problem.s.sum()), problem.rows.shape[1]
+    n, m = float(problem.s.sum()), problem.D[0].size
     # Without labels, whose loss would be part of what the gap is relative to.
     y = np.zeros_like(problem.y)
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
@@ -77,14 +78,13 @@ def robust_pca(
     )
 
 
+@single_threaded(lambda problem: problem.D.size)
 def with_noise(problem: GRMRProblem, pca: Decomposition) -> GRMRProblem:
-    """The problem with the noise that robust principal component analysis shows, if not given."""
-    if problem.noise is not None:
+    """The problem with the noise that its samples show, if it has a place for it and none yet."""
+    if problem.noise is not None or problem.outliers == "split":
         return problem
-    E, D = pca.E / problem.root[:, None], problem.D.reshape(pca.E.shape)
-    if problem.missing is not None:
-        E[problem.missing] = np.nan
-    return replace(problem, noise=noise_scale(E, D, problem.s))
+    D = problem.D.reshape(pca.E.shape)
+    return replace(problem, noise=noise_scale(left_out(problem, pca), D, problem.s))
 
 
 def first_samples(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Array:
@@ -94,4 +94,6 @@ def first_samples(problem: GRMRProblem, limits: Limits, pca: Decomposition | Non
         return problem.clean(pca.E)
     problem = with_noise(problem, pca)
     flagged = reflag(problem.flagged(None, pca.E), pca.factors, pca.state.beta)
-    return problem.clean(fill(flagged, pca.factors, pca.state.beta).E)
+    E = np.empty_like(pca.E)
+    fill(flagged, pca.factors, pca.state.beta, out=E)
+    return problem.clean(E)
