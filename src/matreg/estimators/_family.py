@@ -37,10 +37,16 @@ def rglm_problem(distinct: Distinct, family: str, fit_intercept: bool, tau: floa
         return Problem(design, y, squared(s), penalty, fit_intercept)
     if family == "binomial":
         check_weighted_classes(y, s, 2)
-    elif y.max() == 0.0:
-        raise ValueError("y must have a positive count among the samples of positive weight.")
+    else:
+        check_counts(y)
     loss = Logistic(y, s) if family == "binomial" else Poisson(y, s)
     return Problem(design, np.zeros(len(y)), loss, penalty, fit_intercept)
+
+
+def check_counts(y: Array) -> None:
+    """Raise an error if there is nothing to count."""
+    if not y.any():
+        raise ValueError("y must have a positive count among the samples of positive weight.")
 
 
 def _binomial(model: Any) -> bool:
@@ -77,6 +83,8 @@ class FamilyEstimator(MatrixEstimator):
         y = validate_labels(y, n)
         if self.family == "poisson" and y.min() < 0.0:
             raise ValueError(f'y must not be negative for family="poisson"; got {y.min()}.')
+        if self.family == "poisson":
+            check_counts(y)
         return y
 
     def _decode(self, y: Array) -> Any:

@@ -27,7 +27,7 @@ class SumsSettings:
         stands for all: while the ramps are that wide a rough Newton step is as good.
     """
 
-    piece: int = 4096
+    piece: int = 1024
     afresh: float = 0.3
     most_updates: int = 100
     enough: int = 6
