@@ -28,7 +28,7 @@ class SumsSettings:
     """
 
     piece: int = 1024
-    afresh: float = 0.3
+    afresh: float = 0.1
     most_updates: int = 100
     enough: int = 6
 

@@ -14,6 +14,9 @@ import numpy as np
 from ..._typing import Array, Index
 from ...linalg.bordered import Solve, cholesky
 
+# Rows of Phi that are weighted at a time.
+ROWS = 1024
+
 
 class Kernel(Protocol):
     """Symmetric positive semidefinite matrix of order n."""
@@ -116,7 +119,6 @@ class FactoredKernel:
 
     def __init__(self, Phi: Array, diagonal: Array) -> None:
         self.Phi, self.diagonal, self.n = Phi, diagonal, len(Phi)
-        self._work: Array | None = None
 
     def times(self, x: Array) -> Array:
         """``K x``."""
@@ -147,12 +149,12 @@ class FactoredKernel:
 
     def solver(self, D: Array) -> Solve:
         """Solver of ``(K + diag(D)) x = rhs``, by a system of order d."""
-        if self._work is None:
-            self._work = np.empty_like(self.Phi)
         Phi, D = self.Phi, D + self.diagonal
-        weighted = np.multiply(Phi, (1.0 / np.sqrt(D))[:, None], out=self._work)
-        H = weighted.T @ weighted
-        np.einsum("ii->i", H)[:] += 1.0
+        H = np.eye(Phi.shape[1])
+        for start in range(0, self.n, ROWS):  # a weighted copy of all would be as large as Phi
+            part = slice(start, start + ROWS)
+            weighted = Phi[part] / np.sqrt(D[part])[:, None]
+            H += weighted.T @ weighted
         solve_H = cholesky(H)
 
         def solve(rhs: Array) -> Array:
