@@ -71,8 +71,18 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "min_reported_time": 1,
     "plot_gallery": "True",
+    "capture_repr": (),
+    "write_computation_times": False,
 }
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+
+
+def one_line(message, category, *place):
+    """A warning of an example without the place on the disk of whoever built the page."""
+    return f"{category.__name__}: {message}\n"
+
+
+warnings.formatwarning = one_line
 
 
 def formulas_as_code(app, what, name, obj, options, lines):

@@ -49,7 +49,7 @@ print(f"{found} of the {len(worst)} most suspicious images have a block")
 figure, axes = plt.subplots(3, 6, figsize=(8, 4), layout="constrained")
 for column, k in zip(axes.T, worst[:6], strict=True):
     for axis, image in zip(column, (D_train, grmr.X_clean_, grmr.outliers_), strict=True):
-        axis.imshow(image[k], cmap="gray")
+        axis.imshow(image[k], cmap="gray", vmin=image.min(), vmax=image.max())
         axis.set(xticks=[], yticks=[])
 for axis, name in zip(axes[:, 0], ("observed", "clean", "outliers"), strict=True):
     axis.set_ylabel(name)

@@ -27,7 +27,7 @@ train, hold, new = slice(0, 400), slice(400, 650), slice(650, None)
 # %%
 # One width for all: a model for the middle, and the residuals of held-out samples.
 
-middle = RMR(tau=40.0, loss="absolute", tol=1e-4).fit(X[train], y[train])
+middle = RMR(tau=40.0, C=1.0, loss="absolute", tol=1e-4).fit(X[train], y[train])
 split = SplitConformalRegressor(middle, confidence_level=0.9, prefit=True)
 split.conformalize(X[hold], y[hold])
 _, same = split.predict_interval(X[new])
@@ -36,7 +36,7 @@ _, same = split.predict_interval(X[new])
 # A width of its own for each sample: models for the 5 % and the 95 % quantile.
 
 low, high = (
-    RMR(tau=3.0, loss="quantile", quantile=q, tol=1e-4).fit(X[train], y[train])
+    RMR(tau=3.0, C=1.0, loss="quantile", quantile=q, tol=1e-4).fit(X[train], y[train])
     for q in (0.05, 0.95)
 )
 quantiles = ConformalizedQuantileRegressor([low, high, middle], confidence_level=0.9, prefit=True)

@@ -8,8 +8,8 @@ needs.
 """
 
 # %%
-# Noise is common to all channels, as in recordings: the filter must subtract it, and so has
-# weights where there is no response.
+# At the same time something else happens that all channels record, and that has nothing to do with
+# the label: the filter must subtract it, and so has weights where there is no response.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,8 +22,8 @@ n, channels, times = 120, 12, 20
 topography = np.exp(-0.5 * ((np.arange(channels) - 4) / 1.2) ** 2)
 course = np.exp(-0.5 * ((np.arange(times) - 9) / 2.0) ** 2)
 strength = rng.standard_normal(n)
-common = rng.standard_normal((n, 1, times))
-X = strength[:, None, None] * np.outer(topography, course) + common
+common = rng.standard_normal(n)
+X = strength[:, None, None] * np.outer(topography, course) + common[:, None, None] * course
 X += 0.7 * rng.standard_normal((n, channels, times))
 y = strength + 0.3 * rng.standard_normal(n)
 person = np.arange(n) // 6  # six epochs a person
@@ -50,7 +50,7 @@ plt.show()
 
 # %%
 # The pattern finds the channels that respond; the filter has weights of the other sign beside
-# them, which subtract the common noise.
+# them, which subtract what is common to all.
 
 found = pattern(model, X)
 truth = np.outer(topography, course)

@@ -37,7 +37,7 @@ for size in sizes:
         svm = GridSearchCV(SVC(kernel="linear"), {"C": np.geomspace(1e-3, 1, 4)}, cv=3)
         svm.fit(X[rows].reshape(size, -1), y[rows])
         scores["SVM"].append(svm.score(X_test.reshape(len(X_test), -1), y_test))
-        smm = SMMCV(n_taus=8, C=0.1, cv=3, tol=1e-3).fit(X[rows], y[rows])
+        smm = SMMCV(n_taus=8, tau_min_ratio=1e-4, C=0.1, cv=3, tol=1e-3).fit(X[rows], y[rows])
         scores["SMM"].append(smm.score(X_test, y_test))
     for name, values in scores.items():
         accuracy[name].append(np.mean(values))
@@ -50,6 +50,7 @@ figure, axis = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
 for name, values in accuracy.items():
     axis.semilogx(sizes, values, "o-", label=name)
 axis.set_xticks(sizes, sizes)
+axis.minorticks_off()
 axis.set(xlabel="images to learn from", ylabel="accuracy")
 axis.legend(frameon=False)
 

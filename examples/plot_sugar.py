@@ -31,8 +31,8 @@ blocks = KFold(6)
 flat = FunctionTransformer(lambda X: X.reshape(len(X), -1))
 models = {
     "ridge on flat samples": make_pipeline(flat, RidgeCV(np.geomspace(1e-2, 1e4, 13))),
-    "RGLM": RGLMCV(n_taus=15, cv=5, tol=1e-3),
-    "RMR": RMRCV(n_taus=15, C="scale", cv=5, tol=1e-3),
+    "RGLM": RGLMCV(n_taus=15, tau_min_ratio=1e-5, cv=5, tol=1e-3),
+    "RMR": RMRCV(n_taus=15, tau_min_ratio=1e-5, C="scale", cv=5, tol=1e-3),
 }
 scores = {}
 for name, model in models.items():

@@ -169,7 +169,7 @@ def test_given_axes_and_colours(model, data):
 
 
 def test_other_things_have_no_coefficients():
-    with pytest.raises(TypeError, match="estimator must be a fitted model with coefficients"):
+    with pytest.raises(TypeError, match="estimator must be a fitted model of matreg"):
         CoefDisplay.from_estimator(42)
 
 

@@ -10,6 +10,8 @@ from .._typing import Array
 from ..plotting._style import set_ticks, show_matrix
 
 MOST_NAMES = 12
+# Photographs are 3 : 2 at most.
+LONGEST_IMAGE = 1.5
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class MapAxes:
         self.check(matrix.shape)
         drawn = show_matrix(axis, matrix, limit)
         drawn.set(**image)
-        axis.set_aspect("auto" if max(matrix.shape) > 4 * min(matrix.shape) else "equal")
+        axis.set_aspect(aspect_of(matrix.shape))
         self.rows(axis.yaxis)
         self.columns(axis.xaxis)
         return drawn
@@ -69,6 +71,11 @@ class MapAxes:
     def columns(self, axis: Any) -> None:
         """Name the columns along an axis."""
         _name(axis, self.column_coords, self.column_label)
+
+
+def aspect_of(shape: tuple[int, ...]) -> str:
+    """Square entries for what may be an image; the room that there is for what is long."""
+    return "auto" if max(shape) > LONGEST_IMAGE * min(shape) else "equal"
 
 
 def _name(axis: Any, coords: Sequence[Any] | None, label: str) -> None:

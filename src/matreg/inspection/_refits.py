@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
+from ..estimators._linear_part import linear_part
 from ..progress import track
-from ._models import at_chosen_parameters, linear_part
+from ._chosen import at_chosen_parameters
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state, check_scalar
 
 from .._typing import Array
-from ._models import linear_part
+from ..estimators._linear_part import linear_part
 from ._refits import Indices, as_samples, check_groups, refit_rows, refits, warm
 from .maps import Components, components_of
 

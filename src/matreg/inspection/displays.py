@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array
+from ..estimators._linear_part import linear_part
 from ..plotting import BLUE, GREEN, GREY, ORANGE, pyplot
 from ._axes import MapAxes
-from ._models import linear_part
 from .bootstrap import BootstrapMaps
 from .maps import Components, components, pattern
 from .permutation import PermutationMap
@@ -161,7 +161,9 @@ class ComponentsDisplay:
         axes[0].set_title("row profiles")
         axes[1].set_title("column profiles")
         if len(found.rows):
-            axes[1].legend(frameon=False, fontsize=8, title="singular value", title_fontsize=8)
+            look = {"frameon": False, "fontsize": 8, "title_fontsize": 8}
+            beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+            axes[1].legend(title="singular value", **look, **beside)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
@@ -260,10 +262,11 @@ class PermutationDisplay:
         count = int(tested.significant.sum())
         axes[0].set_title(f"W; {count} entries with p ≤ {tested.alpha:g} (corrected)")
         axes[1].hist(tested.score_null, bins=20, color=GREY, alpha=0.6, label="permuted labels")
-        axes[1].axvline(tested.score, color=ORANGE, label=f"score, p = {tested.score_p_value:.3g}")
-        axes[1].set(xlabel="cross-validated score", ylabel="permutations", title="score")
+        axes[1].axvline(tested.score, color=ORANGE, label="true labels")
+        axes[1].set(xlabel="cross-validated score", ylabel="permutations")
+        axes[1].set_title(f"score, p = {tested.score_p_value:.3g}")
         axes[1].spines[["top", "right"]].set_visible(False)
-        axes[1].legend(frameon=False, fontsize=8)
+        axes[1].legend(frameon=False, fontsize=8, loc="upper center")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 

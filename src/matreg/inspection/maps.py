@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
-from ._models import linear_part
+from ..estimators._linear_part import linear_part
 
 
 def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:

@@ -13,7 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, check_scalar
 
 from .._typing import Array
-from ._models import at_chosen_parameters, linear_part
+from ..estimators._linear_part import linear_part
+from ._chosen import at_chosen_parameters
 from ._refits import Indices, as_samples, check_groups, refit_coef, refits, warm
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
-from ..estimators._classifier import coef_of
-from ._fitted import unwrap
+from ..estimators._linear_part import linear_part
 from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, set_ticks, show_matrix
 
 # Largest numbers of names beside rows and below columns: more could not be read.
@@ -103,15 +102,15 @@ class CoefDisplay:
         CoefDisplay
             With its axes.
         """
-        model = unwrap(estimator)
-        labels = getattr(model, "labels_", None)
+        part = linear_part(estimator, problem, "estimator")
+        labels = getattr(part.model, "labels_", None)
         if labels is not None:
             names, coords = labels["dims"], labels["coords"]
             row_label, column_label = row_label or names[0], column_label or names[1]
             row_coords = coords[0] if row_coords is None else row_coords
             column_coords = coords[1] if column_coords is None else column_coords
         return cls(
-            coef_of(model, problem),
+            part.coef,
             n_vectors,
             row_label or "row",
             column_label or "column",

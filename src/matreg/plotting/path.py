@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
+from ..estimators._linear_part import linear_part
 from ..estimators.path import RegularizationPath
-from ._fitted import unwrap_with_data
 from ._style import BLUE, finish_tau_axis, panels, pyplot
 
 # Singular values that the legend names: the first ones and the last.
@@ -81,14 +81,15 @@ class PathDisplay:
         PathDisplay
             With its axes.
         """
-        model, X_seen, y_seen = unwrap_with_data(estimator, X, y)
+        part = linear_part(estimator, argument="estimator")
+        model = part.model
         if not hasattr(model, "path"):
             raise TypeError(
                 f"estimator must be an RMRCV or an RGLMCV; got {type(model).__name__}. Draw "
                 "other paths with PathDisplay(rmr_path(X, y)).plot()."
             )
         pyplot()  # without it there is no need to begin
-        path = model.path(X_seen, y_seen, sample_weight)
+        path = model.path(part.transformed(X), part.transformed_target(y), sample_weight)
         return cls(path, model.tau_).plot(ax, cmap=cmap, axes=axes)
 
     def plot(self, ax: Any = None, *, cmap: Any = "viridis", axes: Any = None) -> Self:

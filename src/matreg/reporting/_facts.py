@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._typing import Array
+from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
-from ..inspection._models import LinearPart, at_chosen_parameters, linear_part
+from ..inspection._chosen import at_chosen_parameters
 from ..inspection._refits import as_samples, take
 
 SHOWN = 6  # samples whose pictures are shown

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._typing import Array
 from ..inspection import ComponentsDisplay, PatternDisplay
+from ..inspection._axes import aspect_of
 from ..plotting import BLUE, GREY, ORANGE, CVDisplay, pyplot
 from ._facts import SHOWN, Facts
 
@@ -169,8 +170,7 @@ def _pictures(facts: Facts, rows: Any, titles: list[str]) -> Any:
         1, len(rows), figsize=(1.7 * len(rows), 2.1), squeeze=False, layout="constrained"
     )
     for axis, image, title in zip(axes[0], images, titles, strict=True):
-        tall = max(image.shape) > 4 * min(image.shape)
-        axis.imshow(image, aspect="auto" if tall else "equal", interpolation="nearest", **look)
+        axis.imshow(image, aspect=aspect_of(image.shape), interpolation="nearest", **look)
         axis.set_title(title, fontsize=7)
         axis.set(xticks=[], yticks=[])
     return figure

@@ -11,8 +11,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
+from ..estimators._linear_part import linear_part
 from ..inspection import MapAxes
-from ..inspection._models import linear_part
 from ..plotting import pyplot
 from . import _figures as figures
 from . import _text as text

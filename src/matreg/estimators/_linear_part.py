@@ -1,0 +1,108 @@
+"""The model of ours inside of what a user has fitted, and the data as it sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from ._base import MatrixEstimator
+from ._classifier import coef_of
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """The model with coefficients inside of a fitted model, and what comes before it.
+
+    Attributes
+    ----------
+    model : estimator
+        The fitted model whose `coef_` is drawn.
+    steps : tuple of transformers
+        Fitted steps that samples go through first.
+    target_steps : tuple of transformers
+        Fitted steps that labels go through first.
+    problem : int or None
+        Which matrix of coefficients, where a classifier has several.
+    """
+
+    model: Any
+    steps: tuple[Any, ...] = ()
+    target_steps: tuple[Any, ...] = ()
+    problem: int | None = None
+
+    @property
+    def coef(self) -> Array:
+        """W, of shape (p, q)."""
+        return coef_of(self.model, self.problem)
+
+    def transformed(self, X: ArrayLike) -> Any:
+        """Samples after all steps."""
+        for step in self.steps:
+            X = step.transform(X)
+        return X
+
+    def transformed_target(self, y: ArrayLike) -> Any:
+        """Labels after all steps."""
+        for step in self.target_steps:
+            y = np.asarray(step.transform(np.reshape(y, (-1, 1)))).ravel()
+        return y
+
+    def samples(self, X: ArrayLike) -> Array:
+        """Samples (n, p, q) as the coefficients meet them: after all steps, and clean."""
+        X = self.transformed(X)
+        if hasattr(self.model, "transform"):
+            X = self.model.transform(X)
+        return np.asarray(X, dtype=float).reshape(len(np.asarray(X)), *self.coef.shape)
+
+
+def linear_part(model: Any, problem: int | None = None, argument: str = "model") -> LinearPart:
+    """Find the fitted model with coefficients in a pipeline, a search or the like.
+
+    Parameters
+    ----------
+    model : fitted model
+        A model of matreg, or a Pipeline, a search or a TransformedTargetRegressor around one.
+    problem : int, default=None
+        Which matrix of coefficients, where a classifier has several.
+    argument : str, default="model"
+        What the user calls the model, for errors.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    TypeError
+        If there is no such model.
+    """
+    steps: tuple[Any, ...] = ()
+    target_steps: tuple[Any, ...] = ()
+    found = model
+    while not isinstance(found, MatrixEstimator):
+        if isinstance(found, Pipeline):
+            check_is_fitted(found)
+            before = (step for _, step in found.steps[:-1])
+            steps += tuple(step for step in before if step not in (None, "passthrough"))
+            found = found[-1]
+        elif isinstance(found, TransformedTargetRegressor):
+            check_is_fitted(found, "regressor_")
+            target_steps += (found.transformer_,)
+            found = found.regressor_
+        elif hasattr(found, "best_estimator_"):
+            found = found.best_estimator_
+        else:
+            if isinstance(found, BaseEstimator):
+                check_is_fitted(found)
+            raise TypeError(
+                f"{argument} must be a fitted model of matreg, or a Pipeline, a search or a "
+                f"TransformedTargetRegressor that ends with one; got {type(found).__name__}."
+            )
+    check_is_fitted(found, "coef_")
+    return LinearPart(found, steps, target_steps, problem)
