@@ -39,7 +39,7 @@ def refits(
     verbose: int,
 ) -> Iterator[Any]:
     """Results of ``task(*one)`` in order, with a progress bar and one warning for all."""
-    calls = (delayed(_quietly)(task, one) for one in arguments)
+    calls = (delayed(quietly)(task, one) for one in arguments)
     results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     unsolved = 0
     for value, failed in track(results, label, len(arguments), verbose):
@@ -54,7 +54,7 @@ def refits(
         )
 
 
-def _quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, bool]:
+def quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, bool]:
     """Result of a task, and whether a fit in it has not converged."""
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
         warnings.simplefilter("always", ConvergenceWarning)

@@ -15,7 +15,29 @@ from sklearn.utils import check_random_state, check_scalar
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ._chosen import at_chosen_parameters
-from ._refits import Indices, as_samples, check_groups, refit_coef, refits, warm
+from ._refits import Indices, as_samples, check_groups, quietly, refit_coef, refits, warm
+
+
+@dataclass(frozen=True)
+class SignalSettings:
+    """How the shrinkage of a model is undone.
+
+    Attributes
+    ----------
+    draws : int
+        Refits whose mean is compared with the model.
+    doublings : int
+        Doublings of the signal at most; past tau_max no signal would do.
+    halvings : int
+        Steps by which the factor is then found to a sixteenth of itself.
+    """
+
+    draws: int = 5
+    doublings: int = 10
+    halvings: int = 4
+
+
+SETTINGS = SignalSettings()
 
 
 @dataclass(frozen=True)
@@ -84,11 +106,11 @@ def permutation_map(
 
     What is permuted decides what "false" means:
 
-    - ``null="residuals"`` (regression): labels are the model's prediction plus permuted residuals
-      of cross-validation, and the statistic is how far a refit moves from the mean of the refits
-      (ter Braak 1992), on the scale of W. The signal stays in the data, so that the noise that a
-      strong signal spreads along its rows and columns is in the comparison. Entries outside of the
-      true support are found at most at the stated rate.
+    - ``null="residuals"`` (regression): labels are the model's prediction, amplified so that
+      refits are as large as W, plus permuted residuals of cross-validation. The statistic is how
+      far a refit moves from the mean of the refits (ter Braak 1992). The signal stays in the data,
+      so that the noise that a strong signal spreads along its rows and columns is in the
+      comparison. Entries outside of the true support are found at most at the stated rate.
     - ``null="labels"`` (classes and counts): labels are permuted, the statistic is ``|W|`` itself.
       Valid where there is no signal at all; where there is one in some entries, those in the same
       rows and columns may be called significant with it.
@@ -128,7 +150,7 @@ def permutation_map(
     -------
     PermutationMap
         Corrected p-values, threshold, and the null distribution of the score. It takes
-        ``n_permutations * (1 + folds)`` fits.
+        ``n_permutations * (1 + folds)`` fits, and some thirty more for the amplification.
 
     References
     ----------
@@ -161,14 +183,16 @@ def permutation_map(
     start = warm(model, X, y)
 
     labels = [y[order] for order in orders]
+    changed = labels
     if null == "residuals":
-        fitted, residual = start.predict(X), y - _out_of_fold(model, X, y, folds)
-        changed = [fitted + _shuffled(residual, exchange.groups, rng) for _ in orders]
-    else:
-        changed = labels
+        residual = y - _out_of_fold(model, X, y, folds)
+        noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
+        signal = _unshrunk(start, X, noise[: SETTINGS.draws], coef)
+        changed = [signal + one for one in noise]
     tasks = [(start, X, one) for one in changed]
     maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
-    max_null = (_deviations(maps, coef) if null == "residuals" else np.abs(maps)).max(axis=(1, 2))
+    centre = maps.mean(axis=0) if null == "residuals" else 0.0
+    max_null = np.abs(maps - centre).max(axis=(1, 2))
 
     plain = at_chosen_parameters(model)
     scored = [(plain, X, one, folds, scoring) for one in [y, *labels]]
@@ -187,17 +211,33 @@ def permutation_map(
     )
 
 
-def _deviations(maps: Array, coef: Array) -> Array:
-    """How far refits are from their mean, on the scale of the model's coefficients.
+def _unshrunk(start: Any, X: Any, noise: list[Array], coef: Array) -> Array:
+    """Predictions of a model, times what its shrinkage has taken from the signal.
 
-    A refit to what the model predicts is shrunk twice. Near the largest tau little is left of it,
-    and its deviations would be too small by the same factor.
+    A refit to what a shrunk model predicts is shrunk twice, and its deviations, which grow with
+    the signal that is left, are too small. The factor is the one at which the mean of refits, to
+    the amplified prediction plus noise, is as large as the coefficients themselves.
     """
-    centre = maps.mean(axis=0)
-    size, left = float(np.linalg.norm(coef)), float(np.linalg.norm(centre))
-    if left == 0.0:  # nothing is left: nothing can be said
-        return np.full_like(maps, np.inf if size > 0.0 else 0.0)
-    return np.abs(maps - centre) * max(size / left, 1.0)
+    fitted = start.predict(X)
+    centre = fitted.mean()
+    size = float(np.linalg.norm(coef))
+
+    def signal(factor: float) -> Array:
+        return np.asarray(centre + factor * (fitted - centre))
+
+    def is_enough(factor: float) -> bool:
+        maps = [quietly(refit_coef, (start, X, signal(factor) + one))[0] for one in noise]
+        return float(np.linalg.norm(np.mean(maps, axis=0))) >= size
+
+    low, high = 1.0, 1.0
+    for _ in range(SETTINGS.doublings):
+        if is_enough(high):
+            break
+        low, high = high, 2.0 * high
+    for _ in range(SETTINGS.halvings if high > low else 0):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return signal(high)
 
 
 def p_values(statistic: Array, null: Array) -> Array:

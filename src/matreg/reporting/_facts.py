@@ -15,11 +15,10 @@ from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
 from ..inspection._chosen import at_chosen_parameters
 from ..inspection._refits import as_samples, take
+from ..solvers import robust_scale
 
 SHOWN = 6  # samples whose pictures are shown
 GROSS = 4.0  # robust standard deviations from which on a label looks wrong
-# A robust standard deviation of Gaussian numbers is this many median absolute deviations.
-MAD_TO_STD = 1.4826
 
 
 @dataclass(frozen=True)
@@ -99,16 +98,19 @@ class Facts:
 
     @cached_property
     def label_scores(self) -> Array:
-        """How far each label is from its prediction, in robust standard deviations."""
+        """How wrong each label looks, in robust standard deviations: as the model itself says.
+
+        For models that do not say it, and for samples of which they know nothing, the distance of
+        the label to its prediction.
+        """
         if is_classifier(self.inner):
             return np.where(self.tested & (self.predicted != self.y), np.inf, 0.0)
-        residual = np.where(self.tested, self.y - self.predicted, 0.0)
-        known = residual[self.tested]
-        centre = np.median(known)
-        scale = MAD_TO_STD * np.median(np.abs(known - centre))
-        return np.where(self.tested, np.abs(residual - centre), 0.0) / max(
-            scale, np.finfo(float).tiny
-        )
+        found = self._of_training("label_outlier_score_")
+        if found is not None:
+            return np.nan_to_num(found, nan=0.0)
+        scores = np.zeros(len(self.y))
+        scores[self.tested] = np.abs(_deviations((self.y - self.predicted)[self.tested]))
+        return scores
 
     @cached_property
     def suspects(self) -> NDArray[np.intp]:
@@ -123,13 +125,22 @@ class Facts:
         The share of outliers for models that find them; the distance to the entrywise median for
         others.
         """
-        found = getattr(self.inner, "sample_outlier_score_", None)
-        if found is None or callable(found) or len(found) != len(self.y):
+        found = self._of_training("sample_outlier_score_")
+        if found is None:
             centre = np.nanmedian(self.samples, axis=0)
             found = np.sqrt(np.nansum((self.samples - centre) ** 2, axis=(1, 2)))
-        middle = np.median(found)
-        scale = MAD_TO_STD * np.median(np.abs(found - middle))
-        return (found - middle) / max(float(scale), np.finfo(float).tiny)
+        return _deviations(found)
+
+    def _of_training(self, name: str) -> Array | None:
+        """What the model knows of each of its samples; None where these are not its samples."""
+        found = getattr(self.inner, name, None)
+        return found if found is not None and len(found) == len(self.y) else None
+
+
+def _deviations(values: Array) -> Array:
+    """Distances from the median, in robust standard deviations."""
+    scale = robust_scale(values, np.ones(len(values)))
+    return (values - np.median(values)) / max(scale, np.finfo(float).tiny)
 
 
 def gather(model: Any, X: Any, y: Any, groups: Any, cv: Any, names: MapAxes, target: str) -> Facts:

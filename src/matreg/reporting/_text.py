@@ -151,8 +151,8 @@ def labels(facts: Facts) -> str:
         what = f"{count} samples are in another class than predicted"
     else:
         what = (
-            f"{count} labels are more than {GROSS:g} robust standard deviations from their "
-            "predictions"
+            f"{count} labels are more than {GROSS:g} robust standard deviations from what the "
+            "model says"
         )
     more = f" The {SHOWN} worst are shown." if count > SHOWN else ""
     return f"{what}: samples {listed}{' …' if count > 20 else ''}.{more}"
