@@ -65,6 +65,10 @@ axes[1].semilogy(passes["iteration"], passes["primal"] / bound - 1.0, "o-")
 axes[1].set(xlabel="pass over the file", ylabel="objective above the proven bound")
 for axis in axes:
     axis.set_xticks(passes["iteration"])
+plt.show()
+
+# %%
+# The cross comes back, whatever a tenth of the labels say.
 
 CoefDisplay.from_estimator(model)
 plt.show()

@@ -42,7 +42,7 @@ def test_npy_is_mapped_and_labels_come_from_a_file(tmp_path, arrays):
     (tmp_path / "t.csv").write_text("age\n" + "\n".join(repr(float(v)) for v in arrays["y"]))
     data = load(tmp_path / "x.npy", "--labels", tmp_path / "y.npy")
     assert isinstance(data.X, np.memmap)
-    for options in (["--labels", "y.npy"], ["--labels", "y.txt"]):
+    for options in (["--labels", "y.npy"], ["--labels", "y.txt"], ["--labels", "t.csv"]):
         again = load(tmp_path / "x.npy", options[0], tmp_path / options[1])
         np.testing.assert_array_equal(again.y, arrays["y"])
     named = load(tmp_path / "x.npy", "--labels", tmp_path / "t.csv", "--target", "age")
@@ -103,6 +103,10 @@ def test_labels_may_be_words(tmp_path, arrays):
         (["{npz}", "--target", "emission"], "emission must have one entry for each of the 40"),
         (["{csv}"], "flat samples of 21 columns: pass --shape"),
         (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers a sample; there are 21"),
+        (["{csv}", "--target", "z"], "no column 'z', its last ones are .*: name the labels"),
+        (["{broken}"], "broken.npz must be a file of NumPy"),
+        (["{objects}"], "objects.npz must be a file of NumPy"),
+        (["{npy}"], "no labels 'y': pass them with --labels"),
         (["{txt}"], r"must be .npz, .npy, .csv, .zarr or .nc; got .txt"),
         (["{ragged}", "--shape", "1,1"], "must have 2 cells in each line; line 3 has 1"),
         (["{words}", "--shape", "1,1"], "column 'x' has others"),
@@ -110,6 +114,9 @@ def test_labels_may_be_words(tmp_path, arrays):
 )
 def test_bad_data(arguments, message, npz, tmp_path, arrays):
     (tmp_path / "d.txt").write_text("1")
+    (tmp_path / "broken.npz").write_text("none")
+    np.savez(tmp_path / "objects.npz", X=np.array([{}], dtype=object), y=np.zeros(1))
+    np.save(tmp_path / "x.npy", arrays["X"])
     (tmp_path / "ragged.csv").write_text("y,x\n1,2\n3\n")
     (tmp_path / "words.csv").write_text("y,x\n1,a\n3,b\n")
     arrays = arrays | {"groups": np.arange(40)}
@@ -121,6 +128,9 @@ def test_bad_data(arguments, message, npz, tmp_path, arrays):
         "txt": tmp_path / "d.txt",
         "ragged": tmp_path / "ragged.csv",
         "words": tmp_path / "words.csv",
+        "broken": tmp_path / "broken.npz",
+        "objects": tmp_path / "objects.npz",
+        "npy": tmp_path / "x.npy",
     }
     with pytest.raises((ValueError, OSError), match=message):
         load(*[one.format(**places) for one in arguments])

@@ -7,7 +7,7 @@ import pytest
 
 from matreg import RGLM, RMR
 from matreg.inspection import permutation_map
-from matreg.inspection.permutation import Exchange, _threshold, p_values
+from matreg.inspection.permutation import Exchange, _threshold, _unshrunk, p_values
 from problems import random_data
 
 
@@ -45,6 +45,20 @@ def test_planted_entries_are_found_and_others_are_not():
         found.append(tested.significant[W != 0.0].mean())
     assert np.sum(false) <= 3  # more than three of ten have a chance of 1 % at the stated rate
     assert np.mean(found) > 0.7
+
+
+@pytest.mark.parametrize("tau", [5.0, 30.0], ids=["weak", "strong"])
+def test_the_signal_that_is_kept_gives_refits_of_the_size_of_the_model(tau):
+    X, y, _ = planted(0)
+    model = RGLM(tau=tau, tol=1e-6).fit(X, y)
+    rng = np.random.default_rng(1)
+    noise = [rng.standard_normal(60) for _ in range(5)]
+    signal = _unshrunk(model, X, noise, model.coef_)
+    refits = [RGLM(tau=tau, tol=1e-6).fit(X, signal + one).coef_ for one in noise]
+    ratio = np.linalg.norm(np.mean(refits, axis=0)) / np.linalg.norm(model.coef_)
+    assert 1.0 <= ratio < 1.3
+    slope = np.polyfit(model.predict(X), signal, 1)[0]
+    np.testing.assert_allclose(signal - signal.mean(), slope * (model.predict(X) - signal.mean()))
 
 
 def test_a_score_of_chance_is_not_significant_and_a_good_one_is():

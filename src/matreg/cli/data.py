@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,11 +81,13 @@ def load_data(args: argparse.Namespace, *, labelled: bool = True) -> Data:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.suffix == ".csv":
-        data = _from_csv(path, args)
+        data = _from_csv(path, args, labelled)
     else:
         data = _from_arrays(_open(path, args), path, args)
     if labelled and data.y is None:
-        raise ValueError(f"{path} has no labels {args.target!r}: name them with --target.")
+        alone = path.suffix == ".npy" and args.labels is None
+        remedy = "pass them with --labels" if alone else "name them with --target"
+        raise ValueError(f"{path} has no labels {args.target!r}: {remedy}.")
     _check_lengths(data)
     return data
 
@@ -91,9 +95,12 @@ def load_data(args: argparse.Namespace, *, labelled: bool = True) -> Data:
 def _open(path: Path, args: argparse.Namespace) -> Mapping[str, Any]:
     """Arrays of a file by name."""
     if path.suffix == ".npz":
-        return np.load(path, allow_pickle=False)
+        with _numpy_file(path):
+            content = np.load(path, allow_pickle=False)
+            return {name: content[name] for name in content.files}
     if path.suffix == ".npy":
-        arrays = {args.samples: np.load(path, mmap_mode="r", allow_pickle=False)}
+        with _numpy_file(path):
+            arrays = {args.samples: np.load(path, mmap_mode="r", allow_pickle=False)}
         return arrays if args.labels is None else arrays | _read_labels(args)
     if path.suffix == ".zarr":
         return _open_zarr(path)
@@ -102,12 +109,31 @@ def _open(path: Path, args: argparse.Namespace) -> Mapping[str, Any]:
     raise ValueError(f"{path} must be {KINDS}; got {path.suffix or 'no ending'}.")
 
 
+def check_folder(path: str) -> None:
+    """Refuse a file that cannot be written, before the work and not after it."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"-o must be in a folder that exists; {folder} does not.")
+
+
+@contextmanager
+def _numpy_file(path: Path) -> Iterator[None]:
+    """Say of a file that NumPy cannot read without running code in it that it is none."""
+    try:
+        yield
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path} must be a file of NumPy that holds numbers or words.") from error
+
+
 def _read_labels(args: argparse.Namespace) -> dict[str, Any]:
     path = Path(args.labels)
     if path.suffix == ".npy":
-        return {args.target: np.load(path, allow_pickle=False)}
+        with _numpy_file(path):
+            return {args.target: np.load(path, allow_pickle=False)}
     if path.suffix == ".csv":
-        return _read_table(path)
+        table = _read_table(path)
+        # The only column is what is meant, whatever it is called.
+        return {args.target: next(iter(table.values()))} if len(table) == 1 else table
     if path.suffix == ".txt":
         return {args.target: _numbers_or_text(path.read_text(encoding="utf-8").split())}
     raise ValueError(f"--labels must be an .npy, .csv or .txt file; got {path}.")
@@ -164,8 +190,14 @@ def _coordinates(arrays: Mapping[str, Any], shape: tuple[int, ...]) -> MapAxes:
     return MapAxes(**found)
 
 
-def _from_csv(path: Path, args: argparse.Namespace) -> Data:
+def _from_csv(path: Path, args: argparse.Namespace, labelled: bool) -> Data:
     table = _read_table(path)
+    if labelled and args.target not in table:
+        columns = ", ".join(list(table)[-3:])
+        raise ValueError(
+            f"{path} has no column {args.target!r}, its last ones are {columns}: name the labels "
+            "with --target."
+        )
     y = table.pop(args.target, None)
     groups = None
     if args.groups is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import inspect
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 import matreg
 
-from .data import Data, add_data_options, load_data
+from .data import Data, add_data_options, check_folder, load_data
 from .inspect import describe
 from .model_files import _skops, save_model
 
@@ -44,6 +45,7 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, fit, write."""
     _skops()  # now, not after the fit
+    check_folder(args.out)
     data = load_data(args)
     model = make_model(args, data)
     if "cv" in model.get_params():
@@ -70,6 +72,7 @@ def make_model(args: argparse.Namespace, data: Data) -> Any:
     if not plain:
         if args.cv < 2:
             raise ValueError(f"--cv must be at least 2; got {args.cv}.")
+        _check_scoring(args.scoring)
         given |= {"scoring": args.scoring, "n_jobs": args.jobs, "cv": args.cv, "tau": None}
         if data.groups is not None:
             given["cv"] = GroupKFold(min(args.cv, len(np.unique(data.groups))))
@@ -80,3 +83,13 @@ def make_model(args: argparse.Namespace, data: Data) -> Any:
     if unknown:
         raise ValueError(f"--{unknown[0]} has no meaning for --model {args.model}.")
     return kind(**given)
+
+
+def _check_scoring(name: str | None) -> None:
+    from sklearn.metrics import get_scorer_names
+
+    if name is not None and name not in get_scorer_names():
+        near = get_close_matches(name, get_scorer_names(), 3, 0.0)
+        raise ValueError(
+            f"--scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
+        )

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..reporting import make_report
-from .data import add_data_options, load_data
+from .data import add_data_options, check_folder, load_data
 from .model_files import load_model
 
 
@@ -28,6 +28,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read and write."""
+    check_folder(args.out)
     model, names, _ = load_model(args.model)
     data = load_data(args)
     labels: Any = data.y  # there are some: load_data insists
