@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -77,6 +78,15 @@ def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
         weights = np.bincount(rows, minlength=len(y)).astype(float)
         return linear_part(copy.deepcopy(model).fit(X, y, sample_weight=weights)).coef
     return refit_coef(model, take(X, rows), y[rows])
+
+
+def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:
+    """Training and test samples of each fold; a number of folds keeps groups together."""
+    from sklearn.model_selection import GroupKFold, check_cv
+
+    if groups is not None and isinstance(cv, (int, np.integer)):
+        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
+    return list(check_cv(cv, y, classifier=is_classifier(model)).split(X, y, groups))
 
 
 def take(X: Any, rows: Indices) -> Any:

@@ -15,7 +15,16 @@ from sklearn.utils import check_random_state, check_scalar
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ._chosen import at_chosen_parameters
-from ._refits import Indices, as_samples, check_groups, quietly, refit_coef, refits, warm
+from ._refits import (
+    Indices,
+    as_samples,
+    check_groups,
+    folds_of,
+    quietly,
+    refit_coef,
+    refits,
+    warm,
+)
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,7 @@ def permutation_map(
     rng = check_random_state(random_state)
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
     orders = [exchange.draw(rng) for _ in range(n_permutations)]
-    folds = _folds(cv, model, X, y, groups)
+    folds = folds_of(cv, model, X, y, groups)
     start = warm(model, X, y)
 
     labels = [y[order] for order in orders]
@@ -266,14 +275,6 @@ def _check_null(null: str, model: Any) -> str:
     if null == "auto":
         return "labels" if discrete else "residuals"
     return null
-
-
-def _folds(cv: Any, model: Any, X: Any, y: Array, groups: Any) -> list[tuple[Indices, Indices]]:
-    from sklearn.model_selection import GroupKFold, check_cv
-
-    if groups is not None and isinstance(cv, (int, np.integer)):
-        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
-    return list(check_cv(cv, y, classifier=is_classifier(model)).split(X, y, groups))
 
 
 def _out_of_fold(model: Any, X: Any, y: Array, folds: list[tuple[Indices, Indices]]) -> Array:

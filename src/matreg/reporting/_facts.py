@@ -14,7 +14,7 @@ from .._typing import Array
 from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
 from ..inspection._chosen import at_chosen_parameters
-from ..inspection._refits import as_samples, take
+from ..inspection._refits import as_samples, folds_of, take
 from ..solvers import robust_scale
 
 SHOWN = 6  # samples whose pictures are shown
@@ -163,15 +163,12 @@ def _in_folds(
 ) -> tuple[NDArray[Any], NDArray[np.bool_], Array]:
     """Predictions for samples that were left out, which have one, and scores of the folds."""
     from sklearn.metrics import accuracy_score, r2_score
-    from sklearn.model_selection import GroupKFold, check_cv
 
-    if groups is not None and isinstance(cv, (int, np.integer)):
-        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
     classes = is_classifier(linear_part(model).model)
     predicted = np.zeros(len(y), dtype=y.dtype if classes else float)
     tested = np.zeros(len(y), dtype=bool)
     scores = []
-    for train, test in check_cv(cv, y, classifier=classes).split(X, y, groups):
+    for train, test in folds_of(cv, model, X, y, groups):
         fitted = at_chosen_parameters(model).fit(take(X, train), y[train])
         predicted[test], tested[test] = fitted.predict(take(X, test)), True
         score = accuracy_score if classes else r2_score
