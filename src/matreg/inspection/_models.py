@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
 from ..estimators._classifier import coef_of
+from ..estimators._stored import refuse_streamed
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class LinearPart:
 
     def samples(self, X: ArrayLike) -> Array:
         """Samples (n, p, q) as the coefficients meet them: after all steps, and clean."""
+        refuse_streamed("This", X)
         for step in self.steps:
             X = step.transform(X)
         if hasattr(self.model, "transform"):

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
+from ..estimators._stored import refuse_streamed
 from ..progress import track
 from ._models import at_chosen_parameters, linear_part
 
@@ -85,6 +86,7 @@ def take(X: Any, rows: Indices) -> Any:
 
 def as_samples(X: Any) -> Any:
     """Samples that can be indexed: whatever is not a table becomes an array."""
+    refuse_streamed("This", X)
     return X if hasattr(X, "iloc") else np.asarray(X)
 
 
