@@ -10,8 +10,9 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matreg import RGLM, RMR
+from matreg import RGLM, RMR, SMM
 from matreg.blocks import ArrayBlocks, sample_runs
+from matreg.estimators._losses import block_loss
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.many.scan import Lens
 from problems import random_data
@@ -80,6 +81,17 @@ def test_sample_does_not_depend_on_the_chunks(data):
     assert sum(stop - start for start, stop in Runs(sample_runs(N, 1000, 3)).runs) == len(index)
 
 
+def test_single_samples_do_not_depend_on_the_chunks(data):
+    lazy = DaskBlocks(uneven(data[0]), data[1], np.ones(N), (P, Q))
+    runs = [(int(i), int(i) + 1) for i in np.arange(3, N, 977)]
+    with dask.config.set(scheduler="sync"):
+        block, index = lazy.take(runs)
+    other, same = memory(data).take(runs)
+    np.testing.assert_array_equal(index, same)
+    np.testing.assert_array_equal(block.X, other.X)
+    np.testing.assert_array_equal(block.y, data[1][index])
+
+
 def test_lazy_predictions_labels_and_dual_variables(data):
     X, y = data
     lazy = uneven(X)
@@ -113,6 +125,58 @@ def test_rglm(data):
     assert model.n_passes_ == 2.0
     expected = RGLM(tau=300.0).fit(X.astype(float), y).objective_
     assert model.objective_ == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes(data, classes):
+    X, f = data
+    names = np.array(["low", "middle", "high"])
+    y = names[np.digitize(f, [-2.0, 2.0])] if classes == 3 else names[(f > 0.0).astype(int)]
+    lazy, parameters = uneven(X), {"tau": 10.0, "C": 1.0, "tol": 1e-5}
+    with dask.config.set(scheduler="sync"):
+        labels = da.from_array(y, chunks=(lazy.chunks[0],))
+        model = SMM(**parameters).fit(lazy, labels)
+        predicted = model.predict(lazy)
+        assert isinstance(predicted, da.Array) and predicted.dtype == model.classes_.dtype
+        np.testing.assert_array_equal(predicted.compute(), model.predict(X))
+        decisions = model.decision_function(lazy)
+        expected = model.decision_function(X)
+        assert decisions.shape == expected.shape
+        np.testing.assert_allclose(decisions.compute(), expected, rtol=1e-9, atol=1e-9)
+        assert model.dual_coef_.compute().shape == ((N,) if classes == 2 else (3, N))
+        assert model.score(lazy, y) == model.score(X, y)
+    memory = SMM(**parameters).fit(X.astype(float), y)
+    np.testing.assert_allclose(model.objective_, memory.objective_, rtol=2e-5)
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_means_and_probabilities_are_lazy(data, family):
+    X, f = data
+    y = f > 0.0 if family == "binomial" else np.round(np.exp(f / 5.0))
+    model = RGLM(tau=10.0, family=family).fit(X[:500], y[:500])
+    ran = []
+    lazy = uneven(X).map_blocks(lambda b: ran.append(1) or b, dtype=X.dtype, meta=X[:0])
+    names = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
+    with dask.config.set(scheduler="sync"):
+        for name in names if family == "binomial" else names[:1]:
+            found = getattr(model, name)(lazy)
+            expected = getattr(model, name)(X)
+            assert isinstance(found, da.Array) and found.shape == expected.shape and not ran
+            np.testing.assert_allclose(found.compute(), expected, rtol=1e-9, atol=1e-9)
+            ran.clear()
+
+
+def test_labels_that_are_not_computed_yet_are_checked_by_block(data):
+    X, y = data
+    lazy = da.from_array(X, chunks=(4000, P, Q))
+    wrong = np.where(np.arange(N) == 7001, np.nan, y)
+    weights = np.where(np.arange(N) == 9, -1.0, 1.0)
+    with dask.config.set(scheduler="sync"):
+        with pytest.raises(ValueError, match="y must hold finite numbers; got nan for sample 7001"):
+            RMR(**PARAMETERS).fit(lazy, da.from_array(wrong, chunks=4000))
+        labels = da.from_array(y, chunks=4000)
+        with pytest.raises(ValueError, match=r"sample_weight must hold non-negative.*sample 9"):
+            RMR(**PARAMETERS).fit(lazy, labels, da.from_array(weights, chunks=4000))
 
 
 def test_chunks_that_do_not_do(data):
@@ -154,16 +218,19 @@ def cluster():
         yield client
 
 
-def kill_once(flag, pid, block):
-    """Hand a block on, but kill a worker while the first one is on its way."""
-    if pid in (os.getpid(),) and not os.path.exists(flag):
-        with open(flag, "w"):
-            pass
-        os.kill(pid, signal.SIGKILL)
-    return block
+def deadly_loss(flags, victim, y, weights, **loss):
+    """Losses of a block; a worker is killed at its second block. Only passes ask for losses."""
+    if os.getpid() == victim:
+        if not (flags / "killed").exists() and (flags / "struck").exists():
+            (flags / "killed").write_text(str(len(y)))
+            os.kill(victim, signal.SIGKILL)
+        (flags / "struck").touch()
+    return block_loss(y, weights, **loss)
 
 
-def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(data, cluster, tmp_path):
+def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(
+    data, cluster, tmp_path, monkeypatch
+):
     X, y = data
     np.save(tmp_path / "X.npy", X)
     load = partial(load_rows, str(tmp_path / "X.npy"))
@@ -174,9 +241,12 @@ def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(data, clust
     lazy = da.concatenate(parts)
     calm = RMR(**PARAMETERS).fit(lazy, y)
     victim = next(iter(cluster.run(os.getpid).values()))
-    killing = partial(kill_once, str(tmp_path / "killed"), victim)
-    struck = RMR(**PARAMETERS).fit(lazy.map_blocks(killing, dtype=X.dtype, meta=X[:0]), y)
-    assert (tmp_path / "killed").exists()
+    deadly = partial(deadly_loss, tmp_path, victim)
+    monkeypatch.setattr("matreg.estimators.rmr.block_loss", deadly)
+    struck = RMR(**PARAMETERS).fit(lazy, y)
+    monkeypatch.undo()
+    assert (tmp_path / "killed").read_text() == "2000"  # in a pass, with a block in its hands
+    assert struck.n_passes_ == calm.n_passes_
     np.testing.assert_allclose(struck.coef_, calm.coef_, rtol=1e-12, atol=1e-14)
     with dask.config.set(scheduler="sync"):
         alone = RMR(**PARAMETERS).fit(lazy, y)

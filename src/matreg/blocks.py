@@ -11,7 +11,7 @@ import mmap
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,12 +78,16 @@ class Blocks(Protocol):
         """Merged summaries of all blocks: one pass over the samples."""
         ...
 
-    def map_rows(self, scan: Callable[[Block], Array]) -> Any:
-        """One number per sample, in the order of the samples."""
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
+        """One number per sample, or `columns` of them, in the order of the samples."""
         ...
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
         """About so many samples from all over the data, and their indices."""
+        ...
+
+    def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
+        """Samples of some runs (start, stop) in order, and their indices."""
         ...
 
 
@@ -132,6 +136,11 @@ class ArrayBlocks:
         """The samples from `start` to `stop`, one step by default."""
         stop = min(start + self.step if stop is None else stop, self.n)
         X = self.read(start, stop)
+        if len(X) != stop - start:
+            raise ValueError(
+                f"X ends before sample {stop - 1}: it was shortened after it was opened, when it "
+                f"had {self.n} samples. Open it again."
+            )
         self.rows_read += stop - start
         return Block(
             start, X.reshape(stop - start, -1), self.y[start:stop], self.weights[start:stop]
@@ -146,21 +155,32 @@ class ArrayBlocks:
         assert whole is not None
         return whole
 
-    def map_rows(self, scan: Callable[[Block], Array]) -> Array:
-        """One number per sample, in the order of the samples."""
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Array:
+        """One number per sample, or `columns` of them, in the order of the samples."""
         return np.concatenate([scan(block) for block in self])
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
         """Runs of samples at equal distances, and their indices."""
-        runs = [self.block(start, stop) for start, stop in sample_runs(self.n, rows, seed)]
-        return joined(runs)
+        return self.take(sample_runs(self.n, rows, seed))
+
+    def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
+        """Samples of some runs (start, stop) in order, and their indices."""
+        return joined([self.block(start, stop) for start, stop in runs])
 
 
 def joined(runs: list[Block]) -> tuple[Block, Index]:
-    """Several blocks as one, and the indices of their samples."""
+    """Several blocks of finite samples as one, and the indices of their samples."""
     index = np.concatenate([np.arange(run.start, run.start + len(run.y)) for run in runs])
     parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:]]
+    bad = np.flatnonzero(~np.isfinite(parts[0].astype(np.float64, copy=False).sum(axis=1)))
+    if len(bad):
+        raise_not_finite(int(index[bad[0]]))
     return Block(runs[0].start, parts[0], parts[1], parts[2]), index
+
+
+def raise_not_finite(index: int) -> None:
+    """Say which sample is not finite."""
+    raise ValueError(f"X must not hold NaN or infinity; sample {index} does. X[{index}] shows it.")
 
 
 def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:
@@ -190,18 +210,28 @@ def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
     Pages of a mapped file count as memory once they are touched, and a file that shrinks meanwhile
     ends the process. So blocks of a memmap are read from its file.
     """
-    if isinstance(X, np.memmap) and X.flags.c_contiguous and X.filename is not None:
+    if isinstance(X, np.memmap) and X.filename is not None and (by_rows(X) or by_entries(X)):
         return FileReader(X)
     return lambda start, stop: np.asarray(X[start:stop])
 
 
+def by_rows(X: NDArray[Any]) -> bool:
+    """Whether samples lie one after another."""
+    return bool(X.flags.c_contiguous)
+
+
+def by_entries(X: NDArray[Any]) -> bool:
+    """Whether the same entry of all samples lies in a row, as in Fortran order."""
+    return X.strides[0] == X.itemsize
+
+
 class FileReader:
-    """Reads rows of a mapped file without mapping them.
+    """Reads samples of a mapped file without mapping them.
 
     Parameters
     ----------
     X : memmap
-        C-contiguous; a slice of another one will do.
+        In C or in Fortran order; a slice of another one along the samples will do.
     """
 
     def __init__(self, X: np.memmap[Any, Any]) -> None:
@@ -211,21 +241,33 @@ class FileReader:
         first = np.frombuffer(X._mmap, dtype=np.uint8).ctypes.data  # type: ignore[attr-defined]
         mapped_from = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY
         self.offset = mapped_from + X.ctypes.data - first
+        self.strides, self.by_rows = X.strides, by_rows(X)
 
     def __call__(self, start: int, stop: int) -> NDArray[Any]:
-        """Rows from `start` to `stop`."""
-        out = np.empty((stop - start, *self.row), dtype=self.dtype)
-        stride = int(np.prod(self.row)) * self.dtype.itemsize
+        """Samples from `start` to `stop`."""
         with open(self.path, "rb", buffering=0) as file:
-            file.seek(self.offset + start * stride)
-            buffer = memoryview(out.reshape(-1).view(np.uint8).data)
-            while len(buffer):
-                got = file.readinto(buffer)
-                if not got:
-                    raise ValueError(
-                        f"{self.path} ends before sample {stop - 1} of X: the file was shortened "
-                        "after it was opened. Write it again and open it with np.load(..., "
-                        'mmap_mode="r").'
-                    )
-                buffer = buffer[got:]
-        return out
+            if self.by_rows:
+                stride = int(np.prod(self.row)) * self.dtype.itemsize
+                out = np.empty((stop - start, *self.row), dtype=self.dtype)
+                self.fill(out, file, start * stride, stop)
+                return out
+            # One read for each entry: those of a block are far apart, but long.
+            columns = np.empty((*self.row, stop - start), dtype=self.dtype)
+            for entry in np.ndindex(*self.row):
+                at = int(np.dot(entry, self.strides[1:])) + start * self.dtype.itemsize
+                self.fill(columns[entry], file, at, stop)
+            return np.moveaxis(columns, -1, 0)
+
+    def fill(self, out: NDArray[Any], file: BinaryIO, at: int, stop: int) -> None:
+        """Fill an array with what follows a place in the file."""
+        file.seek(self.offset + at)
+        buffer = memoryview(out.reshape(-1).view(np.uint8).data)
+        while len(buffer):
+            got = file.readinto(buffer)  # type: ignore[attr-defined]
+            if not got:
+                raise ValueError(
+                    f"{self.path} ends before sample {stop - 1} of X: the file was shortened "
+                    "after it was opened. Write it again and open it with np.load(..., "
+                    'mmap_mode="r").'
+                )
+            buffer = buffer[got:]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Array, Index
+from ._typing import Array, Index, Mask
 from .blocks import Block, S, Scan, joined, sample_runs
 
 # Summaries that one task merges.
@@ -26,6 +26,16 @@ MANY_BLOCKS = 20_000
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask array."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "chunks")
+
+
+def on_blocks(function: Callable[[Array], Array], f: Any, columns: int | None = None) -> Any:
+    """A function of numbers f (n,), with so many columns; of a Dask array a Dask array."""
+    if not is_dask(f):
+        return function(f)
+    if columns is None:
+        return f.map_blocks(function, dtype=np.float64)
+    chunks = (*f.chunks, (columns,))
+    return f.map_blocks(function, dtype=np.float64, new_axis=1, chunks=chunks)
 
 
 def check_sizes(X: Any) -> None:
@@ -109,21 +119,25 @@ class DaskBlocks:
         self.rows_read += self.n
         return whole
 
-    def map_rows(self, scan: Callable[[Block], Array]) -> Any:
-        """One number per sample, as a dask array: nothing is computed yet."""
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
+        """One number per sample, or several, as a dask array: nothing is computed yet."""
         import dask.array
 
+        rest = () if columns is None else (columns,)
         parts = [
-            dask.array.from_delayed(task, (size,), dtype=np.float64)
+            dask.array.from_delayed(task, (size, *rest), dtype=np.float64)
             for task, size in zip(self.tasks(scan), self.X.chunks[0], strict=True)
         ]
         return dask.array.concatenate(parts)
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
         """Runs of samples at equal distances, and their indices."""
+        return self.take(sample_runs(self.n, rows, seed))
+
+    def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
+        """Samples of some runs (start, stop) in order, and their indices."""
         import dask
 
-        runs = sample_runs(self.n, rows, seed)
         (found,) = dask.compute(self.tasks(Runs(runs)))
         self.rows_read += sum(stop - start for start, stop in runs)
         pieces = sorted((run for block in found for run in block), key=lambda run: run.start)
@@ -172,9 +186,22 @@ def _on_block(
 ) -> Any:
     """Call a function on a block; it runs on a worker."""
     labels, weights = (np.asarray(part, dtype=np.float64) for part in (y, weights))
+    check_part("y", "finite", labels, np.isfinite(labels), start)
+    good = (weights >= 0.0) & (weights < np.inf)
+    check_part("sample_weight", "non-negative", weights, good, start)
     X = np.asarray(X)
     flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would not do for an empty block
     return function(Block(start, flat, labels, weights))
+
+
+def check_part(name: str, kind: str, values: Array, good: Mask, start: int) -> None:
+    """Refuse labels or weights that could not be looked at before: they were not computed yet."""
+    wrong = np.flatnonzero(~good)
+    if len(wrong):
+        raise ValueError(
+            f"{name} must hold {kind} numbers; got {values[wrong[0]]} for sample "
+            f"{start + int(wrong[0])}."
+        )
 
 
 def _merge(parts: list[Any]) -> Any:

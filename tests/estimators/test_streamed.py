@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 import sklearn
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, rmr_path
-from matreg.estimators._streamed import is_stored, is_streamed
+from matreg import (
+    GRMR,
+    GRMRCV,
+    RGLM,
+    RGLMCV,
+    RMR,
+    RMRCV,
+    SMM,
+    SMMCV,
+    rglm_path,
+    rmr_path,
+    smm_path,
+    tau_max,
+)
+from matreg.estimators._stored import is_stored, is_streamed
 from problems import certified_gap, random_data
 
 N, P, Q = 12_000, 6, 5
@@ -91,21 +104,20 @@ def test_predict_and_score_read_blocks(data, mapped):
         model.predict(np.lib.stride_tricks.as_strided(mapped)[:, :4])
 
 
-def test_dual_coef_is_not_pickled_with_the_samples(data, mapped):
-    model = RMR(**PARAMETERS).fit(mapped, data[1])
-    text = pickle.dumps(model)
-    assert len(text) < 20_000
-    assert not hasattr(pickle.loads(text), "dual_coef_")
-    assert model.dual_coef_.shape == (N,)
-    assert pickle.loads(pickle.dumps(model)).dual_coef_.shape == (N,)
-    with pytest.raises(AttributeError, match="no attribute 'dual_coefs_'"):
-        model.dual_coefs_  # noqa: B018
-
-
 def test_a_new_fit_in_memory_forgets_the_file(data, mapped):
     X, y = data
     model = RMR(**PARAMETERS).fit(mapped, y).fit(X[:300], y[:300])
-    assert model.dual_coef_.shape == (300,)
+    assert model.dual_coef_.shape == model.label_outlier_score_.shape == (300,)
+    assert not hasattr(model, "n_passes_")
+
+
+def test_a_new_fit_to_a_file_forgets_the_memory(data, mapped):
+    X, y = data
+    model = RMR(**PARAMETERS, warm_start=True).fit(X[:300], y[:300]).fit(mapped, y)
+    with pytest.raises(AttributeError, match=r"label_outlier_score_ is not computed.*predict"):
+        model.label_outlier_score_  # noqa: B018
+    assert model.dual_coef_.shape == (N,)
+    assert model.fit(X[:300], y[:300]).dual_coef_.shape == (300,)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
@@ -171,9 +183,6 @@ def test_bad_input_is_refused_before_the_work(data, mapped, tmp_path):
         RMR(loss="huber").fit(mapped, y)
     with pytest.raises(ValueError, match="family='poisson' needs all samples in memory"):
         RGLM(family="poisson").fit(mapped, np.abs(y))
-    np.save(tmp_path / "F.npy", np.asfortranarray(X))
-    with pytest.raises(ValueError, match="not in C order"):
-        model.fit(np.load(tmp_path / "F.npy", mmap_mode="r"), y)
     np.save(tmp_path / "4.npy", X.reshape(N, P, Q, 1))
     with pytest.raises(ValueError, match="2 or 3 dimensions"):
         model.fit(np.load(tmp_path / "4.npy", mmap_mode="r"), y)
@@ -190,7 +199,7 @@ def test_nan_in_the_middle_of_a_file(data, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     for model in (RMR(**PARAMETERS), RGLM()):
-        with pytest.raises(ValueError, match=r"must not hold NaN or infinity; s"):
+        with pytest.raises(ValueError, match=r"must not hold NaN or infinity; sample 7001 does"):
             model.fit(mapped, y)
     fitted = RMR(**PARAMETERS).fit(np.nan_to_num(X[:400]), y[:400])
     with pytest.raises(ValueError, match="sample 7001 does"):
@@ -220,12 +229,52 @@ def test_grmr_says_how_to_clean_block_by_block(data, mapped):
 
 
 def test_nothing_is_loaded_silently(data, mapped):
-    y = data[1]
-    for model in (SMM(), SMMCV(), GRMRCV()):
-        with pytest.raises(ValueError, match="needs all samples in memory"):
-            model.fit(mapped, y > 0.0 if "SMM" in type(model).__name__ else y)
-    with pytest.raises(ValueError, match="needs all samples in memory"):
-        rmr_path(mapped, y)
+    from matreg.inspection import pattern
+
+    X, y = data
+    refused = {
+        "rmr_path needs all samples in memory.*RMRCV chooses": lambda: rmr_path(mapped, y),
+        "smm_path needs all samples in memory.*SMMCV chooses": lambda: smm_path(mapped, y > 0.0),
+        "tau_max needs all samples in memory": lambda: tau_max(mapped, y),
+        "GRMRCV needs all samples in memory.*clean all": lambda: GRMRCV().fit(mapped, y),
+        "'squared_hinge' needs all": lambda: SMM(loss="squared_hinge").fit(mapped, y > 0.0),
+        "'squared_hinge' needs": lambda: SMMCV(loss="squared_hinge").fit(mapped, y > 0.0),
+        "loss='huber' needs all": lambda: RMRCV(loss="huber").fit(mapped, y),
+        "'binomial' needs all samples.*SMM": lambda: RGLM(family="binomial").fit(mapped, y > 0.0),
+        "'poisson' needs all samples": lambda: RGLMCV(family="poisson").fit(mapped, np.abs(y)),
+    }
+    model = RMR(**PARAMETERS).fit(X[:300], y[:300])
+    refused["This needs all samples in memory"] = lambda: pattern(model, mapped)
+    for message, call in refused.items():
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_rglm_path_in_two_passes(data, mapped):
+    X, y = data
+    path, memory = rglm_path(mapped, y, n_taus=6), rglm_path(X.astype(float), y, n_taus=6)
+    np.testing.assert_allclose(path.taus, memory.taus, rtol=1e-6)
+    np.testing.assert_allclose(path.objectives, memory.objectives, rtol=2e-6)
+    assert path.gaps.max() <= 1e-6
+    assert pickle.loads(pickle.dumps(path)).coefs.shape == (6, P, Q)
+
+
+def test_w_of_zero_is_said(data, mapped):
+    for model, labels in (
+        (RMR(tau=1e6, C=1.0, epsilon=0.1), data[1]),
+        (RGLM(tau=1e6), data[1]),
+        (SMM(tau=1e6, C=1.0), data[1] > 0.0),
+    ):
+        with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is too large"):
+            model.fit(mapped, labels)
+
+
+def test_grmr_cv_predicts_block_by_block(data, mapped):
+    X, y = data
+    model = GRMRCV([10.0], C=0.1, gamma=30.0, limit=4.0, cv=2).fit(X[:60], y[:60])
+    with sklearn.config_context(working_memory=0):
+        streamed = model.predict(mapped[:200])
+    np.testing.assert_allclose(streamed, model.predict(X[:200]), rtol=1e-6, atol=1e-6)
 
 
 def test_many_samples_in_memory_keep_their_type():

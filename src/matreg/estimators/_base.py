@@ -29,7 +29,8 @@ from ._input import (
 )
 from ._labels import MatrixLabels, aligned, read_labels, to_xarray
 from ._report import above_optimum, warn_if_flat
-from ._streamed import decide_streamed, is_streamed, loaded, refuse_streamed
+from ._stored import is_streamed, loaded, refuse_streamed
+from ._streamed import decide_streamed, linear
 
 # Types of samples that a solver for many of them takes as they are.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
@@ -69,7 +70,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        flat = self._validate_entries(flat, reset=True)
+        flat = self._validate_entries(flat, True, self._keeps_dtype)
         y = self._validate_labels(y, len(flat))
         weights = validate_weights(sample_weight, len(flat))
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
@@ -94,17 +95,18 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         """Scores of each of the rows of decisions (k, n) against labels (n,)."""
         raise NotImplementedError
 
-    def _validate_samples(self, X: ArrayLike) -> Array:
-        """Samples (n, p, q) that fit those of the training."""
+    def _validate_samples(self, X: ArrayLike, keeps_dtype: bool = False) -> Array:
+        """Samples (n, p, q) that fit those of the training, of any dtype if there are many."""
         check_is_fitted(self, "coef_")
+        refuse_streamed("This", X)
         flat, shape = flatten(aligned(loaded(X), self._matrix_labels()))
         check_matrix_shape(shape, self.matrix_shape_)
-        flat = self._validate_entries(flat, reset=False)
+        flat = self._validate_entries(flat, False, keeps_dtype)
         return flat.reshape(-1, *self.matrix_shape_)
 
-    def _validate_entries(self, flat: Any, reset: bool) -> Array:
+    def _validate_entries(self, flat: Any, reset: bool, keeps_dtype: bool) -> Array:
         finite: bool | str = "allow-nan" if self._takes_missing else True
-        kept = reset and self._keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
+        kept = keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64
         with named_missing(type(self).__name__):
             flat = validate_data(
@@ -132,8 +134,9 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         """``<coef_, X_i> + intercept_`` of samples, of shape (n,)."""
         if is_dask(X) or is_streamed(X):
             return decide_streamed(self, X)
-        X = self._validate_samples(X)
-        return X.reshape(len(X), -1) @ self.coef_.reshape(-1) + self.intercept_
+        X = self._validate_samples(X, keeps_dtype=True)
+        W, b = self.coef_.reshape(1, -1), np.array([self.intercept_])
+        return linear(X.reshape(len(X), -1), W, b)[0]
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -159,15 +162,26 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         """Compute `dual_coef_` of samples that were read block by block when it is asked for."""
-        lazy = self.__dict__.get("_lazy_dual")
-        if name != "dual_coef_" or lazy is None:
+        if name not in ("dual_coef_", "label_outlier_score_") or "_lazy_dual" not in self.__dict__:
             return object.__getattribute__(self, name)  # which says what is wrong
-        self.dual_coef_ = lazy.compute()
+        if name == "label_outlier_score_":
+            raise AttributeError(
+                f"{name} is not computed for samples that are read block by block. Labels look "
+                "wrong where predict(X), or the decisions on classes, are far from them."
+            )
+        if self._lazy_dual is None:
+            raise AttributeError(
+                f"{name} was not stored with the model, whose samples were read block by block: it "
+                "takes a pass over them. Ask the fitted model for it before it is stored or "
+                "copied, or fit again."
+            )
+        self.dual_coef_ = self._lazy_dual.compute()
         return self.dual_coef_
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
-        state.pop("_lazy_dual", None)  # it holds the samples
+        if "_lazy_dual" in state:
+            state["_lazy_dual"] = None  # it holds the samples
         return state
 
     def _last_fit(self, distinct: Distinct) -> SolverResult | None:
@@ -176,9 +190,10 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             return None
         if self.coef_.shape != distinct.X.shape[1:]:
             return None
-        if self.dual_coef_.shape != distinct.group.shape:
+        dual = self.__dict__.get("dual_coef_")  # that of blocks would take a pass
+        if dual is None or dual.shape != distinct.group.shape:
             return None
-        return starting_point(self.coef_, self.intercept_, distinct.gather(self.dual_coef_))
+        return starting_point(self.coef_, self.intercept_, distinct.gather(dual))
 
     def coef_to_xarray(self) -> Any:
         """Coefficients as an xarray.DataArray.
@@ -276,7 +291,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         self.coef_ = result.W.matrix
         self.intercept_ = result.b
         self.rank_ = result.W.rank
-        self.__dict__.pop("_lazy_dual", None)
+        for name in ("_lazy_dual", "n_passes_"):  # of an earlier fit that read block by block
+            self.__dict__.pop(name, None)
         self.dual_coef_ = distinct.spread(result.beta)
         self.objective_ = result.primal
         self.dual_gap_ = result.gap

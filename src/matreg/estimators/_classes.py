@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from .._typing import Array
+from ..dask_blocks import is_dask
 from ._input import check_length, reject_complex
 
 
@@ -24,6 +25,13 @@ def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:
     if len(classes) < 2:
         raise ValueError(f"y must have two classes or more; got one class: {classes[0]}.")
     return classes, index.astype(np.float64)
+
+
+def classes_at(classes: NDArray[Any], index: Any) -> Any:
+    """Classes by their indices; of a Dask array of indices a Dask array."""
+    if is_dask(index):
+        return index.map_blocks(classes.take, dtype=classes.dtype, meta=classes[:0])
+    return np.asarray(classes[index])
 
 
 def check_two_classes(classes: NDArray[Any], remedy: str) -> None:
@@ -42,4 +50,27 @@ def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None
         raise ValueError(
             f"y must have a sample with a positive sample_weight of each of the {n_classes} "
             "classes, in every training fold of cv too; one class has none."
+        )
+
+
+def check_classes_of_part(classes: NDArray[Any], index: Array, who: str, n: int) -> None:
+    """Refuse classes that a part of the samples has none of.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (k,)
+        All classes.
+    index : ndarray of shape (m,)
+        Indices of the classes of the part.
+    who : str
+        What looks at the part.
+    n : int
+        Number of all samples.
+    """
+    missing = np.setdiff1d(np.arange(len(classes)), index)
+    if len(missing):
+        raise ValueError(
+            f"y has a class that is too rare, {classes[missing[0]]!r}: the {len(index)} of the {n} "
+            f"samples that {who} have none of it. Pass tau and C as numbers to SMM, chosen for "
+            "example on a part with more samples of that class."
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -18,12 +19,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from ..dask_blocks import is_dask
 from ..solvers import SolverResult
 from ._base import MatrixEstimator
-from ._classes import check_weighted_classes, encode_classes
+from ._classes import check_weighted_classes, classes_at, encode_classes
 from ._duplicates import Distinct, merge_duplicates
+from ._stored import is_streamed
+from ._streamed import decide_streamed, linear
 from ._wrong_labels import class_outlier_score
 
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
@@ -46,6 +51,12 @@ class TwoClasses:
 
     rows: NDArray[np.intp]
     signs: Array
+
+    def everywhere(self, weights: Array) -> tuple[Array, Array]:
+        """Labels and weights of all samples: those that take no part have weight zero."""
+        signs, some = -np.ones(len(weights)), np.zeros(len(weights))
+        signs[self.rows], some[self.rows] = self.signs, weights[self.rows]
+        return signs, some
 
     def distinct(self, X: Array, weights: Array) -> Distinct:
         """The samples of the problem, each once."""
@@ -119,18 +130,11 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
     def _combine(self, f: Array) -> Array:
         """Decisions (..., n) or (..., n, k) from those of the problems, (m, ..., n)."""
-        k = len(self.classes_)
-        if len(f) == 1:
-            return f[0]
-        if self.multi_class == "one_vs_rest":
-            return np.moveaxis(f, 0, -1)
-        flat = f.reshape(len(f), -1).T
-        votes = _ovr_decision_function(flat > 0.0, flat, k)
-        return np.asarray(votes).reshape(*f.shape[1:], k)
+        return combined(f, len(self.classes_), self.multi_class)
 
     def _labels(self, f: Array) -> NDArray[Any]:
         index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
-        return np.asarray(self.classes_[index])
+        return classes_at(self.classes_, index)
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         right = np.array([self._labels(f) == y for f in decisions])
@@ -152,10 +156,14 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
             the decision of the class, one against one the number of its votes, with the sum of its
             decisions, scaled to less than 1/2, to break ties.
         """
-        X = self._validate_samples(X)
-        W = self.coef_.reshape(-1, X[0].size)
-        f = W @ X.reshape(len(X), -1).T + np.reshape(self.intercept_, (-1, 1))
-        return self._combine(f)
+        if is_dask(X) or is_streamed(X):
+            check_is_fitted(self, "coef_")
+            k = len(self.classes_)
+            combine = partial(combined, k=k, multi_class=self.multi_class)
+            return decide_streamed(self, X, combine=combine, columns=None if k == 2 else k)
+        X = self._validate_samples(X, keeps_dtype=True)
+        W, b = self.coef_.reshape(-1, X[0].size), np.atleast_1d(self.intercept_)
+        return self._combine(linear(X.reshape(len(X), -1), W, b))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the classes of samples.
@@ -171,6 +179,17 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
             Entries of `classes_`.
         """
         return self._labels(self.decision_function(X))
+
+
+def combined(f: Array, k: int, multi_class: str) -> Array:
+    """Decisions (..., n) or (..., n, k) on k classes from those of the problems, (m, ..., n)."""
+    if len(f) == 1:
+        return f[0]
+    if multi_class == "one_vs_rest":
+        return np.moveaxis(f, 0, -1)
+    flat = f.reshape(len(f), -1).T
+    votes = _ovr_decision_function(flat > 0.0, flat, k)
+    return np.asarray(votes).reshape(*f.shape[1:], k)
 
 
 def coef_of(model: Any, problem: int | None = None) -> Array:

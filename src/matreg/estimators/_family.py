@@ -15,13 +15,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
+from ..dask_blocks import on_blocks
 from ..design import ArrayDesign
 from ..losses import squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from ..smooth_losses import Logistic, Poisson
 from ._base import MatrixEstimator, r2_of_rows
-from ._classes import check_two_classes, check_weighted_classes, encode_classes
+from ._classes import check_two_classes, check_weighted_classes, classes_at, encode_classes
 from ._duplicates import Distinct
 from ._input import validate_labels
 
@@ -47,6 +48,16 @@ def check_counts(y: Array) -> None:
     """Raise an error if there is nothing to count."""
     if not y.any():
         raise ValueError("y must have a positive count among the samples of positive weight.")
+
+
+def probabilities(f: Array) -> Array:
+    """Probabilities of both classes from log-odds, of shape (n, 2)."""
+    return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
+
+
+def log_probabilities(f: Array) -> Array:
+    """Their logarithms, without underflow."""
+    return -np.logaddexp(0.0, np.column_stack([f, -f]))
 
 
 def _binomial(model: Any) -> bool:
@@ -93,12 +104,12 @@ class FamilyEstimator(MatrixEstimator):
     def _labels(self, f: Array) -> NDArray[Any]:
         """Predictions from linear predictors."""
         if self.family == "binomial":
-            return np.asarray(self.classes_[(f > 0.0).astype(int)])
-        return Poisson.mean(f) if self.family == "poisson" else f
+            return classes_at(self.classes_, (f > 0.0).astype(int))
+        return on_blocks(Poisson.mean, f) if self.family == "poisson" else f
 
     def _probabilities(self, f: Array) -> Array:
         """Probabilities of both classes, of shape (n, 2)."""
-        return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
+        return probabilities(f)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the labels of samples.
@@ -146,7 +157,7 @@ class FamilyEstimator(MatrixEstimator):
         ndarray of shape (n, 2)
             In the order of `classes_`.
         """
-        return self._probabilities(self._decide(X))
+        return on_blocks(probabilities, self._decide(X), 2)
 
     @available_if(_binomial)
     def predict_log_proba(self, X: ArrayLike) -> Array:
@@ -162,8 +173,7 @@ class FamilyEstimator(MatrixEstimator):
         ndarray of shape (n, 2)
             In the order of `classes_`.
         """
-        f = self._decide(X)
-        return -np.logaddexp(0.0, np.column_stack([f, -f]))
+        return on_blocks(log_probabilities, self._decide(X), 2)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score of the predictions: R^2, accuracy or D^2 by family.

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from .._typing import Array
+from ._stored import loaded, refuse_streamed
 
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
@@ -126,7 +127,8 @@ def validate_matrix_shape(given: Any) -> tuple[int, int]:
 
 def validate_samples(X: ArrayLike, matrix_shape: tuple[int, int]) -> Array:
     """Samples (n, p, q) of a known shape, of dtype float64."""
-    flat, shape = flatten(X)
+    refuse_streamed("This", X)
+    flat, shape = flatten(loaded(X))
     check_matrix_shape(shape, matrix_shape)
     with named_missing("a path"):
         flat = check_array(flat, dtype=np.float64, order="C", input_name="X")

@@ -72,6 +72,17 @@ def warn_if_zero(
     warnings.warn(f"W = 0, so that all predictions are the same: {message}", stacklevel=4)
 
 
+def warn_if_zero_on_blocks(rank: int, tau: float) -> None:
+    """Warn if the coefficients are zero; why would take all samples in memory to say."""
+    if rank == 0:
+        warnings.warn(
+            f"W = 0, so that all predictions are the same: tau={tau:.4g} is too large, or the "
+            "samples do not vary with the labels. Lower tau, or leave it at 'scale', which follows "
+            "the units of X and y.",
+            stacklevel=4,
+        )
+
+
 def warn_at_edge(
     name: str, chosen: float, tried: Array, scores: Array, enough: float, remedy: str
 ) -> None:

@@ -28,7 +28,7 @@ from ._folds import make_folds
 from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import each
-from ._streamed import is_streamed, refuse_streamed
+from ._stored import is_streamed
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -215,7 +215,7 @@ class SelectorCV(MatrixEstimator):
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Choose and fit on samples that are read block by block."""
-        refuse_streamed(type(self).__name__, X)
+        raise NotImplementedError
 
     def _cross_validate(
         self,

@@ -1,9 +1,4 @@
-"""Samples that stay where they are: files, stored arrays, Dask arrays.
-
-What is passed decides. Anything with ``shape``, ``dtype`` and slices along the samples that is no
-array in memory is read block by block, unless it fits into scikit-learn's ``working_memory``: then
-it is loaded, which is faster.
-"""
+"""Fits to and decisions on samples that are read block by block."""
 
 from __future__ import annotations
 
@@ -12,66 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sklearn
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..blocks import ArrayBlocks, Block, Blocks
-from ..dask_blocks import DaskBlocks, check_sizes, is_dask
+from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
+from ..dask_blocks import DaskBlocks, is_dask
 from ..penalties import SpectralPenalty
 from ..solvers import Model, SolverResult, solve_stream
 from ._duplicates import Distinct, merge_duplicates
-from ._input import check_matrix_shape, reject_complex, validate_labels, validate_weights
+from ._input import check_matrix_shape, reject_complex, validate_weights
+from ._stored import working_memory
 
 # Rows that are treated at a time, in float64.
 PIECE = 2048
 # Rows from which the units of the data are learned.
 UNIT_ROWS = 4096
+# Attributes of an earlier fit in memory that one from blocks does not have.
+NOT_STREAMED = ("dual_coef_", "label_outlier_score_", "labels_", "feature_names_in_")
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
-
-
-def is_stored(X: Any) -> bool:
-    """Whether X is an array that is not in memory: a memmap, stored array or Dask array."""
-    if isinstance(X, np.memmap) or is_dask(X):
-        return True
-    if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") or hasattr(X, "iloc"):
-        return False
-    if hasattr(X, "__array_namespace__") or hasattr(X, "dims"):  # another library's, in memory
-        return False
-    return all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and is_dtype(X.dtype)
-
-
-def is_dtype(dtype: Any) -> bool:
-    """Whether NumPy knows it."""
-    try:
-        np.dtype(dtype)
-    except TypeError:
-        return False
-    return True
-
-
-def working_memory() -> float:
-    """Bytes that scikit-learn is allowed for temporary arrays."""
-    return float(sklearn.get_config()["working_memory"]) * 2.0**20
-
-
-def is_large(X: Any) -> bool:
-    """Whether X would take more than the working memory in float64."""
-    if is_dask(X):
-        check_sizes(X)
-    return 8.0 * float(np.prod(X.shape)) > working_memory()
-
-
-def is_streamed(X: Any) -> bool:
-    """Whether X is to be read block by block."""
-    return is_stored(X) and is_large(X)
-
-
-def loaded(X: Any) -> Any:
-    """Samples of a stored array that fits into memory; any other X as it is."""
-    if not is_stored(X) or is_large(X):
-        return X
-    return X.compute() if is_dask(X) else np.asarray(X[...])
 
 
 def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
@@ -84,10 +39,12 @@ def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
     reject_complex(X, "X")
     if np.dtype(X.dtype).kind not in "fiub":
         raise ValueError(f"X must hold numbers; got dtype {X.dtype}.")
-    if isinstance(X, np.memmap) and X.shape[0] > 1 and not X.flags.c_contiguous:
+    if isinstance(X, np.memmap) and not (by_rows(X) or by_entries(X)):
         raise ValueError(
-            "X is a mapped file that is not in C order, so that its samples are scattered over "
-            'the file. Write it again: np.save("X.npy", np.ascontiguousarray(X)).'
+            "X is a view of a mapped file that is neither in C nor in Fortran order, so that its "
+            "samples are scattered over the file. Pass the file as it is, or write the view to a "
+            'new one block by block: out = np.lib.format.open_memmap("new.npy", "w+", X.dtype, '
+            "X.shape), then out[a:b] = X[a:b]."
         )
     n_features = int(np.prod(X.shape[1:]))
     shape = (int(X.shape[1]), int(X.shape[2])) if len(X.shape) == 3 else given or (n_features, 1)
@@ -100,60 +57,114 @@ def as_blocks(X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> Blocks:
     return kind(X, y, weights, shape)
 
 
-def label_blocks(X: Any, y: Any, sample_weight: Any, shape: tuple[int, int]) -> Blocks:
-    """Blocks of samples with labels and weights, which are checked if they are in memory."""
-    n = int(X.shape[0])
+def label_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
+    """Blocks of samples with labels and weights; sets what a model knows of their shape."""
+    labels, weights = validate_stored(model, X, y, sample_weight)
+    return as_blocks(X, labels, weights, model.matrix_shape_)
+
+
+def validate_stored(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Labels and weights of stored samples; sets what a model knows of their shape.
+
+    Labels and weights in memory are checked now, those of a Dask array block by block. Classes are
+    computed: which there are must be known.
+    """
+    n, n_features = int(X.shape[0]), int(np.prod(X.shape[1:]))
+    shape = stored_shape(X, None)
     if y is None:
         raise ValueError("y must be given: the labels of the samples, of shape (n,).")
-    lazy_labels, lazy_weights = is_dask(y) and is_dask(X), is_dask(sample_weight) and is_dask(X)
+    model.matrix_shape_ = model._resolve_shape(shape if len(X.shape) == 3 else None, n_features)
+    model.n_features_in_ = n_features
+    lazy_labels = is_dask(y) and is_dask(X) and not is_classifier(model)
+    lazy_weights = is_dask(sample_weight) and is_dask(X) and not is_classifier(model)
     if lazy_labels and y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), one label per sample of X; got {y.shape}.")
     if lazy_weights and sample_weight.shape != (n,):
         raise ValueError(f"sample_weight must have shape ({n},); got {sample_weight.shape}.")
-    labels = y if lazy_labels else validate_labels(np.asarray(y), n)
-    given = None if sample_weight is None else np.asarray(sample_weight)
-    weights = sample_weight if lazy_weights else validate_weights(given, n)
-    return as_blocks(X, labels, weights, shape)
+    labels = y if lazy_labels else model._validate_labels(np.asarray(y), n)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return labels, sample_weight if lazy_weights else validate_weights(weights, n)
+
+
+def linear(
+    X: NDArray[Any], W: Array, b: Array, clean: Callable[[Array], Array] | None = None
+) -> Array:
+    """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k).
+
+    Samples of another type than float64 are converted some at a time.
+    """
+    f = np.empty((len(W), len(X)))
+    rows = max(len(X), 1) if X.dtype == np.float64 and clean is None else PIECE
+    for start in range(0, len(X), rows):
+        part = slice(start, start + rows)
+        F = X[part].astype(np.float64, copy=False)
+        F = F if clean is None else clean(F)
+        with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+            f[:, part] = W @ F.T + b[:, None]
+    return f
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """``<W, X_i> + b`` of the samples of a block, cleaned before if there is a function for it."""
+    """``<W, X_i> + b`` of the samples of a block.
+
+    Attributes
+    ----------
+    W, b : ndarray of shape (m, p*q), ndarray of shape (m,)
+        Coefficients and intercepts of m problems.
+    clean : callable, default=None
+        Cleans samples before.
+    combine : callable, default=None
+        Decisions from those of the problems, (m, k); those of the only problem by default.
+    """
 
     W: Array
-    b: float
+    b: Array
     clean: Callable[[Array], Array] | None = None
+    combine: Callable[[Array], Array] | None = None
 
     def __call__(self, block: Block) -> Array:
-        """Those of a block."""
-        f = np.empty(len(block.X))
-        for start in range(0, len(f), PIECE):
-            part = slice(start, start + PIECE)
-            X = block.X[part].astype(np.float64, copy=False)
-            X = X if self.clean is None else self.clean(X)
-            with np.errstate(invalid="ignore"):
-                f[part] = X @ self.W + self.b
-        bad = np.flatnonzero(~np.isfinite(f))
+        """Those of a block, of shape (k,), or (k, columns) as they are combined."""
+        f = linear(block.X, self.W, self.b, self.clean)
+        bad = np.flatnonzero(~np.isfinite(f).all(axis=0))
         if len(bad):
-            index = block.start + int(bad[0])
-            raise ValueError(f"X must not hold NaN or infinity; sample {index} does.")
-        return f
+            raise_not_finite(block.start + int(bad[0]))
+        return f[0] if self.combine is None else self.combine(f)
 
 
-def decide_streamed(model: Any, X: Any, clean: Callable[[Array], Array] | None = None) -> Any:
-    """``<W, X_i> + b`` of a fitted model block by block; of a Dask array a Dask array."""
+def decide_streamed(
+    model: Any,
+    X: Any,
+    clean: Callable[[Array], Array] | None = None,
+    combine: Callable[[Array], Array] | None = None,
+    columns: int | None = None,
+) -> Any:
+    """Decisions of a fitted model block by block; of a Dask array a Dask array.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        What decides.
+    X : stored array of shape (n, p, q) or (n, p*q)
+        Samples.
+    clean, combine : callable, default=None
+        As in :class:`Prediction`.
+    columns : int, default=None
+        Numbers per sample; one without an axis of its own by default.
+    """
     check_is_fitted(model, "coef_")
     shape = stored_shape(X, model.matrix_shape_)
     check_matrix_shape(shape if len(X.shape) == 3 else None, model.matrix_shape_)
-    n_features = int(np.prod(X.shape[1:]))
-    if n_features != model.coef_.size:
+    given, expected = int(np.prod(X.shape[1:])), int(np.prod(model.matrix_shape_))
+    if given != expected:
         raise ValueError(
-            f"X has {n_features} features, but {type(model).__name__} is expecting "
-            f"{model.coef_.size} features as input."
+            f"X has {given} features, but {type(model).__name__} is expecting {expected} features "
+            "as input."
         )
     nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # takes no memory
     blocks = as_blocks(X, nothing, nothing, model.matrix_shape_)
-    return blocks.map_rows(Prediction(model.coef_.reshape(-1), model.intercept_, clean))
+    W, b = model.coef_.reshape(-1, expected), np.atleast_1d(model.intercept_)
+    return blocks.map_rows(Prediction(W, b, clean, combine), columns)
 
 
 class LazyDual:
@@ -161,20 +172,21 @@ class LazyDual:
 
     Parameters
     ----------
-    blocks : Blocks
-        The samples.
-    rows : callable
-        Dual variables of a block.
+    problems : list of (Blocks, callable)
+        The samples of each problem, and what computes the dual variables of a block.
     """
 
-    def __init__(self, blocks: Blocks, rows: Any) -> None:
-        self.blocks, self.rows = blocks, rows
+    def __init__(self, problems: list[tuple[Blocks, Any]]) -> None:
+        self.problems = problems
 
     def compute(self) -> Any:
-        """The dual variables, of shape (n,); for a Dask array again a Dask array."""
-        if self.rows is None:  # no band was solved: zero is what proves the bound 0
-            return np.zeros(self.blocks.n)
-        return self.blocks.map_rows(self.rows)
+        """The dual variables, (n,) or (m, n) of m problems; for a Dask array again a Dask array."""
+        # Where no band was solved there is nothing to map: zero is what proves the bound 0.
+        found = [
+            np.zeros(blocks.n) if rows is None else blocks.map_rows(rows)
+            for blocks, rows in self.problems
+        ]
+        return found[0] if len(found) == 1 else np.stack(found)
 
 
 def fit_streamed(model: Any, X: Any, y: Any, sample_weight: Any, solve: Any) -> SolverResult:
@@ -194,23 +206,34 @@ def fit_streamed(model: Any, X: Any, y: Any, sample_weight: Any, solve: Any) -> 
     SolverResult
         The result, whose state computes the dual variables of a block.
     """
-    shape = stored_shape(X, None)
-    n_features = int(np.prod(X.shape[1:]))
-    model.matrix_shape_ = model._resolve_shape(shape if len(X.shape) == 3 else None, n_features)
-    model.n_features_in_ = n_features
-    blocks = label_blocks(X, y, sample_weight, model.matrix_shape_)
+    blocks = label_blocks(model, X, y, sample_weight)
     result: SolverResult = solve(blocks)
-    model.coef_, model.intercept_, model.rank_ = result.W.matrix, result.b, result.W.rank
-    model.objective_, model.dual_gap_ = result.primal, result.gap
-    model.n_iter_, model.history_ = result.n_iter, result.history
-    model.n_passes_ = blocks.rows_read / blocks.n
-    model.__dict__.pop("dual_coef_", None)
-    model._lazy_dual = LazyDual(blocks, result.state)
+    store_streamed(model, [(blocks, result)])
     return result
 
 
+def store_streamed(model: Any, results: list[tuple[Blocks, SolverResult]]) -> None:
+    """Fitted attributes from the results of one problem or several."""
+    columns: dict[str, list[Any]] = {
+        "coef_": [result.W.matrix for _, result in results],
+        "intercept_": [result.b for _, result in results],
+        "rank_": [result.W.rank for _, result in results],
+        "objective_": [result.primal for _, result in results],
+        "dual_gap_": [result.gap for _, result in results],
+        "n_iter_": [result.n_iter for _, result in results],
+        "history_": [result.history for _, result in results],
+    }
+    for name, column in columns.items():
+        several = column if name == "history_" else np.array(column)
+        setattr(model, name, column[0] if len(results) == 1 else several)
+    model.n_passes_ = sum(blocks.rows_read / blocks.n for blocks, _ in results)
+    for name in NOT_STREAMED:
+        model.__dict__.pop(name, None)
+    model._lazy_dual = LazyDual([(blocks, result.state) for blocks, result in results])
+
+
 def solve_on_blocks(
-    model: Any, blocks: Blocks, loss_of: Any, penalty: SpectralPenalty
+    model: Any, blocks: Blocks, loss_of: Any, penalty: SpectralPenalty, **options: Any
 ) -> SolverResult:
     """RMR on blocks with the parameters of a model.
 
@@ -224,6 +247,8 @@ def solve_on_blocks(
         Labels and weights of a block to its losses.
     penalty : SpectralPenalty
         Penalty of W.
+    **options
+        Further arguments of :func:`matreg.solvers.solve_stream`.
 
     Returns
     -------
@@ -231,8 +256,8 @@ def solve_on_blocks(
         The best certified point.
     """
     what = Model(loss_of, penalty, model.fit_intercept, (blocks.p, blocks.q))
-    memory = working_memory()
-    return solve_stream(blocks, what, tol=model.tol, memory=memory, verbose=model.verbose)
+    limits = {"tol": model.tol, "memory": working_memory(), "verbose": model.verbose}
+    return solve_stream(blocks, what, **limits, **options)
 
 
 def check_streamed_family(family: str) -> None:
@@ -240,28 +265,8 @@ def check_streamed_family(family: str) -> None:
     if family != "normal":
         raise ValueError(
             f"family={family!r} needs all samples in memory, but X is read block by block: "
-            'family="normal" does not, or take a part of the samples that fits into memory.'
-        )
-
-
-def refuse_streamed(name: str, X: Any) -> None:
-    """Refuse samples that would silently be loaded though they do not fit."""
-    if is_streamed(X):
-        raise ValueError(
-            f"{name} needs all samples in memory, but X is stored and larger than scikit-learn's "
-            f"working_memory of {working_memory() / 2**20:g} MiB. Take a part of it, load it with "
-            "np.asarray(X) if it fits, or raise sklearn.set_config(working_memory=...)."
-        )
-
-
-def refuse_streamed_cleaning(X: Any) -> None:
-    """Say how to clean samples that are read block by block."""
-    if is_streamed(X):
-        raise ValueError(
-            "GRMR needs all samples in memory, but X is read block by block. The row space is "
-            "learned as well from some thousand samples: fit GRMR to those, clean all block by "
-            "block with its transform, X.map_blocks(model.transform) for a Dask array, and fit RMR "
-            "to what comes out. Or raise sklearn.set_config(working_memory=...) if X fits."
+            'family="normal" does not, and for classes SMM does not; or take a part of the samples '
+            "that fits into memory."
         )
 
 
@@ -277,9 +282,9 @@ def clean_streamed(model: Any, X: Any) -> Any:
     return X.map_blocks(model.transform, dtype=np.float64, meta=np.empty((0,) * X.ndim))
 
 
-def part_of_blocks(blocks: Blocks, large: bool) -> Distinct:
+def part_of_blocks(blocks: Blocks, rows: int = UNIT_ROWS) -> Distinct:
     """A part of the samples in memory, with the weight of all: enough to learn units from."""
-    block, _ = blocks.sample(UNIT_ROWS if large else 1, seed=0)
+    block, _ = blocks.sample(rows, seed=0)
     factor = blocks.n / len(block.y)
     X = block.X.astype(np.float64).reshape(-1, blocks.p, blocks.q)
     return merge_duplicates(X, block.y, factor * block.weights)

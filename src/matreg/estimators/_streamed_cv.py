@@ -1,7 +1,8 @@
 """Cross-validation on samples that are read block by block.
 
-RMR's parameters are chosen on a part of the samples that fits into memory, where the losses count
-for all: how well a choice does is known to about one over the root of the number of samples anyway.
+The parameters of RMR and SMM are chosen on a part of the samples that fits into memory, where the
+losses count for all: how well a choice does is known to about one over the root of the number of
+samples anyway.
 R-GLM needs the moments of the folds alone, which one pass gives, and so uses all samples.
 """
 
@@ -10,46 +11,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from .._typing import Array, Index
 from ..solvers import Reduced, moments, solve_moments, solve_streamed_rglm, tau_grid
 from ._base import warn_unless_converged
+from ._classes import check_classes_of_part
 from ._selection import Candidate
-from ._streamed import (
-    check_streamed_family,
-    fit_streamed,
-    label_blocks,
-    stored_shape,
-    working_memory,
-)
+from ._stored import working_memory
+from ._streamed import check_streamed_family, fit_streamed, label_blocks
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
 
 
-def choose_on_part(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-    """RMRCV on a part of the samples: what it chooses, for all of them.
+def choose_on_part(
+    model: Any, single: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> None:
+    """Choose the parameters on a part of the samples, and fit the choice to all of them.
 
     Parameters
     ----------
-    model : RMRCV
+    model : RMRCV or SMMCV
         Its fitted attributes are set.
+    single : RMR or SMM
+        The model to fit to all samples but for what is chosen.
     X, y, sample_weight, groups : stored array, array-like, array-like, array-like
         Samples, labels, weights and groups.
     """
-    given = stored_shape(X, None) if len(X.shape) == 3 else None
-    shape = model._resolve_shape(given, int(np.prod(X.shape[1:])))
-    blocks = label_blocks(X, y, sample_weight, shape)
+    single._check_streamed()
+    blocks = label_blocks(model, X, y, sample_weight)
+    shape = model.matrix_shape_
     rows = min(int(working_memory() / (OVERHEAD * 8 * shape[0] * shape[1])), blocks.n)
     block, index = blocks.sample(rows, seed=0)
+    if is_classifier(model):
+        check_classes_of_part(model.classes_, block.y, "the folds look at", blocks.n)
     part = clone(model).set_params(matrix_shape=None)
     weights = blocks.n / len(index) * block.weights
     some = None if groups is None else np.asarray(groups)[index]
-    part.fit(block.X.reshape(-1, *shape), block.y, sample_weight=weights, groups=some)
-    for name in ("cv_results_", "best_index_", "best_score_", "tau_", "taus_", "C_", "epsilon_"):
+    labels = model._decode(block.y)
+    part.fit(block.X.reshape(-1, *shape), labels, sample_weight=weights, groups=some)
+    chosen = {name: getattr(part, f"{name}_") for name in model._chosen_on_part}
+    single.set_params(**chosen).fit(X, y, sample_weight)
+    given = single.get_params()
+    fitted = {name: value for name, value in vars(single).items() if name not in given}
+    model.__dict__.update(fitted)
+    for name in ("cv_results_", "best_index_", "best_score_", "taus_"):
         setattr(model, name, getattr(part, name))
     model.cv_samples_ = index
+    model.n_passes_ += len(index) / blocks.n
 
 
 class RGLMFolds:

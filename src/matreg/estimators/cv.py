@@ -27,7 +27,7 @@ from ..solvers import (
 from ._base import warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
-from ._losses import LOSS_CONSTRAINTS, LOSS_PARAMETERS
+from ._losses import LOSS_CONSTRAINTS
 from ._losses_cv import LossSelector
 from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
@@ -191,6 +191,7 @@ class RMRCV(LossSelector, PathCV):
 
     _fit_path = staticmethod(rmr_path)
     _others = ("C", "epsilon", "delta")
+    _chosen_on_part = ("tau", "C", "epsilon")
     _fixed = ("loss", "quantile")
     _parameter_constraints: dict[str, list[Any]] = {
         **PATH_CONSTRAINTS,
@@ -256,14 +257,9 @@ class RMRCV(LossSelector, PathCV):
         return rmr_problem(distinct, **parameters, **given)
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        choose_on_part(self, X, y, sample_weight, groups)
-        given = {name: getattr(self, name) for name in (*LOSS_PARAMETERS, "fit_intercept", "tol")}
-        given |= {"tau": self.tau_, "C": self.C_, "epsilon": self.epsilon_}
-        model = RMR(**given, verbose=self.verbose, matrix_shape=self.matrix_shape)
-        model.fit(X, y, sample_weight)
-        parameters = model.get_params()
-        fitted = {name: value for name, value in vars(model).items() if name not in parameters}
-        self.__dict__.update(fitted)
+        names = set(RMR().get_params()) & set(self.get_params()) - set(self._chosen_on_part)
+        single = RMR(**{name: getattr(self, name) for name in names})
+        choose_on_part(self, single, X, y, sample_weight, groups)
 
     def _path(self, distinct: Distinct, candidate: Candidate) -> list[SolverResult]:
         problem = self._problem(distinct, candidate.parameters)

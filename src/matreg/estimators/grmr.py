@@ -39,7 +39,8 @@ from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._losses import LOSS_CONSTRAINTS, rmr_loss
 from ._scale import Units, scaled_tau
-from ._streamed import clean_streamed, decide_streamed, is_streamed, refuse_streamed_cleaning
+from ._stored import is_streamed, refuse_streamed_cleaning
+from ._streamed import clean_streamed, decide_streamed
 from .rmr import score_labels
 
 # Share of the entries above which outliers are no exception any more.
@@ -284,7 +285,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self : object
             Fitted estimator.
         """
-        refuse_streamed_cleaning(X)
+        refuse_streamed_cleaning(type(self).__name__, X)
         # Taken away before it is changed: an interrupted fit leaves no half-changed start behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
         with self._fitting():
@@ -436,6 +437,13 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         rows = D.reshape(len(D), self.n_features_in_)
         return clean(rows, space_from(self._row_space)).reshape(D.shape)
 
+    def _completed(self, D: Array) -> Array:
+        """New samples as they are predicted from: cleaned, or with missing entries filled in."""
+        if self.clean_predict:
+            return self._clean(D)
+        missing = np.isnan(D)
+        return np.where(missing, self._clean(D), D) if missing.any() else D
+
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the row space and the price of outliers that were learned.
 
@@ -473,13 +481,8 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             Predicted labels.
         """
         if is_dask(X) or is_streamed(X):
-            return decide_streamed(self, X, self._clean if self.clean_predict else None)
-        D = self._validate_samples(X)
-        missing = np.isnan(D)
-        if self.clean_predict:
-            D = self._clean(D)
-        elif missing.any():
-            D = np.where(missing, self._clean(D), D)
+            return decide_streamed(self, X, self._completed)
+        D = self._completed(self._validate_samples(X))
         return D.reshape(len(D), -1) @ self.coef_.reshape(-1) + self.intercept_
 
     def sample_outlier_score(self, X: ArrayLike) -> Array:

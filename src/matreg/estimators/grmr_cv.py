@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from ..dask_blocks import is_dask
 from ..interruption import may_keep
 from ..solvers import (
     Decomposition,
@@ -43,6 +44,7 @@ from ._selection import (
     number_list,
     warn_interrupted,
 )
+from ._stored import is_streamed, refuse_streamed_cleaning
 from .grmr import GRMR
 from .path import check_taus
 
@@ -379,6 +381,9 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
         for name in _GRMR_ATTRIBUTES:
             setattr(self, name, getattr(model, name))
 
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        refuse_streamed_cleaning(type(self).__name__, X)
+
     @property
     def best_estimator_(self) -> GRMR:
         """The chosen model, fitted to all the data."""
@@ -394,6 +399,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the chosen model."""
+        if is_dask(X) or is_streamed(X):
+            return self.best_estimator_.predict(X)
         D = self._validate_samples(X)
         return self.best_estimator_.predict(D)
 
@@ -404,6 +411,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
 
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the chosen model."""
+        if is_dask(X) or is_streamed(X):
+            return self.best_estimator_.transform(X)
         D = self._validate_samples(X)
         return self._shaped_as(X, self.best_estimator_.transform(D))
 

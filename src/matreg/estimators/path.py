@@ -14,11 +14,14 @@ from .._typing import Array
 from ..interruption import ADVICE, may_keep
 from ..progress import track
 from ..solvers import (
+    Reduced,
     RGLMPathSolver,
     RMRPathSolver,
     SolverResult,
+    moments,
     rglm_tau_max,
     rmr_tau_max,
+    solve_streamed_rglm,
     tau_grid,
     walk,
 )
@@ -28,6 +31,8 @@ from ._family import rglm_problem
 from ._input import to_numbers
 from ._losses import LOSS_PARAMETERS
 from ._scale import Units
+from ._stored import is_streamed, refuse_streamed
+from ._streamed import check_streamed_family, label_blocks
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import RMR, rmr_problem
@@ -103,6 +108,7 @@ def rmr_path(
         max_iter=max_iter,
         matrix_shape=matrix_shape,
     )
+    refuse_streamed("rmr_path", X, " RMRCV chooses tau on a part and fits it to all samples.")
     distinct = _validated(model, X, y, sample_weight)
     units = Units(distinct, fit_intercept)
     # The path remembers the numbers.
@@ -165,11 +171,40 @@ def rglm_path(
         max_iter=max_iter,
         matrix_shape=matrix_shape,
     )
+    if is_streamed(X):
+        return _streamed_rglm_path(model, X, y, sample_weight, taus, n_taus, tau_min_ratio)
     distinct = _validated(model, X, y, sample_weight)
     problem = rglm_problem(distinct, family, fit_intercept)
     grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
     solver = RGLMPathSolver(tol, max_iter)
     points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
+    return make_path(model, "rglm", grid, points, sample_weight)
+
+
+def _streamed_rglm_path(
+    model: RGLM,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    taus: Any,
+    n_taus: int,
+    tau_min_ratio: float,
+) -> RegularizationPath:
+    """A path on samples that are read block by block: two passes for all of it."""
+    model._validate_params()
+    check_streamed_family(model.family)
+    blocks = label_blocks(model, X, y, sample_weight)
+    (G,) = moments(blocks)
+    largest = Reduced(G, (blocks.p, blocks.q), model.fit_intercept).tau_max
+    grid = check_taus(taus, lambda: tau_grid(largest, n_taus, tau_min_ratio))
+    points = solve_streamed_rglm(
+        blocks,
+        grid,
+        fit_intercept=model.fit_intercept,
+        tol=model.tol,
+        max_iter=model.max_iter,
+        G=G,
+    )
     return make_path(model, "rglm", grid, points, sample_weight)
 
 

@@ -26,9 +26,10 @@ from ..solvers import (
 from ._base import warn_unless_converged
 from ._duplicates import merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
-from ._report import warn_if_zero
+from ._report import warn_if_zero, warn_if_zero_on_blocks
 from ._scale import RGLM_TAU, scaled_tau
-from ._streamed import check_streamed_family, fit_streamed, is_streamed
+from ._stored import is_streamed
+from ._streamed import check_streamed_family, fit_streamed
 
 
 class RGLM(FamilyEstimator):
@@ -217,6 +218,7 @@ class RGLM(FamilyEstimator):
         with self._fitting():
             result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
         warn_unless_converged("RGLM", result, self.tol, self._advice(result))
+        warn_if_zero_on_blocks(self.rank_, self.tau_)
         return self
 
     def _solve_streamed(self, blocks: Blocks) -> SolverResult:

@@ -20,9 +20,10 @@ from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, sol
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._losses import LOSS_CONSTRAINTS, block_loss, rmr_loss
-from ._report import warn_if_zero
+from ._report import warn_if_zero, warn_if_zero_on_blocks
 from ._scale import Units
-from ._streamed import MORE_MEMORY, fit_streamed, is_streamed, part_of_blocks, solve_on_blocks
+from ._stored import is_streamed
+from ._streamed import MORE_MEMORY, UNIT_ROWS, fit_streamed, part_of_blocks, solve_on_blocks
 from ._wrong_labels import label_outlier_score
 
 
@@ -251,20 +252,26 @@ class RMR(MatrixRegressor):
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit to samples that are read block by block."""
+        self._check_streamed()
+        with self._fitting():
+            result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
+        warn_unless_converged("RMR", result, self.tol, MORE_MEMORY)
+        warn_if_zero_on_blocks(self.rank_, self.tau_)
+        return self
+
+    def _check_streamed(self) -> None:
+        """Refuse what needs all samples in memory."""
         if self.solver == "admm" or self.loss == "huber":
             name = "solver" if self.solver == "admm" else "loss"
             raise ValueError(
                 f"{name}={getattr(self, name)!r} needs all samples in memory, but X is read block "
                 f"by block: take another {name}, or load X if it fits."
             )
-        with self._fitting():
-            result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
-        warn_unless_converged("RMR", result, self.tol, MORE_MEMORY)
-        return self
 
     def _solve_streamed(self, blocks: Blocks) -> SolverResult:
         words = any(isinstance(given, str) for given in (self.tau, self.C, self.epsilon))
-        problem = self._problem(part_of_blocks(blocks, words))  # what "scale" is, from a part
+        part = part_of_blocks(blocks, UNIT_ROWS if words else 1)
+        problem = self._problem(part)  # what "scale" is, from a part
         loss_of = partial(
             block_loss, C=self.C_, loss=self.loss, epsilon=self.epsilon_, quantile=self.quantile
         )

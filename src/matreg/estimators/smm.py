@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import Array
+from .._typing import Array, Index
+from ..blocks import Blocks
 from ..design import ArrayDesign
 from ..losses import PiecewiseLoss, hinge, squared_hinge
 from ..penalties import SpectralElasticNet
@@ -21,10 +23,20 @@ from ..progress import track
 from ..solvers import SolverResult, rmr_tau_max, solve_rmr
 from ._base import warn_unless_converged
 from ._callbacks import callback_context, watched
+from ._classes import check_classes_of_part
 from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
 from ._duplicates import Distinct, merge_duplicates
-from ._report import warn_if_zero
+from ._report import warn_if_zero, warn_if_zero_on_blocks
 from ._scale import Units, scaled_tau
+from ._stored import is_streamed
+from ._streamed import (
+    MORE_MEMORY,
+    as_blocks,
+    part_of_blocks,
+    solve_on_blocks,
+    store_streamed,
+    validate_stored,
+)
 
 LOSS_CONSTRAINT = [StrOptions({"hinge", "squared_hinge"})]
 
@@ -197,6 +209,8 @@ class SMM(MatrixClassifier):
         SMM
             The fitted model itself.
         """
+        if is_streamed(X):
+            return self._fit_streamed(X, y, sample_weight)
         with callback_context(self, None) as context, self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             weights = self._weigh_classes(y, weights)
@@ -231,3 +245,52 @@ class SMM(MatrixClassifier):
         problem = smm_problem(part, self.loss, self.C_, self.fit_intercept, self.tau_)
         result = solve_rmr(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
         return two, part, result
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to samples that are read block by block, one problem of two classes after another."""
+        self._check_streamed()
+        with self._fitting():
+            y, weights = validate_stored(self, X, y, sample_weight)
+            weights = self._weigh_classes(y, weights)
+            self._set_streamed_scale(as_blocks(X, y, weights, self.matrix_shape_))
+            results = []
+            for two in self._problems(y):
+                signs, some = two.everywhere(weights)
+                part = as_blocks(X, signs, some, self.matrix_shape_)
+                loss_of, penalty = partial(block_hinge, C=self.C_), SpectralElasticNet(self.tau_)
+                rare = smaller_class(signs, some)
+                results.append((part, solve_on_blocks(self, part, loss_of, penalty, rare=rare)))
+            store_streamed(self, results)
+        worst = max((result for _, result in results), key=lambda result: result.gap)
+        warn_unless_converged("SMM", worst, self.tol, MORE_MEMORY)
+        warn_if_zero_on_blocks(int(np.max(self.rank_)), self.tau_)
+        return self
+
+    def _check_streamed(self) -> None:
+        """Refuse what needs all samples in memory."""
+        if self.loss == "squared_hinge":
+            raise ValueError(
+                "loss='squared_hinge' needs all samples in memory, but X is read block by block: "
+                "take loss='hinge', or load X if it fits."
+            )
+
+    def _set_streamed_scale(self, blocks: Blocks) -> None:
+        """C and tau as numbers, from a part of the samples where they are words."""
+        if not any(isinstance(given, str) for given in (self.tau, self.C)):
+            self.tau_, self.C_ = float(self.tau), float(self.C)
+            return
+        part = part_of_blocks(blocks)
+        check_classes_of_part(self.classes_, part.y, "'scale' is measured on", blocks.n)
+        parts = [two.distinct(part.X, part.weights) for two in self._problems(part.y)]
+        self._set_scale(part.X, part.y, part.weights, parts)
+
+
+def block_hinge(y: Array, weights: Array, C: float) -> PiecewiseLoss:
+    """Losses of the samples of a block, of labels -1 and 1."""
+    return hinge(y, C * weights)
+
+
+def smaller_class(signs: Array, weights: Array) -> Index:
+    """Indices of the samples of positive weight of the smaller of two classes."""
+    classes = [np.flatnonzero((signs == sign) & (weights > 0.0)) for sign in (-1.0, 1.0)]
+    return min(classes, key=len)

@@ -16,10 +16,11 @@ from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
 from ._duplicates import Distinct
 from ._scale import Units
 from ._selection import COMMON_CONSTRAINTS, NUMBER_OR_LIST, Candidate, SelectorCV, number_list
+from ._streamed_cv import choose_on_part
 from .cv import PATH_CONSTRAINTS
 from .path import check_taus
 from .regularization_path import RegularizationPath
-from .smm import LOSS_CONSTRAINT, smm_problem
+from .smm import LOSS_CONSTRAINT, SMM, smm_problem
 from .smm_path import smm_path, smm_problems
 
 
@@ -82,6 +83,7 @@ class SMMCV(MatrixClassifier, SelectorCV):
     ((6, 5), True)
     """
 
+    _chosen_on_part = ("tau", "C")
     _parameter_constraints: dict[str, list[Any]] = {
         **PATH_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
@@ -183,6 +185,11 @@ class SMMCV(MatrixClassifier, SelectorCV):
         worst = max((result for _, _, result in results), key=lambda result: result.gap)
         advice = "Raise max_iter or tol, or lower C."
         warn_unless_converged(type(self).__name__, worst, self.tol, advice)
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        names = set(SMM().get_params()) & set(self.get_params()) - set(self._chosen_on_part)
+        single = SMM(**{name: getattr(self, name) for name in names})
+        choose_on_part(self, single, X, y, sample_weight, groups)
 
     def path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -15,6 +15,7 @@ from ..solvers import RMRPathSolver, follow, rmr_tau_max, tau_grid
 from ._classes import check_two_classes
 from ._duplicates import Distinct
 from ._scale import Units, scaled_tau
+from ._stored import refuse_streamed
 from .path import check_taus, make_path, run_path
 from .regularization_path import RegularizationPath
 from .smm import SMM, smm_loss, smm_problem
@@ -145,6 +146,9 @@ def _two_classes(
 ) -> Distinct:
     """Samples of positive weight of two classes, each once, with labels -1 and 1."""
     model._validate_params()
+    refuse_streamed(
+        "smm_path", X, " SMMCV chooses tau and C on a part and fits them to all samples."
+    )
     X, y, weights = model._validate_fit(X, y, sample_weight)
     check_two_classes(model.classes_, "Fit a path for each pair, or take SMMCV.")
     (two,) = model._problems(y)

@@ -8,6 +8,7 @@ from ..solvers import rglm_tau_max, rmr_tau_max
 from ._duplicates import merge_duplicates
 from ._family import rglm_problem
 from ._scale import Units
+from ._stored import refuse_streamed
 from .rmr import RMR, rmr_problem
 
 
@@ -54,6 +55,7 @@ def tau_max(
         raise ValueError(f'model must be "rmr" or "rglm"; got {model!r}.')
     checker = RMR(C=C, epsilon=epsilon, fit_intercept=fit_intercept, matrix_shape=matrix_shape)
     checker._validate_params()
+    refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
     distinct = merge_duplicates(*checker._validate_fit(X, y, sample_weight))
     if model == "rglm":
         return rglm_tau_max(rglm_problem(distinct, "normal", fit_intercept))

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
 from ..estimators._linear_part import linear_part
+from ..estimators._stored import refuse_streamed
 from ..progress import track
 from ._chosen import at_chosen_parameters
 
@@ -96,6 +97,7 @@ def take(X: Any, rows: Indices) -> Any:
 
 def as_samples(X: Any) -> Any:
     """Samples that can be indexed: whatever is not a table becomes an array."""
+    refuse_streamed("This", X)
     return X if hasattr(X, "iloc") else np.asarray(X)
 
 

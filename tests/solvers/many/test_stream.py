@@ -62,6 +62,50 @@ def test_certificate_on_all_samples(sort, weighted):
     assert blocks.rows_read / blocks.n < 8
 
 
+def hard_data(images, cauchy, sort, n=20_000):
+    """Samples like images or independent ones; labels with heavy tails or in order."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 6, 5))
+    if images:  # neighbours are alike, and all are bright
+        roots = [
+            np.linalg.cholesky(np.exp(-np.abs(np.subtract.outer(range(k), range(k))) / 4.0))
+            for k in (6, 5)
+        ]
+        X = roots[0] @ X @ roots[1].T + 2.0
+    W = np.outer(rng.standard_normal(6), rng.standard_normal(5))
+    noise = rng.standard_cauchy(n) if cauchy else rng.laplace(size=n)
+    y = X.reshape(n, -1) @ W.ravel() + noise
+    order = np.argsort(y) if sort else slice(None)
+    return X[order].astype(np.float32), y[order]
+
+
+@pytest.mark.parametrize("sort", [False, True], ids=["shuffled", "sorted"])
+@pytest.mark.parametrize("cauchy", [False, True], ids=["light tails", "heavy tails"])
+@pytest.mark.parametrize("images", [False, True], ids=["independent", "images"])
+def test_hard_data_converge_with_a_certificate(images, cauchy, sort):
+    X, y = hard_data(images, cauchy, sort)
+    blocks = ArrayBlocks(X, y, np.ones(len(y)), (6, 5))
+    blocks.step = 1700
+    result = solve_stream(blocks, make_model(), memory=1.5e6)  # two thousand rows
+    passes = blocks.rows_read / blocks.n
+    assert result.converged and result.n_iter == len(result.history) == round(passes) < 8
+    parameters = {"tau": 100.0, "C": 1.0, "epsilon": 0.1}
+    primal = objective(X.astype(float), y, result.W.matrix, result.b, **parameters)
+    dual = bound(X.astype(float), y, blocks.map_rows(result.state), **parameters)
+    assert primal == pytest.approx(result.primal, rel=1e-10)
+    assert (primal - dual) / primal <= 1e-6
+
+
+def test_samples_of_weight_zero_do_not_count():
+    weights = np.zeros(12_000)
+    weights[1::3] = 1.0
+    blocks = make_blocks(weights=weights)
+    some = ArrayBlocks(blocks.X[1::3], blocks.y[1::3], np.ones(4000), (6, 5))
+    result, alone = (solve_stream(one, make_model(), memory=1e6) for one in (blocks, some))
+    assert result.converged and alone.converged
+    assert result.primal == pytest.approx(alone.primal, rel=2e-6)
+
+
 def test_hinge_loss():
     blocks = make_blocks()
     blocks.y = np.where(blocks.y > 0.0, 1.0, -1.0)

@@ -124,9 +124,10 @@ class Lens:
         columns = np.stack([np.maximum(grouped, 0.0), np.minimum(grouped, 0.0), beta - grouped])
         with np.errstate(invalid="ignore"):
             Z = columns @ F
-        counts = np.bincount(np.searchsorted(EDGES * self.unit, distance), minlength=len(EDGES) + 1)
+        bins = np.searchsorted(EDGES * self.unit, distance[weights > 0.0])
+        counts = np.bincount(bins, minlength=len(EDGES) + 1)
         return Seen(
-            loss=loss.value(r),
+            loss=loss.value(r) if len(bad) == 0 else np.nan,
             G=Z.sum(axis=0),
             g=float(beta.sum()),
             groups=Z[:2],
@@ -172,7 +173,7 @@ class Seen:
         Sums of ``beta_i X_i``, ``beta_i y_i``, ``beta_i`` and ``|beta_i| epsilon_i`` over the
         samples above and below that are not sure to be kept.
     counts : ndarray of int
-        Histogram of the distances from the kinks.
+        Histogram of the distances from the kinks, of the samples of positive weight.
     bad : int
         Index of the first sample that is not finite, -1 if all are.
     X, index, y, weights, keep : list of ndarray (k, p*q), ndarray (k,) ...

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Array, Mask
-from ...blocks import Block, Blocks
+from ..._typing import Array, Index, Mask
+from ...blocks import Block, Blocks, raise_not_finite
+from ...interruption import may_keep
 from ...linalg.factors import Factors, zero_factors
 from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
@@ -43,6 +44,8 @@ class StreamSettings:
         Rows of a core, as a multiple of the entries of W, and at least of its coordinates.
     overhead : int
         Bytes that a row takes in the solver, as a multiple of itself in float64.
+    rare : float
+        Share of the sample that samples of a rare kind are raised to.
     held_out : float
         Share of the sample that is held out: W has fitted the others, which look nearer to the
         kinks.
@@ -60,6 +63,7 @@ class StreamSettings:
     rows: int = 20
     least_rows: int = 40
     overhead: int = 3
+    rare: float = 0.25
     held_out: float = 0.1
     wide_enough: float = 1.5
     reach: float = 5.0
@@ -71,6 +75,7 @@ class StreamSettings:
 
 
 DEFAULT = StreamSettings()
+NONE: Index = np.zeros(0, dtype=np.intp)
 
 
 @dataclass
@@ -104,6 +109,8 @@ class Stream:
         Bytes that a core may take.
     verbose : int
         Whether to print one line per pass.
+    rare : ndarray of int
+        Indices of samples of a rare kind, of which the sample needs enough.
     settings : StreamSettings, default=DEFAULT
         Numbers of the method.
     """
@@ -115,10 +122,11 @@ class Stream:
         tol: float,
         memory: float,
         verbose: int,
+        rare: Index = NONE,
         settings: StreamSettings = DEFAULT,
     ) -> None:
         self.blocks, self.model, self.tol = blocks, model, tol
-        self.verbose, self.settings = verbose, settings
+        self.verbose, self.rare, self.settings = verbose, rare, settings
         size = blocks.p * blocks.q
         self.most_rows = max(int(memory / (settings.overhead * 8 * size)), 1000)
         self.rows = min(settings.rows * size, self.most_rows, blocks.n)
@@ -128,6 +136,7 @@ class Stream:
         self.begun = time.perf_counter()
         self.reach = 1.0
         self.counts: Array = np.zeros(len(EDGES) + 1)
+        self.n = float(blocks.n)  # samples of positive weight, about
 
     # -- the sample
 
@@ -135,13 +144,14 @@ class Stream:
         """W and b of a sample; sets the scale and the histogram of the distances, and the error."""
         ours = self.settings
         while True:
-            block, _ = self.blocks.sample(self.rows, seed=0)
-            check_finite(block)
-            self.mean_weight = float(block.weights.mean()) or 1.0
-            block = with_weight(block)
+            block, stand_for = self.look()
+            share = float(np.mean(block.weights > 0.0))
+            block, stand_for = with_weight(block, stand_for)
+            self.n = float(stand_for.sum())
+            self.mean_weight = float(np.average(block.weights, weights=stand_for))
             out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
             X = block.X.astype(np.float64)
-            problem = self.model.on(X[~out], block.y[~out], self.losses(block, ~out))
+            problem = self.model.on(X[~out], block.y[~out], self.losses(block, stand_for, ~out))
             for part in growing_samples(problem, ours.core):
                 self.state = solve_core(
                     part, self.state, tol=ours.rough, few=ours.core.few, settings=ours.core
@@ -149,7 +159,7 @@ class Stream:
             result = solve_core(problem, self.state, tol=ours.rough, few=2, settings=ours.core)
             self.state = result.state
             d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)
-            enough = min(ours.least_rows * d, self.most_rows, self.blocks.n)
+            enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
             self.rows, self.state = enough, None
@@ -158,15 +168,32 @@ class Stream:
         r = block.y[out] - self.held_out @ W.matrix.reshape(-1) - result.b
         distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
         self.unit = float(np.median(distance)) or 1.0
-        counts = np.bincount(np.searchsorted(EDGES * self.unit, distance), minlength=len(EDGES) + 1)
-        self.counts = counts.astype(np.float64) * (self.blocks.n / max(len(r), 1))
+        bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
+        counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
+        self.counts = counts.astype(np.float64)
         self.error = 2.0 * np.sqrt(d / len(problem.y)) / self.slope()
         return W, result.b
 
-    def losses(self, block: Block, part: Mask) -> PiecewiseLoss:
+    def look(self) -> tuple[Block, Array]:
+        """A sample with enough of the rare ones, and how many samples each of it stands for."""
+        block, index = self.blocks.sample(self.rows, seed=0)
+        n, rare = self.blocks.n, self.rare
+        own, most = np.isin(index, rare), int(self.settings.rare * self.rows)
+        if own.sum() >= min(most, len(rare)):
+            return block, np.full(len(index), n / len(index))
+        places = np.linspace(0, len(rare) - 1, min(most, len(rare))).astype(int)
+        more, _ = self.blocks.take([(int(i), int(i) + 1) for i in rare[places]])
+        common = [block.X[~own], block.y[~own], block.weights[~own]]
+        parts = [np.concatenate(two) for two in zip(common, more[1:], strict=True)]
+        counts = [(n - len(rare)) / max(len(common[1]), 1), len(rare) / len(more.y)]
+        stand_for = np.repeat(counts, [len(common[1]), len(more.y)])
+        return Block(block.start, parts[0], parts[1], parts[2]), stand_for
+
+    def losses(self, block: Block, stand_for: Array, part: Mask) -> PiecewiseLoss:
         """Losses of a part of a sample, with the weight of all."""
-        factor = self.blocks.n / int(np.count_nonzero(part))
-        return self.model.loss_of(block.y[part], block.weights[part]).times(factor)
+        each = stand_for[part]
+        loss = self.model.loss_of(block.y[part], block.weights[part])
+        return loss.times(self.n / each.sum() * each)
 
     def slope(self) -> float:
         """Share of the samples near a kink per distance from it."""
@@ -228,7 +255,7 @@ class Stream:
         moved = self.held_out @ (W.matrix.reshape(-1) - lens.W) + (b - lens.b)
         change = float(np.sqrt(np.mean(moved**2)))
         d = coordinates(W.rank, self.blocks.p, self.blocks.q)
-        near = max(min(self.blocks.n * self.slope() * change, self.rows / 2), 1.0)
+        near = max(min(self.n * self.slope() * change, self.rows / 2), 1.0)
         self.error = change * min(0.5, 1.5 * np.sqrt(d / near))
 
     def run(self) -> None:
@@ -256,6 +283,9 @@ class Stream:
                     return
                 self.back_off()
                 W, b = self.best.W, self.best.b
+                continue
+            if len(seen.y) == 0:  # the distances are not what they were: look again, now known
+                again = True
                 continue
             W, b = self.solve(lens, seen)
             self.update_error(W, b, lens)
@@ -310,6 +340,7 @@ def solve_stream(
     tol: float = 1e-6,
     memory: float = 2.0**30,
     verbose: int = 0,
+    rare: Index = NONE,
     settings: StreamSettings = DEFAULT,
 ) -> SolverResult:
     """Solve RMR on samples that are read block by block.
@@ -326,6 +357,8 @@ def solve_stream(
         Bytes that the rows in memory and the solver on them may take.
     verbose : int, default=0
         Whether to print one line per pass.
+    rare : ndarray of int, default=none
+        Indices of samples of a rare kind, such as a small class: a sample of all would miss them.
     settings : StreamSettings, default=DEFAULT
         Numbers of the method.
 
@@ -335,12 +368,12 @@ def solve_stream(
         The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
         empty, and `state` is the :class:`~.cores.Lift` that computes it block by block.
     """
-    run = Stream(blocks, model, tol, memory, verbose, settings)
+    run = Stream(blocks, model, tol, memory, verbose, rare, settings)
     try:
         with one_thread(run.rows * blocks.p * blocks.q):
             run.run()
     except KeyboardInterrupt:
-        if not np.isfinite(run.best.primal):
+        if not (np.isfinite(run.best.primal) and may_keep()):
             raise
         warnings.warn(
             f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
@@ -350,26 +383,12 @@ def solve_stream(
     return run.result()
 
 
-def with_weight(block: Block) -> Block:
-    """The samples of positive weight."""
+def with_weight(block: Block, stand_for: Array) -> tuple[Block, Array]:
+    """The samples of positive weight, and how many each stands for."""
     some = block.weights > 0.0
     if not some.any():
         raise ValueError(
             "sample_weight must be positive for more samples: all of those that were looked at "
             "first have weight zero. Leave the others out of X."
         )
-    return Block(block.start, block.X[some], block.y[some], block.weights[some])
-
-
-def check_finite(block: Block) -> None:
-    """Refuse samples that are not finite."""
-    bad = np.flatnonzero(~np.isfinite(block.X.astype(np.float64, copy=False).sum(axis=1)))
-    if len(bad):
-        raise ValueError(
-            "X must not hold NaN or infinity; some of the samples that were looked at first do."
-        )
-
-
-def raise_not_finite(index: int) -> None:
-    """Say which sample is not finite."""
-    raise ValueError(f"X must not hold NaN or infinity; sample {index} does. X[{index}] shows it.")
+    return Block(block.start, block.X[some], block.y[some], block.weights[some]), stand_for[some]

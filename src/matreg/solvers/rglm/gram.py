@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Index
-from ...blocks import Block, Blocks
+from ...blocks import Block, Blocks, raise_not_finite
 from ...design import ArrayDesign
 from ...linalg.factors import Factors, singular_values, zero_factors
 from ...losses import squared
@@ -261,9 +261,7 @@ def moments(
         )
     seen = blocks.map_reduce(MomentScan(folds, count, settings))
     if seen.bad >= 0:
-        raise ValueError(
-            f"X must not hold NaN or infinity; sample {seen.bad} does. X[{seen.bad}] shows it."
-        )
+        raise_not_finite(seen.bad)
     return seen.G
 
 

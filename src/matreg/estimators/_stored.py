@@ -1,0 +1,80 @@
+"""Which samples stay where they are: files, stored arrays, Dask arrays.
+
+What is passed decides. Anything with ``shape``, ``dtype`` and slices along the samples that is no
+array in memory is read block by block, unless it fits into scikit-learn's ``working_memory``: then
+it is loaded, which is faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from ..dask_blocks import check_sizes, is_dask
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is an array that is not in memory: a memmap, stored array or Dask array."""
+    if isinstance(X, np.memmap) or is_dask(X):
+        return True
+    if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") or hasattr(X, "iloc"):
+        return False
+    if hasattr(X, "__array_namespace__") or hasattr(X, "coords"):  # another library's, in memory
+        return False
+    return all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and is_dtype(X.dtype)
+
+
+def is_dtype(dtype: Any) -> bool:
+    """Whether NumPy knows it."""
+    try:
+        np.dtype(dtype)
+    except TypeError:
+        return False
+    return True
+
+
+def working_memory() -> float:
+    """Bytes that scikit-learn is allowed for temporary arrays."""
+    return float(sklearn.get_config()["working_memory"]) * 2.0**20
+
+
+def is_large(X: Any) -> bool:
+    """Whether X would take more than the working memory in float64."""
+    if is_dask(X):
+        check_sizes(X)
+    return 8.0 * float(np.prod(X.shape)) > working_memory()
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether X is to be read block by block."""
+    return is_stored(X) and is_large(X)
+
+
+def loaded(X: Any) -> Any:
+    """Samples of a stored array that fits into memory; any other X as it is."""
+    if not is_stored(X) or is_large(X):
+        return X
+    return X.compute() if is_dask(X) else np.asarray(X[...])
+
+
+def refuse_streamed(name: str, X: Any, instead: str = "") -> None:
+    """Refuse samples that would silently be loaded though they do not fit."""
+    if is_streamed(X):
+        raise ValueError(
+            f"{name} needs all samples in memory, but X is stored and larger than scikit-learn's "
+            f"working_memory of {working_memory() / 2**20:g} MiB. Take a part of it, load it with "
+            f"np.asarray(X) if it fits, or raise sklearn.set_config(working_memory=...).{instead}"
+        )
+
+
+def refuse_streamed_cleaning(name: str, X: Any) -> None:
+    """Say how to clean samples that are read block by block."""
+    if is_streamed(X):
+        raise ValueError(
+            f"{name} needs all samples in memory, but X is read block by block. The row space is "
+            f"learned as well from some thousand samples: fit {name} to those, clean all block by "
+            "block with its transform, X.map_blocks(model.transform) for a Dask array, and fit RMR "
+            "to what comes out. Or raise sklearn.set_config(working_memory=...) if X fits."
+        )
