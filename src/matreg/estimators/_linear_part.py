@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ._base import MatrixEstimator
 from ._classifier import coef_of
+from ._stored import refuse_streamed
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class LinearPart:
 
     def transformed(self, X: ArrayLike) -> Any:
         """Samples after all steps."""
+        refuse_streamed("This", X)
         for step in self.steps:
             X = step.transform(X)
         return X

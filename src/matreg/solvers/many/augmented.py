@@ -83,7 +83,7 @@ class AugmentedSettings:
     first_samples: int = 4
     more_samples: int = 4
     least_samples: int = 2000
-    few: int = 2
+    few: int = 4
     ripe: int = 1
     nearby: int = 2
 
