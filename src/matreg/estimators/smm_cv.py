@@ -77,7 +77,7 @@ class SMMCV(MatrixClassifier, SelectorCV):
     --------
     >>> from matreg import SMMCV
     >>> from matreg.datasets import make_matrix_regression
-    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
+    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=1.0, random_state=0)
     >>> model = SMMCV(n_taus=8, cv=3).fit(data.X, data.y > 0.0)
     >>> model.coef_.shape, bool(model.tau_ in model.taus_)
     ((6, 5), True)
