@@ -8,6 +8,7 @@ import pytest
 from matreg.blocks import ArrayBlocks
 from matreg.losses import epsilon_insensitive, hinge
 from matreg.penalties import SpectralElasticNet
+from matreg.progress import listening
 from matreg.solvers.many.cores import Model, band_core, graded_core, lift
 from matreg.solvers.many.scan import Lens, nothing_seen, width_for
 from matreg.solvers.many.stream import Stream, solve_stream
@@ -228,3 +229,16 @@ def test_lines_of_the_passes(capsys):
     assert lines[0].split()[:4] == ["pass", "seconds", "GB", "GB/s"]
     assert len(lines) == 1 + len(result.history) == 1 + result.n_iter
     assert result.history["rows"][-1] > 0
+
+
+def test_whoever_listens_hears_of_every_pass_and_may_stop():
+    heard = []
+
+    def listener(method, gap, goal):
+        heard.append(method)
+        return method == "pass 2"
+
+    with listening(listener):
+        result = solve_stream(make_blocks(), make_model(), memory=MEMORY)
+    assert [method for method in heard if method.startswith("pass")] == ["pass 1", "pass 2"]
+    assert not result.converged and len(result.history) == 2

@@ -23,6 +23,7 @@ from ...linalg.factors import Factors, zero_factors
 from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
 from ...problem import relative_gap
+from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
 from .augmented import AugmentedSettings, State, coordinates, growing_samples, solve_core
 from .cores import Lift, Model, band_core, graded_core, lift
@@ -275,7 +276,8 @@ class Stream:
             if better:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
             self.record(W, seen, lens.graded, time.perf_counter() - started)
-            if self.best.gap <= self.tol or len(self.history) >= self.settings.most_passes:
+            done = self.best.gap <= self.tol or self.stopped
+            if done or len(self.history) >= self.settings.most_passes:
                 return
             if not better:
                 failures += 1
@@ -297,12 +299,13 @@ class Stream:
         self.error *= 2.0
 
     def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
-        """Add a row to the history, and print it if asked."""
+        """Add a row to the history, print it if asked, and tell whoever listens."""
         best, gigabytes = self.best, self.blocks.nbytes / 1e9
         now = time.perf_counter() - self.begun
         method = "graded" if graded else "band"
         row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
         self.history.append((*row, len(seen.y), seconds, gigabytes))
+        self.stopped = tell(f"pass {len(self.history)}", best.gap, self.tol)
         if self.verbose:
             if len(self.history) == 1:
                 print(
