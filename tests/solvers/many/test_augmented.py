@@ -16,6 +16,8 @@ from matreg.losses import (
 )
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.solvers.certificate import Tracker
+from matreg.solvers.many import augmented
 from matreg.solvers.many.augmented import AugmentedLagrangian, solve_core, solve_many
 from matreg.solvers.many.newton import through_coefficients, through_samples
 from matreg.solvers.many.ramps import Ramps
@@ -188,3 +190,19 @@ def test_cold_start_has_nearly_all_samples_on_ramps():
     run = AugmentedLagrangian(problem, Tracker(problem, 1e-6), None)
     assert not run.start.W.any()
     assert run.start.width > np.abs(problem.y).max()
+
+
+def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch):
+    problem = problem_of("epsilon-insensitive")
+    expected = solve_many(problem)
+
+    def failing(problem, *, tol, **others):
+        tracker = Tracker(problem, tol, method="working set")
+        return tracker.result(3)
+
+    monkeypatch.setattr(augmented, "finish", failing)
+    result = solve_many(problem)
+    assert result.converged and "working set" in result.history["method"]
+    assert result.method == "ramps"
+    assert result.n_iter == result.history["iteration"].max()
+    assert result.primal == pytest.approx(expected.primal, rel=2e-6)

@@ -361,9 +361,11 @@ def solve_many(
         max_iter=left,
         verbose=verbose,
     )
-    if end.converged:
-        return replace(end.after(near), state=near.state)
-    return core(near.state, max_iter=left).after(near)
+    both = replace(end.after(near), state=near.state)
+    left -= end.n_iter
+    if both.converged or left <= 0:
+        return both
+    return core(near.state, max_iter=left).after(both)
 
 
 def point_of(problem: RMRProblem, result: SolverResult) -> Neighbour:
