@@ -61,6 +61,9 @@ class UniversalSettings:
     imbalance: float = 2.0
 
 
+DEFAULT = UniversalSettings()
+
+
 def check_needs(problem: Problem[Any, Any]) -> None:
     """Say by name which method of the loss or the penalty is missing."""
     for kind, needs in (("loss", LOSS_NEEDS), ("penalty", PENALTY_NEEDS)):
@@ -86,7 +89,7 @@ def solve_universal(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: SolverResult | None = None,
-    settings: UniversalSettings = UniversalSettings(),  # noqa: B008 - frozen
+    settings: UniversalSettings = DEFAULT,
 ) -> SolverResult:
     """Solve a problem with any convex loss and penalty to a relative duality gap.
 

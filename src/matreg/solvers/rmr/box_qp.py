@@ -66,6 +66,9 @@ class BoxSettings:
     max_wrong: float = 0.4
 
 
+DEFAULT = BoxSettings()
+
+
 class BoxSolution(NamedTuple):
     """Solution of the quadratic problem."""
 
@@ -172,7 +175,7 @@ class BoxQuadratic:
         K: Kernel,
         loss: PiecewiseLoss,
         total: float | None,
-        settings: BoxSettings = BoxSettings(),  # noqa: B008 - frozen
+        settings: BoxSettings = DEFAULT,
     ) -> None:
         self.settings = settings
         self.without_curvature = K

@@ -45,6 +45,9 @@ class ColdSettings:
     sweeps: tuple[InteriorSettings, ...] = (DEFAULT, CAREFUL)
 
 
+SWEEPS = ColdSettings()
+
+
 def attempts(problem: RMRProblem, settings: ColdSettings) -> Iterator[RMRProblem]:
     """The problem, before it with smaller boxes if its own is larger than any solution needs.
 
@@ -71,7 +74,7 @@ def solve_cold(
     tol: float = 1e-6,
     max_iter: int = 200,
     verbose: int = 0,
-    settings: ColdSettings = ColdSettings(),  # noqa: B008 - frozen
+    settings: ColdSettings = SWEEPS,
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
