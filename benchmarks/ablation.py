@@ -204,7 +204,7 @@ PATHS: dict[str, Callable[[], object]] = {
         (box_qp.BoxQuadratic, "pivot", lambda self, t, side, max_wrong=1.0: None)
     ),
     "interior point of the box problem": lambda: patched(
-        (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, beta, b: None)
+        (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None)
     ),
     "line through two solutions": lambda: patched(
         (neighbour.Neighbour, "ahead", lambda self, tau: None)

@@ -69,6 +69,22 @@ def test_slacks_to_start_with_are_positive_and_belong_to_beta(name):
         np.testing.assert_allclose((s[0] + loss.lower)[others], near[others], atol=1e-15)
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_central_path_of_residuals_meets_its_own_equations(name):
+    loss, mu = LOSSES[name], 0.01
+    box = Box(loss)
+    for r in (0.0 * ONE, 0.3 * SIGN, 1e6 * SIGN, np.linspace(-1.0, 1.0, 6)):
+        beta, s = box.central(r, mu, 5.0 * ONE)
+        assert np.all(s > 0.0)
+        u, both = box.residuals(-r, np.where(box.present, mu / s, 0.0))
+        bounded = box.present[0] & box.present[2]
+        np.testing.assert_allclose(u[bounded], 0.0, atol=1e-9 * (1.0 + np.abs(r).max()))
+        kinked = bounded & box.kinked & box.present[3]
+        np.testing.assert_allclose(both[kinked], 0.0, atol=1e-9 * (1.0 + np.abs(r).max()))
+        np.testing.assert_allclose(beta[kinked], (s[0] - s[1])[kinked])
+        assert np.all((beta >= loss.lower) & (beta <= loss.upper))
+
+
 @pytest.mark.parametrize(
     ("s", "m", "expected"),
     [

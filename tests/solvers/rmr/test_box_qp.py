@@ -149,7 +149,7 @@ def test_ill_conditioned_problems_are_solved_from_afar():
         box = box_problem(K, c, 0.01, True)
         if box.pivot(t, np.ones(80)) is None:
             unsettled += 1
-            beta, b, _ = box.solve_from_afar(t, np.zeros(80), 0.0)
+            beta, b, _ = box.solve_from_afar(t, t, 0.0)
             approached += off_conditions(beta, t - K @ beta - b, c, 0.01) <= 1e-7
     assert unsettled >= 8 and approached == unsettled
 
@@ -164,7 +164,7 @@ def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_inte
     K, c = Phi @ Phi.T, rng.uniform(0.5, 2.0, 50)
     t = Phi @ rng.standard_normal(4)
     box = box_problem(K, c, epsilon, fit_intercept, Phi if factored else None)
-    solution = box.solve_from_afar(t, np.zeros(50), 0.0)
+    solution = box.solve_from_afar(t, t, 0.0)
     assert solution is not None
     x = cp.Variable(50)
     cost = cp.sum_squares(Phi.T @ x) / 2 - t @ x + epsilon * cp.norm1(x)
@@ -180,7 +180,7 @@ def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_inte
 
 def test_a_matrix_of_zeros_has_bounds_for_a_solution():
     _, c, t = make_box(20)
-    solution = box_problem(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, np.zeros(20), 0.0)
+    solution = box_problem(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, t, 0.0)
     assert solution is not None
     expected = np.where(np.abs(t) > 0.1, np.sign(t) * c, 0.0)
     np.testing.assert_allclose(solution.beta, expected, atol=1e-6)
@@ -190,7 +190,7 @@ def test_a_matrix_of_zeros_has_bounds_for_a_solution():
 def test_the_approach_ends_without_a_residual_to_go_by(factor):
     K, c, t = make_box(20)
     with np.errstate(invalid="ignore"):
-        assert box_problem(K, c, 0.0, True).solve_from_afar(factor * t, np.zeros(20), 0.0) is None
+        assert box_problem(K, c, 0.0, True).solve_from_afar(factor * t, factor * t, 0.0) is None
 
 
 def test_a_guess_with_too_many_samples_on_wrong_sides_is_given_up():

@@ -22,7 +22,8 @@ def memory(tau, slopes=4.0):
 def test_a_straight_line_is_foretold_exactly():
     last = memory(2.0).after(memory(3.0).after(memory(5.0)))
     assert last.before.position.tau == 3.0
-    assert last.before.before is None
+    assert last.before.before.position.tau == 5.0
+    assert last.after(memory(1.0)).before.before is None
     ahead = last.ahead(Position(1.5, 4.0))
     for part in (ahead.W, -ahead.Lambda, ahead.beta / 4.0, ahead.b):
         np.testing.assert_allclose(part, line(1.5) + 4.0)

@@ -230,13 +230,14 @@ class ActiveSetNewton:
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.
 
-        It may be solved from allow_afar, which takes long.
+        With `allow_afar` it is solved even where pivoting does not end, which takes long.
         """
         drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
         solution = linear.quadratic.pivot(target, at.side, self.settings.linear.box.max_wrong)
         if solution is None and allow_afar:
-            solution = linear.quadratic.solve_from_afar(target, at.beta, at.b)
+            residual = self.y - self.design.forward(at.W) - at.b
+            solution = linear.quadratic.solve_from_afar(target, residual, at.b)
         if solution is None:
             return None
         dZ = self.design.adjoint(solution.beta - at.beta)

@@ -75,6 +75,20 @@ class Box:
             s = np.stack([u - self.low, v, loss.upper - u, -loss.lower - v])
         return np.where(self.kinked, u - v, beta), np.where(self.present, s, 1.0)
 
+    def central(self, r: Array, mu: float, width: Array) -> tuple[Array, Array]:
+        """Dual variables and slacks on the central path of residuals ``r = -g``.
+
+        They solve ``mu / (upper - u) - mu / (u - low) = r - cost``, and v likewise. An infinite end
+        is taken for one as far away as `width`, of shape (n,).
+        """
+        loss = self.loss
+        u = between(r - self.cost, room(loss.upper - self.low, width), mu)
+        v = between(-r - loss.epsilon, room(-loss.lower, width), mu)
+        s = np.where(self.present, np.stack([u[0], v[0], u[1], v[1]]), 1.0)
+        alone = np.where(self.present[0], self.low + u[0], loss.upper - u[1])
+        alone = np.where(np.isfinite(alone), alone, 0.0)  # no end at all
+        return np.where(self.kinked, u[0] - v[0], alone), s
+
     def residuals(self, g: Array, m: Array) -> tuple[Array, Array]:
         """First residual and, of samples with a kink, the sum of both."""
         both = 2.0 * self.loss.epsilon - m[0] - m[1] + m[2] + m[3]
@@ -83,6 +97,19 @@ class Box:
     def mean(self, s: Array, m: Array) -> float:
         """Mean complementarity."""
         return float(np.vdot(s, m)) / max(self.count, 1)
+
+
+def room(between: Array, width: Array) -> Array:
+    """Distance of two ends, `width` where it is infinite."""
+    return np.where(np.isfinite(between), between, width)
+
+
+def between(pull: Array, room: Array, mu: float) -> Array:
+    """Distances of x from 0 and from `room` with ``mu / (room - x) - mu / x = pull``."""
+    strength = np.abs(pull) * room
+    near = 2.0 * mu * room / (2.0 * mu + strength + np.hypot(strength, 2.0 * mu))
+    ends = np.stack([near, room - near])
+    return np.where(pull < 0.0, ends, ends[::-1])
 
 
 class Barriers:

@@ -48,8 +48,8 @@ class BoxSettings:
     rounding : float
         Violations that are but rounding, relative to the bounds.
     pivot_at, enough : tuple of float, float
-        Complementarity of the interior point method, relative to its start, at which to try its
-        sides, and at which its own solution is good enough.
+        Complementarity of the interior point method, relative to box times residual, at which to
+        try its sides, and at which its own solution is good enough.
     max_wrong : float
         Fraction of samples on a wrong side from which on the interior point method is the quicker
         way.
@@ -61,8 +61,8 @@ class BoxSettings:
     update_fraction: int = 4
     huge: float = 1e6
     rounding: float = 1e-9
-    pivot_at: tuple[float, ...] = (1e-3, 3e-5)
-    enough: float = 1e-8
+    pivot_at: tuple[float, ...] = (1e-4, 3e-6)
+    enough: float = 1e-9
     max_wrong: float = 0.4
 
 
@@ -214,11 +214,14 @@ class BoxQuadratic:
                 return None
             side = next_sides
 
-    def solve_from_afar(self, t: Array, beta: Array, b: float) -> BoxSolution | None:
-        """Solution for `t` from afar, where pivoting does not end; None if there is none."""
+    def solve_from_afar(self, t: Array, r: Array, b: float) -> BoxSolution | None:
+        """Solution for `t` where pivoting does not end; None if there is none.
+
+        `r` and b are about the residuals and the intercept that it will have.
+        """
         tries = list(self.settings.pivot_at)
         interior = BoxInteriorPoint(self.K, self.loss, self.total)
-        for inner in interior.iterate(t, beta, b):
+        for inner in interior.iterate(t, r, b):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
                 solution = self.pivot(t, inner.side, self.settings.max_wrong)

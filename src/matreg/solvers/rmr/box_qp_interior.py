@@ -1,7 +1,7 @@
 """The quadratic problem of :mod:`.box_qp` by an interior point method, from afar.
 
 Predictor and corrector in the barriers of :mod:`.barriers`. It needs no guess of the sides and does
-not mind a singular K; in some ten steps it knows the sides well enough for block pivoting to end,
+not mind a singular K; in six to ten steps it knows the sides well enough for block pivoting to end,
 unless the solution is not unique: then its own, in the middle of all of them, is as good.
 """
 
@@ -25,17 +25,15 @@ class BoxInteriorSettings:
 
     Attributes
     ----------
-    inside, product : float
-        Slacks to begin with are at least this fraction of the box, and their products with the
-        multipliers this fraction of box times residual.
+    first : float
+        Complementarity to begin with, relative to box times residual.
     fraction : float
         How much of the way to the boundary a step goes.
     most_steps : int
         Largest number of steps.
     """
 
-    inside: float = 0.1
-    product: float = 0.1
+    first: float = 0.03
     fraction: float = 0.99
     most_steps: int = 40
 
@@ -54,7 +52,7 @@ class InteriorIterate:
     side : ndarray
         The side that each sample seems to tend to.
     mu : float
-        Mean complementarity, relative to that of the first point.
+        Mean complementarity, relative to box times residual.
     """
 
     beta: Array
@@ -89,17 +87,23 @@ class BoxInteriorPoint:
         self.K, self.loss, self.box = K, loss, Box(loss)
         self.total = total
 
-    def iterate(self, t: Array, beta: Array, b: float) -> Iterator[InteriorIterate]:
-        """Points ever nearer to the solution for `t`, from somewhere in the box."""
-        ours, size = self.settings, self.loss.size
-        self.width = np.where(np.isfinite(size), size, np.abs(beta).max() or 1.0)
-        self.residual_size = float(np.mean(np.abs(t - self.K.times(beta) - b) + self.loss.epsilon))
-        beta, s = self.box.slacks(beta, ours.inside * self.width)
-        products = ours.product * self.residual_size * self.width.mean()
-        m = np.where(self.box.present, products / s, 0.0)
-        first = float(np.vdot(s, m))
-        if not 0.0 < first < np.inf:  # a tube without width, and all residuals on it
+    def iterate(self, t: Array, r: Array, b: float) -> Iterator[InteriorIterate]:
+        """Points ever nearer to the solution for `t`, from about the residuals that it will have.
+
+        The multipliers start on the central path of these residuals, and do not fit them yet.
+        """
+        ours, loss = self.settings, self.loss
+        self.residual_size = float(np.mean(np.abs(r) + loss.epsilon))
+        with np.errstate(divide="ignore"):  # a slope without bound has curvature
+            self.width = np.where(
+                np.isfinite(loss.size), loss.size, self.residual_size / loss.curvature
+            )
+        unit = self.residual_size * float(self.width.mean())
+        if not 0.0 < unit < np.inf:  # a tube without width, and all residuals on it
             return
+        mu = ours.first * unit
+        beta, s = self.box.central(r, mu, self.width)
+        m = np.where(self.box.present, mu / s, 0.0)
         for _ in range(ours.most_steps):
             g = self.K.times(beta) + b - t
             barriers = Barriers(self.box, s, m, g)
@@ -107,10 +111,10 @@ class BoxInteriorPoint:
             length = min(1.0, ours.fraction * largest_step((s, ds), (m, dm)))
             s, m, b = s + length * ds, m + length * dm, b + length * db
             beta = beta + length * dbeta
-            product = float(np.vdot(s, m))
-            if not (np.isfinite(product) and np.isfinite(b)):
+            mu = self.box.mean(s, m)
+            if not (np.isfinite(mu) and np.isfinite(b)):
                 return
-            yield InteriorIterate(beta, b, self.sides(s, m, beta), product / first)
+            yield InteriorIterate(beta, b, self.sides(s, m, beta), mu / unit)
 
     def step(self, barriers: Barriers, missing: float) -> tuple[Array, Array, Array, float]:
         """Direction of beta, its slacks, their multipliers and the intercept."""

@@ -78,14 +78,17 @@ class Neighbour:
     tools: object | None = None
 
     def after(self, last: Neighbour) -> Neighbour:
-        """The same, with the last solution before it.
+        """The same, with the last two solutions before it.
 
         One of the same position, which belongs to other samples, is passed over.
         """
         other = last if last.position != self.position else last.before
-        if other is not None:
-            other = replace(other, before=None, tools=None)
-        return replace(self, before=other)
+        return replace(self, before=other and other.plain(1))
+
+    def plain(self, depth: int) -> Neighbour:
+        """The solution alone, with so many solutions before it."""
+        before = self.before.plain(depth - 1) if self.before and depth else None
+        return replace(self, before=before, tools=None)
 
     def scaled(self, position: Position) -> Neighbour:
         """The same, with multipliers for losses of other weights: they are where they were."""

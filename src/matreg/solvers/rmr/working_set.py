@@ -7,8 +7,8 @@ dual points is one of theirs, of the same value. It is their solution as soon as
 held has crossed an edge. So the certificate, for which W meets all samples once, tells which ones
 to add.
 
-How far a residual moves is foretold by the line through the last two solutions: a sample is let
-free if that leads near an edge.
+Residuals are foretold by the line through the last two solutions, and how wrong that is by how
+wrong it was the last time: a sample is let free if it may get to an edge.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class WorkingSetSettings:
     Attributes
     ----------
     margin : float
-        Samples are let free that may change sides within this multiple of the change that is
-        foretold for them.
+        Samples are let free that may change sides if what was foretold for them is wrong by this
+        multiple of the root mean square that it was wrong by the last time.
     share : float
         The working set is solved to this share of the gap that is asked for.
     few : float
@@ -45,7 +45,7 @@ class WorkingSetSettings:
         Working sets at most, and linearisations of all of them together.
     """
 
-    margin: float = 2.0
+    margin: float = 3.0
     share: float = 0.3
     few: float = 0.25
     most_rounds: int = 5
@@ -214,12 +214,15 @@ def first_guess(
 ) -> tuple[Mask, Array]:
     """Samples to let free, and the multipliers of all others."""
     loss, here = problem.loss, position_of(problem)
-    ahead = neighbour.ahead(here) or neighbour
-    foretold, last = problem.y - problem.design.forward_each(ahead.W, neighbour.W)
-    foretold -= ahead.b
-    move = settings.margin * np.abs(foretold - (last - neighbour.b))
-    free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, foretold, move)
-    return free, loss.gradient(foretold)
+    ahead, before = neighbour.ahead(here), neighbour.before
+    assert ahead is not None and before is not None
+    expected = before.ahead(neighbour.position) or before
+    image, missed = problem.design.forward_each(ahead.W, neighbour.W - expected.W)
+    residual = problem.y - image - ahead.b
+    missed += neighbour.b - expected.b
+    reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
+    free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, residual, reach)
+    return free, loss.gradient(residual)
 
 
 def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:
