@@ -341,13 +341,10 @@ def solve_many(
     SolverResult
         The best certified point, converged or not.
     """
-    state = None
     if start is not None:
-        state = widened(problem, start, settings)
+        state: State | None = widened(problem, start, settings)
     else:
-        for part in growing_samples(problem, settings):
-            found = solve_core(part, state, tol=tol, few=settings.few, settings=settings)
-            state = found.state
+        state = from_parts(problem, tol, settings.few, settings)
     core = partial(solve_core, problem, tol=tol, verbose=verbose, settings=settings)
     near = core(state, few=0 if problem.loss.curved else settings.ripe, max_iter=max_iter)
     left = max_iter - near.n_iter
@@ -366,6 +363,16 @@ def solve_many(
     if both.converged or left <= 0:
         return both
     return core(near.state, max_iter=left).after(both)
+
+
+def from_parts(
+    problem: RMRProblem, tol: float, few: int, settings: AugmentedSettings = DEFAULT
+) -> State | None:
+    """Where to start: the solution of a part of the samples, from that of a smaller one."""
+    state = None
+    for part in growing_samples(problem, settings):
+        state = solve_core(part, state, tol=tol, few=few, settings=settings).state
+    return state
 
 
 def point_of(problem: RMRProblem, result: SolverResult) -> Neighbour:

@@ -116,8 +116,12 @@ def rotated(G: Array, left: Array, right: Array) -> Array:
     p, q = len(left), len(right)
     m = p * q
     H = np.empty_like(G)
-    half = np.matmul(left.T, np.matmul(G[:m, :m].reshape(m, p, q), right)).reshape(m, m)
-    H[:m, :m] = np.matmul(left.T, np.matmul(half.T.reshape(m, p, q), right)).reshape(m, m)
+    # Each row, and then each column, is a matrix; two arrays of this size are enough.
+    half, whole = np.empty((m, p, q)), H[:m, :m].reshape(m, p, q)
+    np.matmul(G[:m, :m].reshape(m, p, q), right, out=half)
+    np.matmul(left.T, half, out=whole)
+    np.matmul(H[:m, :m].T.reshape(m, p, q), right, out=half)
+    np.matmul(left.T, half, out=whole)
     H[m, :m] = H[:m, m] = (left.T @ G[m, :m].reshape(p, q) @ right).reshape(-1)
     H[m, m] = G[m, m]
     return H

@@ -115,11 +115,11 @@ class Linearisation:
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
         """``K = Phi Phi'``, in single precision as far as that is enough."""
         n, typical, settings = design.n, self.typical_weight(), self.settings
-        if 2 * coordinates.size < n:
+        if coordinates.size < n:
             Phi = coordinates.of_samples(design)
             ridge = settings.ridge_double * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
-        if coordinates.size >= n and typical >= settings.too_light:
+        if typical >= settings.too_light:
             single = coordinates.of_samples(design, np.float32)
             K = gram(settings, *split(single, coordinates.weights > typical / settings.light))
             if float(np.trace(K)) ** 2 >= settings.concentrated * n * float(np.vdot(K, K)):
