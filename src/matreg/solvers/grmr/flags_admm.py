@@ -32,7 +32,7 @@ class FlagSettings:
         Relative duality gap of all rounds but the last.
     """
 
-    penalty: float = 0.1
+    penalty: float = 0.3
     rounds: int = 10
     few: float = 3e-4
     rough: float = 1e-2

@@ -26,7 +26,7 @@ class StartSettings:
         Gap of the first splits; later ones are as tight as the objective's decrease asks.
     """
 
-    loose: float = 1e-3
+    loose: float = 1e-2
 
 
 DEFAULT = StartSettings()
