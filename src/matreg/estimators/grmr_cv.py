@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..dask_blocks import is_dask
-from ..interruption import may_keep
 from ..solvers import (
     Decomposition,
     GRMRProblem,
@@ -31,7 +28,9 @@ from ..solvers import (
     warn_unless_clean,
     with_noise,
 )
+from ._cleaning import Cleaning
 from ._duplicates import Distinct
+from ._halving import halved
 from ._losses import LOSS_CONSTRAINTS
 from ._losses_cv import LossSelector
 from ._scale import Units
@@ -42,9 +41,8 @@ from ._selection import (
     FoldScore,
     SelectorCV,
     number_list,
-    warn_interrupted,
 )
-from ._stored import is_streamed, refuse_streamed_cleaning
+from ._stored import refuse_streamed_cleaning
 from .grmr import GRMR
 from .path import check_taus
 
@@ -62,7 +60,7 @@ class Family(Candidate):
     steps: tuple[Candidate, ...]
 
 
-class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
+class GRMRCV(Cleaning, LossSelector, SelectorCV):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
@@ -135,7 +133,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
     (60, 6, 5)
     """
 
-    _takes_missing = True
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON_CONSTRAINTS,
         "taus": [*NUMBER_OR_LIST, None],
@@ -287,25 +284,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
             grouped: list[Candidate] = [*_families(candidates)]
             return super(GRMRCV, self)._cross_validate(X, y, weights, folds, grouped, score)
 
-        if not self.halving:
-            return scored(folds, candidates)
-        owner = np.repeat(np.arange(len(candidates)), [len(one.taus) for one in candidates])
-        scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))
-        kept = list(range(len(candidates)))
-        for f, fold in enumerate(folds):
-            columns = np.isin(owner, kept)
-            try:
-                found = scored([fold], [candidates[c] for c in kept])
-            except KeyboardInterrupt:
-                if f == 0 or not may_keep():
-                    raise
-                warn_interrupted(f, len(folds))
-                return scores[:f], ranks[:f]
-            scores[f, columns], ranks[f, columns] = (values[0] for values in found)
-            mean = scores[: f + 1].mean(axis=0)
-            best = sorted(kept, key=lambda c: -mean[owner == c].max())
-            kept = sorted(best[: (len(kept) + 1) // 2])
-        return scores, ranks
+        return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
     def _model(self, candidate: Candidate, **other: Any) -> GRMR:
         return GRMR(
@@ -396,25 +375,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         return model
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict with the chosen model."""
-        if is_dask(X) or is_streamed(X):
-            return self.best_estimator_.predict(X)
-        D = self._validate_samples(X)
-        return self.best_estimator_.predict(D)
-
-    def sample_outlier_score(self, X: ArrayLike) -> Array:
-        """Outlier scores of new samples from the chosen model."""
-        D = self._validate_samples(X)
-        return self.best_estimator_.sample_outlier_score(D)
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Clean new samples with the chosen model."""
-        if is_dask(X) or is_streamed(X):
-            return self.best_estimator_.transform(X)
-        D = self._validate_samples(X)
-        return self._shaped_as(X, self.best_estimator_.transform(D))
 
 
 def _families(candidates: list[Candidate]) -> Iterator[Family]:

@@ -12,8 +12,8 @@ from ...linalg.large_svt import WarmStartedSVT
 from .decompose import decompose
 from .flags import Filled, FlagProblem, fill, reflag
 from .row_prox import blocks
-from .split import Decomposition, Splitting, SplitTracker
 from .split_admm import ExactSplit, SplitState
+from .tracker import Decomposition, Splitting, SplitTracker
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .default_weights import default_ratio, noise_scale
 from .flags import fill, reflag
 from .noise import left_out
 from .problem import GRMRProblem
-from .split import Decomposition
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)
