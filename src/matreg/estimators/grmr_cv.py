@@ -67,8 +67,8 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
     In each fold robust principal component analysis is done once for all of them, and along tau
     each fit starts from the last: its regression, its split of the samples, and the clean signals
     of the samples that are left out. Therefore long lists of tau are cheap and long ones of the
-    other parameters are not. Where fits are long, rough ones in the folds (`fold_tol`,
-    `fold_split_tol`) and `halving` help; the last fit, to all the data, is as tight as ever.
+    other parameters are not. The fits in the folds are rough (`fold_tol`, `fold_split_tol`); the
+    last one, to all the data, is as tight as ever. Where fits are long `halving` helps.
 
     Parameters
     ----------
@@ -97,9 +97,10 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         As in :class:`GRMR`.
     fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
-    fold_tol, fold_split_tol : float, default=None
-        `tol` and `split_tol` of the fits in the folds, if they differ from those of the last fit.
-        1.0 and 1e-2 mean one alternation with a rough split, often enough to choose by.
+    fold_tol, fold_split_tol : float or None, default=1.0 and 1e-2
+        `tol` and `split_tol` of the fits in the folds: by default one alternation with a rough
+        split, which chose as tight fits did wherever both were tried. None is as tight as the last
+        fit.
     halving : bool, default=False
         Whether to drop the worse half of the candidates after each fold. A candidate is a
         combination of all parameters but tau, and is as good as its best tau on the folds so far.
@@ -180,8 +181,8 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         n_jobs: int | None = None,
         tol: float = 1e-4,
         split_tol: float = 1e-4,
-        fold_tol: float | None = None,
-        fold_split_tol: float | None = None,
+        fold_tol: float | None = 1.0,
+        fold_split_tol: float | None = 1e-2,
         halving: bool = False,
         max_iter: int = 20,
         verbose: int = 0,

@@ -28,14 +28,11 @@ class FlagSettings:
         Rounds of new flags and a new low-rank part.
     few : float
         Share of the entries whose flags may change in the last round.
-    rough : float
-        Relative duality gap of all rounds but the last.
     """
 
     penalty: float = 0.3
     rounds: int = 10
     few: float = 3e-4
-    rough: float = 1e-2
 
 
 DEFAULT = FlagSettings()
@@ -152,7 +149,7 @@ def replace_outliers(
         problem = flagged
         if changed <= settings.few * problem.D.size:
             break
-        start = _solve(problem, start, max(tol, settings.rough), max_iter, verbose, settings)
+        start = _solve(problem, start, tol, max_iter, verbose, settings)
     return _solve(problem, start, tol, max_iter, verbose, settings)
 
 
