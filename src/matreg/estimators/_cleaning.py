@@ -38,7 +38,8 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the row space and the price of outliers that were learned.
 
-        Each sample on its own, without its label: a convex problem, solved to a certified gap.
+        Each sample on its own, without its label: a convex problem, given the flags where outliers
+        are replaced, solved to a certified gap.
         Samples of the training set come out about as in `X_clean_`, where their labels had a say.
         Missing entries are filled in.
 
