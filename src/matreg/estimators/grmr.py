@@ -73,10 +73,10 @@ class GRMR(Cleaning, MatrixRegressor):
         Weight of the nuclear norm; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
         ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
     lam : float, default=None
-        Price of the outliers. By default it follows from `gamma` by the same rule, and without that
-        either is ``C`` times the median absolute deviation of the labels over the typical absolute entry of
-        the samples (median over the samples of their medians): the outlier of one typical entry
-        costs what a typical deviation of one label does.
+        Price of the outliers. By default it follows from `gamma` by the same rule. Without that
+        either it is ``C`` times the median absolute deviation of the labels over the typical
+        absolute entry of the samples (median over the samples of their medians): the outlier of one
+        typical entry costs what a typical deviation of one label does.
     C : float or str, default="scale"
         Weight of the loss.
     epsilon : float or str, default="scale"
