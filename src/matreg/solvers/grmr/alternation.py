@@ -80,7 +80,7 @@ class GRMRResult:
     converged : bool
         Whether the decrease fell to the tolerance, with both certificates.
     history : structured ndarray
-        One row a half-step.
+        One row per half-step.
     """
 
     problem: GRMRProblem
@@ -164,7 +164,7 @@ def alternate(
     fit: SolverResult | None = None
     split: Decomposition | None = None
     before, change, converged = np.inf, 1.0, False
-    if start is not None:  # its split is the better for a regression that is up to date
+    if start is not None:  # its split suits another problem: the regression goes first
         split = start.split
         if problem.noise is None:
             problem = replace(problem, noise=start.problem.noise)

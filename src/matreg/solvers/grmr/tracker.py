@@ -54,7 +54,7 @@ class Decomposition:
     converged : bool
         Whether the gap is at most the tolerance that was asked for.
     history : structured ndarray
-        One row a check of the certificate.
+        One row per check of the certificate.
     state : object
         What the solver needs to start again from here.
     """
