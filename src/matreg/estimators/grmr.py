@@ -86,12 +86,13 @@ class GRMR(Cleaning, MatrixRegressor):
         As in :class:`RMR`.
     outliers : {"replace", "split"}, default="replace"
         Whether outliers are flagged and replaced, so that all else of the samples stays as it is,
-        or split off as in the paper, for samples of low rank but for their outliers.
+        or split off as in the paper, for samples of low rank and noise but for their outliers.
     noise : float or array-like of shape (p, q), default=None
         Standard deviation of the detail, for all cells or each, in the units of the samples, where
         outliers are replaced. By default it is estimated by cell.
     limit : float, default=4.0
-        How many times its noise an entry is away from low rank to be an outlier.
+        How many times its noise an entry is away from low rank to be an outlier. Raise it where
+        honest samples have peaks that the training samples did not; :class:`GRMRCV` tries 3, 4, 6.
     coupling : {"exact", "squared"}, default="exact"
         Loss by which the labels pull at the samples in the split. "exact" is that of the
         regression, so that the alternation descends on the objective. "squared" is the paper's:
