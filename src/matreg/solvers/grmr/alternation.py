@@ -241,6 +241,8 @@ def _regress(
         max_iter=limits.regression_max_iter,
         verbose=max(limits.verbose - 1, 0),
     )
+    # Its state holds these samples and products of them, which the next regression will not have.
+    result = replace(result, state=None)
     if fit is None:
         nothing, _ = regression.primal_at(0.0, problem.y)
         return nothing + split.cost, result

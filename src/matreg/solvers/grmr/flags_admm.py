@@ -81,6 +81,8 @@ class FlagTracker(SplitTracker):
     def _offer(self, solver: Splitting) -> None:
         L = solver.state.factors
         assert L is not None
+        if L is self.factors:  # as at the start
+            return
         found = fill(self.problem, L, solver.state.beta)
         value = self.problem.gamma * float(L.d.sum()) + float(np.sum(found.cost + found.loss))
         if value < self.primal:
