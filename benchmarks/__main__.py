@@ -11,6 +11,14 @@ import subprocess
 import sys
 
 if __name__ == "__main__":
-    for name in ("solvers", "growth", "paths", "grmr_speed", "grmr_recovery", "grmr_detail"):
+    for name in (
+        "solvers",
+        "growth",
+        "paths",
+        "grmr_speed",
+        "grmr_recovery",
+        "grmr_detail",
+        "grmr_missing",
+    ):
         print(f"== benchmarks.{name}", flush=True)
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

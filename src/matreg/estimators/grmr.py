@@ -10,19 +10,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
-from ..dask_blocks import is_dask
 from ..solvers import (
     Decomposition,
     GRMRProblem,
     GRMRResult,
     Limits,
     alternate,
-    clean,
     default_weights,
     first_samples,
     from_arrays,
@@ -30,24 +28,24 @@ from ..solvers import (
     outlier_fraction,
     rmr_tau_max,
     robust_pca,
-    space_from,
+    shortfalls,
     to_arrays,
     with_noise,
 )
 from ._base import MatrixRegressor
+from ._cleaning import Cleaning, outlier_score
 from ._duplicates import Distinct, merge_duplicates
 from ._input import to_numbers
 from ._losses import LOSS_CONSTRAINTS, rmr_loss
 from ._scale import Units, scaled_tau
-from ._stored import is_streamed, refuse_streamed_cleaning
-from ._streamed import clean_streamed, decide_streamed
+from ._stored import refuse_streamed_cleaning
 from .rmr import score_labels
 
 # Share of the entries above which outliers are no exception any more.
 MANY_OUTLIERS = 0.5
 
 
-class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
+class GRMR(Cleaning, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
     Every observed sample ``D_i = X_i + E_i`` is a clean signal plus outliers. The clean signals,
@@ -75,10 +73,10 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         Weight of the nuclear norm; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
         ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
     lam : float, default=None
-        Price of the outliers. By default ``gamma / sqrt(max(N, p q))``, and without `gamma` either
-        ``C`` times the median absolute deviation of the labels over the typical absolute entry of
-        the samples (median over the samples of their medians): the outlier of one typical entry
-        costs what a typical deviation of one label does.
+        Price of the outliers. By default it follows from `gamma` by the same rule. Without that
+        either it is ``C`` times the median absolute deviation of the labels over the typical
+        absolute entry of the samples (median over the samples of their medians): the outlier of one
+        typical entry costs what a typical deviation of one label does.
     C : float or str, default="scale"
         Weight of the loss.
     epsilon : float or str, default="scale"
@@ -88,12 +86,13 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         As in :class:`RMR`.
     outliers : {"replace", "split"}, default="replace"
         Whether outliers are flagged and replaced, so that all else of the samples stays as it is,
-        or split off as in the paper, for samples of low rank but for their outliers.
+        or split off as in the paper, for samples of low rank and noise but for their outliers.
     noise : float or array-like of shape (p, q), default=None
         Standard deviation of the detail, for all cells or each, in the units of the samples, where
         outliers are replaced. By default it is estimated by cell.
     limit : float, default=4.0
-        How many times its noise an entry is away from low rank to be an outlier.
+        How many times its noise an entry is away from low rank to be an outlier. Raise it where
+        honest samples have peaks that the training samples did not; :class:`GRMRCV` tries 3, 4, 6.
     coupling : {"exact", "squared"}, default="exact"
         Loss by which the labels pull at the samples in the split. "exact" is that of the
         regression, so that the alternation descends on the objective. "squared" is the paper's:
@@ -191,7 +190,6 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
     (5, 8, 8)
     """
 
-    _takes_missing = True
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
@@ -392,7 +390,7 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
         self.outlier_fraction_ = outlier_fraction(E, missing)
         E[missing] = np.nan
         self.outliers_, self.clean_rank_ = E, split.state.rank
-        self.sample_outlier_score_ = _outlier_score(D, E)
+        self.sample_outlier_score_ = outlier_score(D, E)
         self.objective_, self.split_gap_ = result.objective, split.gap
         self.n_iter_, self.history_ = result.n_iter, result.history
         if self.warm_start:
@@ -400,25 +398,9 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
 
     def _warn(self, result: GRMRResult) -> None:
         """Say what did not converge, how far it came, and what to change."""
-        parts = []
-        if result.change > self.tol:
-            parts.append(
-                f"the last of {result.n_iter} alternations still changed the objective by "
-                f"{result.change:.1e} of it (tol={self.tol:.1e}): raise max_iter or tol"
-            )
-        if result.split.gap > self.split_tol:
-            parts.append(
-                f"the split of the samples has a relative duality gap of {result.split.gap:.1e} "
-                f"(split_tol={self.split_tol:.1e}): raise split_max_iter or split_tol"
-            )
-        if not result.fit.converged:
-            parts.append(
-                f"the regression has a relative duality gap of {result.fit.gap:.1e} "
-                f"(regression_tol={self.regression_tol:.1e}): raise regression_max_iter or "
-                f"regression_tol"
-            )
+        parts = "; ".join(shortfalls(result, self._limits()))
         warnings.warn(
-            f"G-RMR did not converge; the model is kept. {'; '.join(parts).capitalize()}.",
+            f"G-RMR did not converge; the model is kept. {parts.capitalize()}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -432,77 +414,3 @@ class GRMR(OneToOneFeatureMixin, TransformerMixin, MatrixRegressor):
             "rank. Samples without gross outliers need no cleaning: take RMR.",
             stacklevel=4,
         )
-
-    def _clean(self, D: Array) -> Array:
-        rows = D.reshape(len(D), self.n_features_in_)
-        return clean(rows, space_from(self._row_space)).reshape(D.shape)
-
-    def _completed(self, D: Array) -> Array:
-        """New samples as they are predicted from: cleaned, or with missing entries filled in."""
-        if self.clean_predict:
-            return self._clean(D)
-        missing = np.isnan(D)
-        return np.where(missing, self._clean(D), D) if missing.any() else D
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Clean new samples with the row space and the price of outliers that were learned.
-
-        Each sample on its own, without its label: a convex problem, solved to a certified gap.
-        Samples of the training set come out about as in `X_clean_`, where their labels had a say.
-        Missing entries are filled in.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples, NaN where entries are missing.
-
-        Returns
-        -------
-        ndarray of the shape of X
-            Their clean signals.
-        """
-        if is_dask(X) or is_streamed(X):
-            return clean_streamed(self, X)
-        D = self._validate_samples(X)
-        return self._shaped_as(X, self._clean(D))
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict the labels of new samples, cleaned first if `clean_predict`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples. Missing entries, NaN, are filled in as :meth:`transform` does, whether
-            the others are cleaned or not.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Predicted labels.
-        """
-        if is_dask(X) or is_streamed(X):
-            return decide_streamed(self, X, self._completed)
-        D = self._completed(self._validate_samples(X))
-        return D.reshape(len(D), -1) @ self.coef_.reshape(-1) + self.intercept_
-
-    def sample_outlier_score(self, X: ArrayLike) -> Array:
-        """How much of each new sample is outliers: `sample_outlier_score_` of new samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples, NaN where entries are missing.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            ``||E_i||_1 / ||D_i||_1`` over the known entries: 0 where nothing is an outlier.
-        """
-        D = self._validate_samples(X)
-        return _outlier_score(D, D - self._clean(D))
-
-
-def _outlier_score(D: Array, E: Array) -> Array:
-    """``||E_i||_1 / ||D_i||_1`` over the known entries, 0 for samples of zeros."""
-    size, outliers = (np.array([np.nansum(np.abs(one)) for one in A]) for A in (D, E))
-    return outliers / np.where(size > 0.0, size, 1.0)

@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..dask_blocks import is_dask
-from ..interruption import may_keep
 from ..solvers import (
     Decomposition,
     GRMRProblem,
@@ -31,7 +28,9 @@ from ..solvers import (
     warn_unless_clean,
     with_noise,
 )
+from ._cleaning import Cleaning
 from ._duplicates import Distinct
+from ._halving import halved
 from ._losses import LOSS_CONSTRAINTS
 from ._losses_cv import LossSelector
 from ._scale import Units
@@ -42,9 +41,8 @@ from ._selection import (
     FoldScore,
     SelectorCV,
     number_list,
-    warn_interrupted,
 )
-from ._stored import is_streamed, refuse_streamed_cleaning
+from ._stored import refuse_streamed_cleaning
 from .grmr import GRMR
 from .path import check_taus
 
@@ -62,15 +60,15 @@ class Family(Candidate):
     steps: tuple[Candidate, ...]
 
 
-class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
+class GRMRCV(Cleaning, LossSelector, SelectorCV):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
     In each fold robust principal component analysis is done once for all of them, and along tau
     each fit starts from the last: its regression, its split of the samples, and the clean signals
     of the samples that are left out. Therefore long lists of tau are cheap and long ones of the
-    other parameters are not. Where fits are long, rough ones in the folds (`fold_tol`,
-    `fold_split_tol`) and `halving` help; the last fit, to all the data, is as tight as ever.
+    other parameters are not. The fits in the folds are rough (`fold_tol`, `fold_split_tol`); the
+    last one, to all the data, is as tight as ever. Where fits are long `halving` helps.
 
     Parameters
     ----------
@@ -99,9 +97,10 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
         As in :class:`GRMR`.
     fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
-    fold_tol, fold_split_tol : float, default=None
-        `tol` and `split_tol` of the fits in the folds, if they differ from those of the last fit.
-        1.0 and 1e-2 mean one alternation with a rough split, often enough to choose by.
+    fold_tol, fold_split_tol : float or None, default=1.0 and 1e-2
+        `tol` and `split_tol` of the fits in the folds: by default one alternation with a rough
+        split, which chose as tight fits did wherever both were tried. None is as tight as the last
+        fit.
     halving : bool, default=False
         Whether to drop the worse half of the candidates after each fold. A candidate is a
         combination of all parameters but tau, and is as good as its best tau on the folds so far.
@@ -135,7 +134,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
     (60, 6, 5)
     """
 
-    _takes_missing = True
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON_CONSTRAINTS,
         "taus": [*NUMBER_OR_LIST, None],
@@ -183,8 +181,8 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
         n_jobs: int | None = None,
         tol: float = 1e-4,
         split_tol: float = 1e-4,
-        fold_tol: float | None = None,
-        fold_split_tol: float | None = None,
+        fold_tol: float | None = 1.0,
+        fold_split_tol: float | None = 1e-2,
         halving: bool = False,
         max_iter: int = 20,
         verbose: int = 0,
@@ -287,25 +285,7 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
             grouped: list[Candidate] = [*_families(candidates)]
             return super(GRMRCV, self)._cross_validate(X, y, weights, folds, grouped, score)
 
-        if not self.halving:
-            return scored(folds, candidates)
-        owner = np.repeat(np.arange(len(candidates)), [len(one.taus) for one in candidates])
-        scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))
-        kept = list(range(len(candidates)))
-        for f, fold in enumerate(folds):
-            columns = np.isin(owner, kept)
-            try:
-                found = scored([fold], [candidates[c] for c in kept])
-            except KeyboardInterrupt:
-                if f == 0 or not may_keep():
-                    raise
-                warn_interrupted(f, len(folds))
-                return scores[:f], ranks[:f]
-            scores[f, columns], ranks[f, columns] = (values[0] for values in found)
-            mean = scores[: f + 1].mean(axis=0)
-            best = sorted(kept, key=lambda c: -mean[owner == c].max())
-            kept = sorted(best[: (len(kept) + 1) // 2])
-        return scores, ranks
+        return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
     def _model(self, candidate: Candidate, **other: Any) -> GRMR:
         return GRMR(
@@ -396,25 +376,6 @@ class GRMRCV(OneToOneFeatureMixin, TransformerMixin, LossSelector, SelectorCV):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         return model
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict with the chosen model."""
-        if is_dask(X) or is_streamed(X):
-            return self.best_estimator_.predict(X)
-        D = self._validate_samples(X)
-        return self.best_estimator_.predict(D)
-
-    def sample_outlier_score(self, X: ArrayLike) -> Array:
-        """Outlier scores of new samples from the chosen model."""
-        D = self._validate_samples(X)
-        return self.best_estimator_.sample_outlier_score(D)
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Clean new samples with the chosen model."""
-        if is_dask(X) or is_streamed(X):
-            return self.best_estimator_.transform(X)
-        D = self._validate_samples(X)
-        return self._shaped_as(X, self.best_estimator_.transform(D))
 
 
 def _families(candidates: list[Candidate]) -> Iterator[Family]:

@@ -4,13 +4,13 @@ This is the only door: what is not named here is the inside of a solver.
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point
-from .grmr.alternation import GRMRResult, alternate, outlier_fraction
+from .grmr.alternation import GRMRResult, alternate, outlier_fraction, shortfalls
 from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
 from .grmr.default_weights import default_weights, robust_scale
 from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
-from .grmr.split import Decomposition
 from .grmr.start import Limits, first_samples, robust_pca, with_noise
+from .grmr.tracker import Decomposition
 from .many.cores import Model
 from .many.stream import solve_stream
 from .path import follow, tau_grid, walk
@@ -48,6 +48,7 @@ __all__ = [
     "robust_pca",
     "robust_scale",
     "rounding_floor",
+    "shortfalls",
     "solve_admm",
     "solve_moments",
     "solve_rglm",

@@ -1,5 +1,7 @@
 """Replacing outliers, given the flags: against a general solver and its own certificate."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -102,6 +104,16 @@ def test_replacing_descends_to_a_certificate():
     assert result.converged and result.gap <= 1e-5
     assert result.primal <= before
     assert np.all(np.diff(result.history["primal"]) <= 0.0)
+
+
+def test_no_filler_of_missing_entries_is_seen():
+    p, start = make_flags(missing=0.15)
+    filler = np.where(p.missing, np.random.default_rng(2).standard_normal(p.D.shape), 0.0)
+    other, again = replace(p, D=p.D + filler), start.copy()
+    one, two = replace_outliers(p, start, tol=1e-6), replace_outliers(other, again, tol=1e-6)
+    np.testing.assert_allclose(other.D - two.E, p.D - one.E, rtol=0.0, atol=1e-12)
+    assert two.primal == pytest.approx(one.primal, rel=1e-12)
+    assert two.gap <= 1e-6
 
 
 def test_low_rank_part_of_new_rows_is_ridge_regression_on_what_is_kept():

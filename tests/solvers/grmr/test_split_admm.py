@@ -1,6 +1,7 @@
 """The convex second half of G-RMR: against general solvers, and against its own certificate."""
 
 import tracemalloc
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -91,6 +92,20 @@ def test_bound_with_missing_entries_is_that_of_a_feasible_multiplier():
     assert np.all(np.abs(Z[p.missing]) <= 1e-12)
     assert np.all(np.abs(Z) <= p.lam * (1 + 1e-12))
     assert p.bound(Y, beta) <= result.primal
+
+
+def test_no_filler_of_missing_entries_is_seen():
+    p = make_split(1, missing=0.15)
+    filler = np.where(p.missing, np.random.default_rng(2).standard_normal(p.D.shape), 0.0)
+    other = replace(p, D=p.D + filler)
+    start = decompose(p, tol=1e-2)
+    moved = start.copy()
+    moved.E[...] += filler
+    one, two = decompose(p, start=start, tol=1e-6), decompose(other, start=moved, tol=1e-6)
+    assert one.n_iter == two.n_iter > 0
+    np.testing.assert_allclose(other.D - two.E, p.D - one.E, rtol=0.0, atol=1e-12)
+    assert two.primal == pytest.approx(one.primal, rel=1e-12)
+    assert two.dual == pytest.approx(one.dual, rel=1e-12)
 
 
 # From a tolerance on the Gram matrix is used, which does not see the smallest singular values.

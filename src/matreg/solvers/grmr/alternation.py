@@ -22,9 +22,9 @@ from ..rmr.solve import solve_rmr
 from .decompose import decompose
 from .flags_admm import replace_outliers
 from .problem import GRMRProblem
-from .split import Decomposition
 from .split_paper import PaperSplit
 from .start import Limits, StartSettings, robust_pca, with_noise
+from .tracker import Decomposition
 
 COLUMNS = np.dtype(
     [
@@ -80,7 +80,7 @@ class GRMRResult:
     converged : bool
         Whether the decrease fell to the tolerance, with both certificates.
     history : structured ndarray
-        One row a half-step.
+        One row per half-step.
     """
 
     problem: GRMRProblem
@@ -164,7 +164,7 @@ def alternate(
     fit: SolverResult | None = None
     split: Decomposition | None = None
     before, change, converged = np.inf, 1.0, False
-    if start is not None:  # its split is the better for a regression that is up to date
+    if start is not None:  # its split suits another problem: the regression goes first
         split = start.split
         if problem.noise is None:
             problem = replace(problem, noise=start.problem.noise)
@@ -241,6 +241,8 @@ def _regress(
         max_iter=limits.regression_max_iter,
         verbose=max(limits.verbose - 1, 0),
     )
+    # Its state holds these samples and products of them, which the next regression will not have.
+    result = replace(result, state=None)
     if fit is None:
         nothing, _ = regression.primal_at(0.0, problem.y)
         return nothing + split.cost, result
@@ -250,6 +252,29 @@ def _regress(
         gap = relative_gap(old, result.dual)
         result = replace(result, W=fit.W, b=fit.b, primal=old, gap=gap)
     return old + split.cost, result
+
+
+def shortfalls(result: GRMRResult, limits: Limits) -> list[str]:
+    """What did not converge, how far it came, and which limits to change."""
+    change, split, fit = result.change, result.split, result.fit
+    parts = []
+    if change > limits.tol:
+        parts.append(
+            f"the last of {result.n_iter} alternations still changed the objective by "
+            f"{change:.1e} of it (tol={limits.tol:.1e}): raise max_iter or tol"
+        )
+    if split.gap > limits.split_tol:
+        parts.append(
+            f"the split of the samples has a relative duality gap of {split.gap:.1e} "
+            f"(split_tol={limits.split_tol:.1e}): raise split_max_iter or split_tol"
+        )
+    if not fit.converged:
+        parts.append(
+            f"the regression has a relative duality gap of {fit.gap:.1e} "
+            f"(regression_tol={limits.regression_tol:.1e}): raise regression_max_iter or "
+            f"regression_tol"
+        )
+    return parts
 
 
 def outlier_fraction(E: Array, missing: Mask | None) -> float:

@@ -13,7 +13,7 @@ from ..._typing import Array
 from .flags_new_samples import FlagCleaner, FlagSpace
 from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
-from .split import Decomposition
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)

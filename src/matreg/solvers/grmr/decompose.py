@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .split import Decomposition
 from .split_admm import ExactSplit, start_state
 from .split_paper import PaperSplit
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...robust import weighted_median
+from .row_prox import blocks
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     some = ~np.isnan(E).all(axis=1)
     middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    cells = np.array([weighted_median(np.abs(column), s) for column in E.T])
+    columns = blocks(E.shape[1], len(E))  # some at a time: medians need copies
+    cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
     noise = DEFAULT.to_deviation * np.hypot(cells, overall)
     return np.maximum(noise, DEFAULT.resolution * typical_size(D, s))
 

@@ -12,8 +12,8 @@ from ...linalg.large_svt import WarmStartedSVT
 from .decompose import decompose
 from .flags import Filled, FlagProblem, fill, reflag
 from .row_prox import blocks
-from .split import Decomposition, Splitting, SplitTracker
 from .split_admm import ExactSplit, SplitState
+from .tracker import Decomposition, Splitting, SplitTracker
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,11 @@ class FlagSettings:
         Rounds of new flags and a new low-rank part.
     few : float
         Share of the entries whose flags may change in the last round.
-    rough : float
-        Relative duality gap of all rounds but the last.
     """
 
-    penalty: float = 0.1
+    penalty: float = 0.3
     rounds: int = 10
     few: float = 3e-4
-    rough: float = 1e-2
 
 
 DEFAULT = FlagSettings()
@@ -84,6 +81,8 @@ class FlagTracker(SplitTracker):
     def _offer(self, solver: Splitting) -> None:
         L = solver.state.factors
         assert L is not None
+        if L is self.factors:  # as at the start
+            return
         found = fill(self.problem, L, solver.state.beta)
         value = self.problem.gamma * float(L.d.sum()) + float(np.sum(found.cost + found.loss))
         if value < self.primal:
@@ -152,7 +151,7 @@ def replace_outliers(
         problem = flagged
         if changed <= settings.few * problem.D.size:
             break
-        start = _solve(problem, start, max(tol, settings.rough), max_iter, verbose, settings)
+        start = _solve(problem, start, tol, max_iter, verbose, settings)
     return _solve(problem, start, tol, max_iter, verbose, settings)
 
 

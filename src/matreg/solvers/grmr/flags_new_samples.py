@@ -22,7 +22,7 @@ from ...linalg.threads import single_threaded
 from .default_weights import default_ratio
 from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
-from .split import Decomposition
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ..._typing import Array, Mask
 from ...linalg.threads import single_threaded
 from .problem import GRMRProblem
 from .row_prox import priced, soft
-from .split import Decomposition
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .default_weights import default_ratio
 from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
 from .row_prox import blocks
-from .split import Decomposition
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)

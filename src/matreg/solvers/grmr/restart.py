@@ -12,8 +12,8 @@ from ..certificate import starting_point
 from .alternation import GRMRResult
 from .flags import fill
 from .problem import GRMRProblem
-from .split import Decomposition
 from .split_admm import SplitState
+from .tracker import Decomposition
 
 
 def to_arrays(result: GRMRResult) -> dict[str, Any]:

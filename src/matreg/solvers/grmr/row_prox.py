@@ -1,4 +1,4 @@
-"""Exact proximal step of the samples in G-RMR: every row on its own, one scalar equation a row."""
+"""Exact proximal step of the samples in G-RMR: every row on its own, one equation per row."""
 
 from __future__ import annotations
 

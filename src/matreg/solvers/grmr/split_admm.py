@@ -11,7 +11,8 @@ from ..._typing import Array
 from ...linalg.factors import Factors, gram_norm
 from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import RowProblem, blocks, square
-from .split import SplitProblem, SplitTracker
+from .split import SplitProblem
+from .tracker import SplitTracker
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..._typing import Array
 from .row_prox import blocks, soft, square
-from .split import SplitProblem, SplitTracker
+from .split import SplitProblem
 from .split_admm import SplitState
+from .tracker import SplitTracker
 
 
 class PaperSplit:

@@ -13,7 +13,7 @@ from .default_weights import default_ratio, noise_scale
 from .flags import fill, reflag
 from .noise import left_out
 from .problem import GRMRProblem
-from .split import Decomposition
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class StartSettings:
         Gap of the first splits; later ones are as tight as the objective's decrease asks.
     """
 
-    loose: float = 1e-3
+    loose: float = 1e-2
 
 
 DEFAULT = StartSettings()

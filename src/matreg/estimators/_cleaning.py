@@ -1,0 +1,100 @@
+"""What models that clean samples do with new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+
+from .._typing import Array
+from ..dask_blocks import is_dask
+from ..solvers import clean, space_from
+from ._base import MatrixEstimator
+from ._stored import is_streamed
+from ._streamed import clean_streamed, decide_streamed
+
+
+class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
+    """New samples are cleaned with what a fit has learned, and predicted from that."""
+
+    # What the fit leaves behind, as arrays, and the parameter that says whether it is used.
+    _row_space: dict[str, Any]
+    clean_predict: bool
+    _takes_missing = True
+
+    def _clean(self, D: Array) -> Array:
+        rows = D.reshape(len(D), self.n_features_in_)
+        return clean(rows, space_from(self._row_space)).reshape(D.shape)
+
+    def _completed(self, D: Array) -> Array:
+        """New samples as they are predicted from: cleaned, or with missing entries filled in."""
+        if self.clean_predict:
+            return self._clean(D)
+        missing = np.isnan(D)
+        return np.where(missing, self._clean(D), D) if missing.any() else D
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Clean new samples with the row space and the price of outliers that were learned.
+
+        Each sample on its own, without its label: a convex problem, given the flags where outliers
+        are replaced, solved to a certified gap.
+        Samples of the training set come out about as in `X_clean_`, where their labels had a say.
+        Missing entries are filled in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p * q)
+            Observed samples, NaN where entries are missing.
+
+        Returns
+        -------
+        ndarray of the shape of X
+            Their clean signals.
+        """
+        if is_dask(X) or is_streamed(X):
+            return clean_streamed(self, X)
+        D = self._validate_samples(X)
+        return self._shaped_as(X, self._clean(D))
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Predict the labels of new samples, cleaned first if `clean_predict`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p * q)
+            Observed samples. Missing entries, NaN, are filled in as :meth:`transform` does, whether
+            the others are cleaned or not.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Predicted labels.
+        """
+        if is_dask(X) or is_streamed(X):
+            return decide_streamed(self, X, self._completed)
+        D = self._completed(self._validate_samples(X))
+        return D.reshape(len(D), -1) @ self.coef_.reshape(-1) + self.intercept_
+
+    def sample_outlier_score(self, X: ArrayLike) -> Array:
+        """How much of each new sample is outliers: `sample_outlier_score_` of new samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p * q)
+            Observed samples, NaN where entries are missing.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``||E_i||_1 / ||D_i||_1`` over the known entries: 0 where nothing is an outlier.
+        """
+        D = self._validate_samples(X)
+        return outlier_score(D, D - self._clean(D))
+
+
+def outlier_score(D: Array, E: Array) -> Array:
+    """``||E_i||_1 / ||D_i||_1`` over the known entries, 0 for samples of zeros."""
+    size, outliers = (np.array([np.nansum(np.abs(one)) for one in A]) for A in (D, E))
+    return outliers / np.where(size > 0.0, size, 1.0)

@@ -1,0 +1,51 @@
+"""Successive halving over folds: the worse half of the candidates goes after each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..interruption import may_keep
+from ._selection import Candidate, warn_interrupted
+
+Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]
+
+
+def halved(scored: Scored, folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
+    """Scores and ranks by fold and candidate, NaN where a candidate was dropped before.
+
+    Parameters
+    ----------
+    scored : callable
+        Scores and ranks, of shape (folds, taus of all candidates), of some candidates on some
+        folds.
+    folds : list
+        The folds, in the order in which they are used.
+    candidates : list of Candidate
+        Each is as good as its best tau on the folds so far.
+
+    Returns
+    -------
+    scores, ranks : ndarray of shape (folds, taus of all candidates)
+        Of the finished folds, where the user stops the search and keeps what there is.
+    """
+    owner = np.repeat(np.arange(len(candidates)), [len(one.taus) for one in candidates])
+    scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))
+    kept = list(range(len(candidates)))
+    for f, fold in enumerate(folds):
+        columns = np.isin(owner, kept)
+        try:
+            found = scored([fold], [candidates[c] for c in kept])
+        except KeyboardInterrupt:
+            if f == 0 or not may_keep():
+                raise
+            warn_interrupted(f, len(folds))
+            return scores[:f], ranks[:f]
+        scores[f, columns], ranks[f, columns] = (values[0] for values in found)
+        mean = scores[: f + 1].mean(axis=0)
+        best = sorted(kept, key=lambda c: -mean[owner == c].max())
+        kept = sorted(best[: (len(kept) + 1) // 2])
+    return scores, ranks

@@ -1,0 +1,205 @@
+"""The best certified split of the samples so far, and what is printed on the way to it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import Array
+from ...linalg.factors import Factors, singular_values, svd
+from ...problem import relative_gap
+from ...progress import tell
+from ..certificate import History
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """When to print.
+
+    Attributes
+    ----------
+    patience : float
+        Seconds without a line of progress.
+    """
+
+    patience: float = 2.0
+
+
+DEFAULT = LogSettings()
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A certified split of the samples.
+
+    Attributes
+    ----------
+    E : ndarray of shape (n, m)
+        Outliers, exactly sparse, in rows times the root of their weight; the clean signals are
+        ``D - E``, where samples are missing too.
+    d : ndarray
+        Singular values of the clean signals; of the low-rank part where outliers are replaced.
+    factors : Factors
+        The low-rank part.
+    cost : float
+        What the split adds to the objective of the regression on the clean signals.
+    primal, dual, gap : float
+        Objective, lower bound of the optimum, and their relative difference.
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether the gap is at most the tolerance that was asked for.
+    history : structured ndarray
+        One row per check of the certificate.
+    state : object
+        What the solver needs to start again from here.
+    """
+
+    E: Array
+    d: Array
+    factors: Factors
+    cost: float
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: NDArray[Any]
+    state: Any = None
+
+    def copy(self) -> Decomposition:
+        """The same in memory of its own, to be used up."""
+        state = self.state
+        state = replace(state, Y=state.Y.copy(), beta=state.beta.copy(), spare=None)
+        return replace(self, E=self.E.copy(), state=state)
+
+
+class Splitting(Protocol):
+    """What the certificate asks of a solver."""
+
+    state: Any
+    method: str
+
+    @property
+    def E(self) -> Array:
+        """Outliers."""
+        ...
+
+    def multiplier(self) -> tuple[Array, Array]:
+        """Multiplier Y and subgradients beta of the loss with ``Y - beta w'`` in its box."""
+        ...
+
+
+class SplitLog(History):
+    """Certificates of a split, printed if asked for.
+
+    Parameters
+    ----------
+    verbose : int
+        1 prints a line every few seconds, 2 every certificate too.
+    """
+
+    def __init__(self, verbose: int) -> None:
+        super().__init__()
+        self.verbose, self.spoke = verbose, self.start
+
+    def add(
+        self, iteration: int, primal: float, dual: float, gap: float, rank: int, method: str
+    ) -> str:
+        """Note a certificate, and print it if all of them are asked for."""
+        line = super().add(iteration, primal, dual, gap, rank, method)
+        if self.verbose > 1:
+            self._say(line)
+        return line
+
+    def watch(self, iteration: int, residual: float) -> None:
+        """Print how far a long search is, between the checks."""
+        now = time.perf_counter()
+        if self.verbose and now - self.spoke > DEFAULT.patience:
+            self._say(f"{iteration:5d} {now - self.start:8.2f}  residual {residual:.1e}")
+
+    def _say(self, line: str) -> None:
+        print(f"    split {line}", flush=True)
+        self.spoke = time.perf_counter()
+
+
+class SplitTracker:
+    """Best certified split so far; no worse than the one to start from.
+
+    Parameters
+    ----------
+    problem : SplitProblem
+        What is solved.
+    start : Decomposition or None
+        Where to start; without it, no outliers at all. A better split is written over its own.
+    tol : float
+        Relative duality gap at which the search ends.
+    verbose : int
+        1 prints a line every few seconds, 2 every check too.
+    """
+
+    def __init__(self, problem: Any, start: Decomposition | None, tol: float, verbose: int) -> None:
+        self.problem, self.tol, self.log = problem, tol, SplitLog(verbose)
+        self.dual = 0.0
+        self._start(start)
+
+    def _start(self, start: Decomposition | None) -> None:
+        D = self.problem.D
+        if start is None:
+            self.E: Array = np.zeros_like(D)
+            self.d: Array = singular_values(D, self.tol)
+            self.factors: Factors | None = None  # those of D, which are seldom asked for
+        else:
+            self.E, self.d, self.factors = start.E, start.d, start.factors
+        self.cost = self.problem.cost(self.E, self.d)
+        self.primal = self.problem.objective(self.E, self.d)
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between the best primal and the best dual value."""
+        return relative_gap(self.primal, self.dual)
+
+    def check(self, iteration: int, solver: Splitting) -> bool:
+        """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
+        self._offer(solver)
+        self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
+        rank = solver.state.rank
+        self.log.add(iteration, self.primal, self.dual, self.gap, rank, solver.method)
+        stop = tell(solver.method, self.gap, self.tol)
+        return self.gap <= self.tol or stop
+
+    def _offer(self, solver: Splitting) -> None:
+        E = solver.E
+        d = singular_values(self.problem.D - E, self.tol)
+        primal = self.problem.objective(E, d)
+        if primal < self.primal:
+            self.primal, self.d, self.factors = primal, d, solver.state.factors
+            self.cost = self.problem.cost(E, d)
+            np.copyto(self.E, E)
+
+    def result(self, n_iter: int, state: Any) -> Decomposition:
+        """Freeze the best split."""
+        return Decomposition(
+            E=self.E,
+            d=self.d,
+            factors=_low_rank(self.problem.D) if self.factors is None else self.factors,
+            cost=self.cost,
+            primal=self.primal,
+            dual=self.dual,
+            gap=self.gap,
+            n_iter=n_iter,
+            converged=self.gap <= self.tol,
+            history=self.log.table,
+            state=state,
+        )
+
+
+def _low_rank(D: Array) -> Factors:
+    """Samples in factors, without the singular values that are rounding errors."""
+    f = svd(D)
+    r = int(np.count_nonzero(f.d > max(D.shape) * np.finfo(float).eps * f.d.max(initial=0.0)))
+    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
