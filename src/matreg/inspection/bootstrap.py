@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state, check_scalar
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ._refits import Indices, as_samples, check_groups, refit_rows, refits, warm
+from ._chosen import at_chosen_parameters
+from ._refits import Indices, as_samples, check_groups, refit_rows, refits
 from .maps import Components, components_of
 
 
@@ -69,7 +70,7 @@ def bootstrap_maps(
     """Refit a model to resampled data and say how its coefficients vary.
 
     The parameters stay as they were chosen; a model that chooses by cross-validation does not
-    choose again. Steps of a pipeline are fitted again. Refits start from the model where it can.
+    choose again. Steps of a pipeline are fitted again.
 
     Parameters
     ----------
@@ -103,6 +104,10 @@ def bootstrap_maps(
     two standard deviations are no confidence interval of the truth. For tests see
     :func:`permutation_map`.
 
+    Refits do not start from the model. On 27 problems a warm start made refits of RMR 1.7 times as
+    fast where samples were simulated and a third slower on real data; those of R-GLM took the same
+    time. Refits to permuted labels, of the same samples, do start from it: twice as fast.
+
     Examples
     --------
     >>> from matreg import RMR
@@ -118,8 +123,8 @@ def bootstrap_maps(
     coef = linear_part(model).coef
     X, y = as_samples(X), np.asarray(y)
     draws = _draws(len(y), groups, n_resamples, check_random_state(random_state))
-    start = warm(model, X, y)
-    arguments = [(start, X, y, rows) for rows in draws]
+    plain = at_chosen_parameters(model)
+    arguments = [(plain, X, y, rows) for rows in draws]
     coefs = np.array(list(refits(refit_rows, arguments, "bootstrap", n_jobs, verbose)))
     return _summary(coef, coefs)
 
