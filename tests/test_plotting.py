@@ -173,6 +173,24 @@ def test_other_things_have_no_coefficients():
         CoefDisplay.from_estimator(42)
 
 
+def test_matrices_of_other_models_are_drawn_with_a_warning():
+    from sklearn.linear_model import Ridge
+
+    other = Ridge().fit(np.eye(3), np.arange(6.0).reshape(3, 2))
+    with pytest.warns(FutureWarning, match=r"write CoefDisplay\(model.coef_\).plot\(\)"):
+        display = CoefDisplay.from_estimator(other)
+    np.testing.assert_array_equal(display.coef, other.coef_)
+
+
+def test_marks_of_uneven_coordinates_keep_apart():
+    """Most of the range of these coordinates is in their last tenth."""
+    uneven = np.r_[np.linspace(0.0, 1.0, 45), np.linspace(2.0, 100.0, 5)]
+    display = CoefDisplay(np.ones((50, 3)), row_coords=uneven).plot()
+    marks = np.sort(display.axes_["left"].get_yticks())
+    assert len(marks) > 1
+    assert np.diff(marks).min() >= 49 / 10
+
+
 def test_outliers_of_the_worst_samples():
     data = make_matrix_regression(
         60, (6, 5), x_rank=2, x_corruption=0.0, noise_scale=0.1, random_state=0
