@@ -17,6 +17,7 @@ from matreg import (
     RGLMCV,
     RMR,
     RMRCV,
+    SMMCV,
     CoefDisplay,
     CVDisplay,
     OutlierDisplay,
@@ -70,6 +71,13 @@ def test_cv_display_shows_the_chosen_candidate_alone(model):
     top, bottom = display.axes_
     assert top.get_ylabel() and bottom.get_xlabel() == "tau"
     assert display.mean.max() == pytest.approx(model.best_score_)
+
+
+def test_the_score_of_classes_is_called_accuracy(data):
+    classes = SMMCV(n_taus=3, cv=2).fit(data.X, data.y > np.median(data.y))
+    assert CVDisplay.from_estimator(classes).label == "accuracy of the folds"
+    quantile = RMRCV(n_taus=3, cv=2, loss="quantile").fit(data.X, data.y)
+    assert CVDisplay.from_estimator(quantile).label == "score of the folds"
 
 
 def test_coef_display_is_symmetric_around_zero(model):

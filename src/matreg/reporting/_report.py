@@ -114,7 +114,7 @@ def _sections(facts: Facts) -> list[Section]:
         Section(
             "Components",
             text.components(facts),
-            [figures.profiles(facts, one) for one in facts.maps],
+            [figures.profiles(facts, one) for one in facts.maps if len(one.components.rows)],
         ),
     ]
     if hasattr(facts.inner, "cv_results_"):
