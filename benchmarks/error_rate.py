@@ -5,7 +5,7 @@ python -m benchmarks.error_rate [--simulations 200] [--first-seed 0]
 The truth is a block of ones among 8 x 8 entries, the samples are Gaussian, and a simulation counts
 as false if any entry outside of the block is called significant at 5 %. The rate must not exceed
 5 % by more than chance allows. Numbers have permuted residuals, classes permuted labels, whose rate
-holds where there is no signal only.
+holds where there is no signal only. It takes some 45 minutes of processor time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from benchmarks.timing import print_table
 
 SIGNAL = np.zeros((8, 8))
 SIGNAL[1:4, 2:5] = 1.0
-CASES = [("number", tau) for tau in (50.0, 100.0, 200.0, 400.0)]
-CASES += [("class", tau) for tau in (4.0, 8.0, 16.0, 32.0)]
+CASES = [("number", tau) for tau in (50.0, 200.0, 400.0)]
+CASES += [("class", tau) for tau in (4.0, 16.0, 32.0)]
 
 
 def simulate(seed: int, labels: str, tau: float, permutations: int) -> tuple[bool, float]:

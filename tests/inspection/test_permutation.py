@@ -125,7 +125,9 @@ def test_permuted_classes_that_leave_nothing_to_compare_with_are_said():
     y = (y > 0.0).astype(int)
     model = RGLM(tau=16.0, family="binomial").fit(X, y)
     with pytest.warns(UserWarning, match="W is zero in 9 of 9 fits to permuted labels"):
-        permutation_map(model, X, y, n_permutations=9, cv=2, random_state=0)
+        tested = permutation_map(model, X, y, n_permutations=9, cv=2, random_state=0)
+    np.testing.assert_array_equal(tested.p_values, 1.0)
+    assert tested.threshold == np.inf
 
 
 def test_refits_of_a_pipeline_start_from_it_and_end_where_others_do():
