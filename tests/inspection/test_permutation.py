@@ -10,14 +10,9 @@ from sklearn.preprocessing import StandardScaler
 
 from matreg import RGLM, RMR, SMM
 from matreg.inspection import permutation_map
+from matreg.inspection._p_values import p_values, stepwise_p_values, threshold_of
 from matreg.inspection._refits import refit_coef, warm
-from matreg.inspection.permutation import (
-    Exchange,
-    _threshold,
-    _unshrunk,
-    p_values,
-    stepwise_p_values,
-)
+from matreg.inspection.permutation import Exchange, _unshrunk
 from problems import random_data
 
 
@@ -66,7 +61,7 @@ def test_the_threshold_says_the_same_as_the_p_values(alpha, size):
     rng = np.random.default_rng(0)
     statistic, null = 0.1 + size * rng.exponential(size=(4, 5)), rng.exponential(size=(19, 4, 5))
     corrected = stepwise_p_values(statistic, null)
-    threshold = _threshold(null[:, corrected > alpha], alpha)
+    threshold = threshold_of(null[:, corrected > alpha], alpha)
     np.testing.assert_array_equal(statistic > threshold, corrected <= alpha)
 
 

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state, check_scalar
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ._chosen import at_chosen_parameters
+from ._p_values import p_values, stepwise_p_values, threshold_of
 from ._refits import (
     Indices,
     as_samples,
@@ -193,8 +194,7 @@ def permutation_map(
     folds = folds_of(cv, model, X, y, groups)
     start = warm(model, X, y)
 
-    labels = [y[order] for order in orders]
-    changed = labels
+    labels = changed = [y[order] for order in orders]
     if null == "residuals":
         residual = y - _out_of_fold(model, X, y, folds)
         noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
@@ -202,10 +202,9 @@ def permutation_map(
         changed = [signal + one for one in noise]
     tasks = [(start, X, one) for one in changed]
     maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
-    centre = maps.mean(axis=0) if null == "residuals" else 0.0
-    statistics = np.abs(maps - centre)
+    statistics = np.abs(maps - maps.mean(axis=0)) if null == "residuals" else np.abs(maps)
     corrected = stepwise_p_values(np.abs(coef), statistics)
-    threshold = _threshold(statistics[:, corrected > alpha], alpha)
+    threshold = threshold_of(statistics[:, corrected > alpha], alpha)
     if null == "labels" and _says_nothing(maps):
         corrected, threshold = np.ones_like(coef), float("inf")
 
@@ -253,59 +252,6 @@ def _unshrunk(start: Any, X: Any, noise: list[Array], coef: Array) -> Array:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return signal(high)
-
-
-def p_values(statistic: Array, null: Array) -> Array:
-    """Share of the permutations, the identity included, with a statistic at least as large.
-
-    A statistic of zero, an entry that the model leaves out, has the p-value 1.
-    """
-    as_large = len(null) - np.searchsorted(np.sort(null), statistic, side="left")
-    return np.asarray((1.0 + as_large) / (1.0 + len(null)), dtype=float)
-
-
-def stepwise_p_values(statistic: Array, null: Array) -> Array:
-    """p-values of entries, each against the largest of those that are not larger than it.
-
-    The entries are taken from the largest on. Once an entry is found, it is no competitor of the
-    others any more; no p-value is smaller than that of a larger entry (Westfall and Young 1993).
-
-    Parameters
-    ----------
-    statistic : ndarray of shape (p, q)
-        Statistic of each entry.
-    null : ndarray of shape (n_permutations, p, q)
-        The same of the permutations.
-
-    Returns
-    -------
-    ndarray of shape (p, q)
-        Corrected p-values.
-    """
-    upwards = np.argsort(statistic, axis=None)
-    values = statistic.ravel()[upwards]
-    largest = np.maximum.accumulate(null.reshape(len(null), -1)[:, upwards], axis=1)
-    alone = (1.0 + (largest >= values).sum(axis=0)) / (1.0 + len(null))
-    corrected = np.empty_like(alone)
-    corrected[upwards[::-1]] = np.maximum.accumulate(alone[::-1])
-    return corrected.reshape(statistic.shape)
-
-
-def _threshold(null: Array, alpha: float) -> float:
-    """Value above which an entry would be significant among those that are not.
-
-    Parameters
-    ----------
-    null : ndarray of shape (n_permutations, k)
-        Statistics of the k entries that are not significant.
-    alpha : float
-        Family-wise error rate.
-    """
-    if null.shape[1] == 0:
-        return 0.0
-    allowed = int(np.floor(alpha * (len(null) + 1))) - 1
-    largest = np.sort(null.max(axis=1))
-    return float(largest[len(null) - 1 - allowed]) if allowed >= 0 else float("inf")
 
 
 def _what_is_permuted(model: Any) -> str:
