@@ -196,7 +196,7 @@ def problem_names(model: Any) -> dict[str, list[Any]]:
     """Names of the problems of a model with several, in the order of `coef_`, and their classes."""
     every = list(model.classes_)
     if model.multi_class == "one_vs_rest":
-        return {f"{one} or another": every for one in every}
+        return {f"{one}": every for one in every}
     return {f"{one} or {other}": [one, other] for one, other in combinations(every, 2)}
 
 
