@@ -44,7 +44,8 @@ html_static_path = ["_static"]
 html_css_files = ["matreg.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "start": [], "which_model": [], "coming_from": []}
+ALONE = ("index", "start", "which_model", "coming_from", "reproduction")  # no section around them
+html_sidebars = {page: [] for page in ALONE}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,

@@ -27,8 +27,9 @@ gaps = np.isnan(X).any(axis=(1, 2))
 print(f"{100 * np.isnan(X).mean():.1f} % missing, in {gaps.sum()} of {len(X)} days")
 
 # %%
-# Three ways: leave the days with gaps out of the training, fill gaps with the mean, or keep them.
-# Only the last two can predict days with gaps.
+# Three ways to train: leave the days with gaps out, fill gaps with the mean, or keep them. To
+# predict a day with gaps the first two must fill it with the mean. Read both columns: keeping the
+# gaps is for the days that have them.
 
 filled = np.where(np.isnan(X), 0.0, X)  # zero is the mean of each sensor here
 whole = np.flatnonzero(~gaps[:half])

@@ -68,6 +68,10 @@ print(f"correlation of the prediction with the true strength: {correlation:.2f}"
 evoked = mne.EvokedArray(1e-6 * pattern(model, X), epochs.info, tmin=0.0)
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 evoked.plot_topomap(times=[0.15, 0.25, 0.35], axes=axes, colorbar=False, show=False)
+
+# %%
+# And its course in time, a line for each channel.
+
 figure = evoked.plot(show=False)
 figure.axes[0].set_title("pattern: microvolts for one unit of the label")
 plt.show()

@@ -52,11 +52,15 @@ axes[0].set_ylabel("counted")
 
 # %%
 # What the model looks at. The filter W subtracts scattered light; the pattern shows what changes
-# with the number of cells.
+# with the number of cells: the light that they scatter, above all.
 
 model = models["RGLM"].fit(X, y)
 names = MapAxes(water.emission, water.excitation, "emission, nm", "excitation, nm")
 PatternDisplay.from_estimator(model, X, names=names)
+
+# %%
+# Its parts: products of an emission profile and an excitation profile.
+
 ComponentsDisplay.from_estimator(model, names=names)
 plt.show()
 

@@ -37,8 +37,8 @@ model = RMRCV(n_taus=12, C="scale", cv=GroupKFold(5), tol=1e-4).fit(X, y, groups
 print(f"tau = {model.tau_:.3g}, rank {model.rank_}, R2 of the folds {model.best_score_:.2f}")
 
 # %%
-# Refit to resampled persons and to permuted residuals. Both start from the model and keep its
-# parameters; real work takes some hundred of each.
+# Refit to resampled persons and to permuted residuals, at the parameters that were chosen. Real
+# work takes some hundred of each.
 
 spread = bootstrap_maps(model, X, y, groups=person, n_resamples=30, random_state=0)
 tested = permutation_map(model, X, y, groups=person, n_permutations=39, cv=3, random_state=0)

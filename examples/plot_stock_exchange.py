@@ -41,6 +41,10 @@ axis.plot(wealth, label="long or in cash, by the model")
 axis.plot(always, label="always long", color="grey")
 axis.set(xlabel="day", ylabel="100 become")
 axis.legend(frameon=False)
+
+# %%
+# Which index, how many days back?
+
 days = np.arange(10, 0, -1)
 names = MapAxes(days, stocks.feature_names, row_label="days back", column_label="")
 if model.rank_:

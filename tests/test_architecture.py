@@ -11,6 +11,11 @@ PACKAGE = Path(matreg.__file__).parent
 ABOVE = [
     *sorted((PACKAGE / "estimators").glob("*.py")),
     *sorted((PACKAGE / "experiments").glob("*.py")),
+    *(
+        file
+        for name in ("plotting", "inspection", "reporting", "cli")
+        for file in sorted((PACKAGE / name).glob("*.py"))
+    ),
     PACKAGE / "criteria.py",
 ]
 

@@ -17,6 +17,7 @@ from matreg import (
     RGLMCV,
     RMR,
     RMRCV,
+    SMMCV,
     CoefDisplay,
     CVDisplay,
     OutlierDisplay,
@@ -70,6 +71,13 @@ def test_cv_display_shows_the_chosen_candidate_alone(model):
     top, bottom = display.axes_
     assert top.get_ylabel() and bottom.get_xlabel() == "tau"
     assert display.mean.max() == pytest.approx(model.best_score_)
+
+
+def test_the_score_of_classes_is_called_accuracy(data):
+    classes = SMMCV(n_taus=3, cv=2).fit(data.X, data.y > np.median(data.y))
+    assert CVDisplay.from_estimator(classes).label == "accuracy of the folds"
+    quantile = RMRCV(n_taus=3, cv=2, loss="quantile").fit(data.X, data.y)
+    assert CVDisplay.from_estimator(quantile).label == "score of the folds"
 
 
 def test_coef_display_is_symmetric_around_zero(model):
@@ -171,6 +179,24 @@ def test_given_axes_and_colours(model, data):
 def test_other_things_have_no_coefficients():
     with pytest.raises(TypeError, match="estimator must be a fitted model of matreg"):
         CoefDisplay.from_estimator(42)
+
+
+def test_matrices_of_other_models_are_drawn_with_a_warning():
+    from sklearn.linear_model import Ridge
+
+    other = Ridge().fit(np.eye(3), np.arange(6.0).reshape(3, 2))
+    with pytest.warns(FutureWarning, match=r"write CoefDisplay\(model.coef_\).plot\(\)"):
+        display = CoefDisplay.from_estimator(other)
+    np.testing.assert_array_equal(display.coef, other.coef_)
+
+
+def test_marks_of_uneven_coordinates_keep_apart():
+    """Most of the range of these coordinates is in their last tenth."""
+    uneven = np.r_[np.linspace(0.0, 1.0, 45), np.linspace(2.0, 100.0, 5)]
+    display = CoefDisplay(np.ones((50, 3)), row_coords=uneven).plot()
+    marks = np.sort(display.axes_["left"].get_yticks())
+    assert len(marks) > 1
+    assert np.diff(marks).min() >= 49 / 10
 
 
 def test_outliers_of_the_worst_samples():

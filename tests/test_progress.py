@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -66,6 +67,25 @@ def test_only_the_outermost_bar_is_drawn(monkeypatch):
     for _ in progress.track(range(3), "inner", 3):  # now it is the outermost itself
         pass
     assert "inner" in stream.getvalue()
+
+
+def test_a_warning_has_a_line_of_its_own(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    before = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(
+            warnings, "showwarning", lambda *told, **_: stream.write(f"{told[0]}\n")
+        )
+        inside = warnings.showwarning
+        with progress.Progress("folds", 2) as bar:
+            bar.step()
+            warnings.warn("mind", stacklevel=1)
+            bar.step()
+        assert warnings.showwarning is inside
+    assert f"{progress.START}{progress.CLEAR}mind\n{progress.START}folds" in stream.getvalue()
+    monkeypatch.undo()
+    assert warnings.showwarning is before
 
 
 def test_an_interrupted_bar_makes_room_for_the_next(monkeypatch):

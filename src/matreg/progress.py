@@ -7,11 +7,12 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from multiprocessing import parent_process
-from typing import Self, TextIO, TypeVar
+from typing import Any, Self, TextIO, TypeVar
 
 T = TypeVar("T")
 
@@ -54,9 +55,13 @@ class Line:
         self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
         if not self.outermost:
             self.live = False
+        if self.live:
+            self._show, warnings.showwarning = warnings.showwarning, self._show_above
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self.live and warnings.showwarning == self._show_above:
+            warnings.showwarning = self._show
         if self.drawn:
             self._write(START + CLEAR)
         if self.outermost:
@@ -73,6 +78,12 @@ class Line:
         # A line that wraps could not be erased.
         self._write(START + text[: columns(self.stream) - 1] + CLEAR)
         self.drawn, self.next = True, now + PACE
+
+    def _show_above(self, *warning: Any, **options: Any) -> None:
+        """Erase the line for a warning, which would be written on it; it is drawn again below."""
+        if self.drawn:
+            self._write(START + CLEAR)
+        self._show(*warning, **options)
 
     def _write(self, text: str) -> None:
         self.stream.write(text)

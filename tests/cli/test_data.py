@@ -63,12 +63,13 @@ def test_csv_with_shape_target_and_groups(tmp_path, arrays):
     assert data.groups[4] == "day1"
 
 
-def test_zarr_folder(tmp_path, arrays):
+@pytest.mark.parametrize("folder", ["d.zarr", "without_ending"])
+def test_zarr_folder(folder, tmp_path, arrays):
     zarr = pytest.importorskip("zarr", reason="zarr is not installed")
-    group = zarr.open_group(str(tmp_path / "d.zarr"), mode="w")
+    group = zarr.open_group(str(tmp_path / folder), mode="w")
     for name, values in arrays.items():
         group.create_array(name, data=values)
-    data = load(tmp_path / "d.zarr")
+    data = load(tmp_path / folder)
     np.testing.assert_array_equal(data.X[:], arrays["X"])
     assert data.names.row_label == "emission"
 
@@ -84,6 +85,20 @@ def test_netcdf_with_named_dimensions(tmp_path, arrays):
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
     assert data.names.row_coords == arrays["emission"].tolist()
+
+
+def test_folder_of_netcdf_files_whose_samples_follow_each_other(tmp_path, arrays):
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
+    axes = {name: arrays[name] for name in ("emission", "excitation")}
+    content = {"X": (("sample", *axes), arrays["X"]), "y": ("sample", arrays["y"])}
+    whole = xarray.Dataset(content, axes)
+    for name, some in (("a", slice(0, 15)), ("b", slice(15, None))):
+        whole.isel(sample=some).to_netcdf(tmp_path / f"{name}.nc")
+    data = load(tmp_path)
+    np.testing.assert_array_equal(data.X, arrays["X"])
+    np.testing.assert_array_equal(data.y, arrays["y"])
+    assert data.names.column_coords == arrays["excitation"].tolist()
 
 
 def test_labels_may_be_words(tmp_path, arrays):
@@ -107,13 +122,17 @@ def test_labels_may_be_words(tmp_path, arrays):
         (["{broken}"], "broken.npz must be a file of NumPy"),
         (["{objects}"], "objects.npz must be a file of NumPy"),
         (["{npy}"], "no labels 'y': pass them with --labels"),
-        (["{txt}"], r"must be .npz, .npy, .csv, .zarr or .nc; got .txt"),
+        (["{txt}"], r"must be an .npz, .npy, .csv or .nc file or a folder .*; got .txt"),
+        (["{nc}"], "bad.nc must be a netCDF file"),
+        (["{folder}"], "folder of zarr or of .nc files; it holds neither"),
         (["{ragged}", "--shape", "1,1"], "must have 2 cells in each line; line 3 has 1"),
         (["{words}", "--shape", "1,1"], "column 'x' has others"),
     ],
 )
 def test_bad_data(arguments, message, npz, tmp_path, arrays):
     (tmp_path / "d.txt").write_text("1")
+    (tmp_path / "bad.nc").write_text("none")
+    (tmp_path / "folder").mkdir()
     (tmp_path / "broken.npz").write_text("none")
     np.savez(tmp_path / "objects.npz", X=np.array([{}], dtype=object), y=np.zeros(1))
     np.save(tmp_path / "x.npy", arrays["X"])
@@ -131,6 +150,8 @@ def test_bad_data(arguments, message, npz, tmp_path, arrays):
         "broken": tmp_path / "broken.npz",
         "objects": tmp_path / "objects.npz",
         "npy": tmp_path / "x.npy",
+        "nc": tmp_path / "bad.nc",
+        "folder": tmp_path / "folder",
     }
     with pytest.raises((ValueError, OSError), match=message):
         load(*[one.format(**places) for one in arguments])

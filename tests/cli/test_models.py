@@ -77,6 +77,15 @@ def test_a_file_with_foreign_classes_is_not_loaded(fitted, npz, tmp_path, capsys
     assert "does not trust: not loaded" in capsys.readouterr().err
 
 
+def test_a_model_of_others_is_not_taken(npz, tmp_path, capsys):
+    from sklearn.linear_model import Ridge
+
+    path = tmp_path / "ridge.skops"
+    skops_io.dump(Ridge().fit(np.eye(3), [1.0, 2.0, 3.0]), path)
+    assert main(["inspect", str(path)]) == 1
+    assert "must hold a fitted model of matreg; got Ridge." in capsys.readouterr().err
+
+
 def test_a_pickle_is_not_loaded(npz, tmp_path, capsys):
     import pickle
 
@@ -96,6 +105,7 @@ def test_a_pickle_is_not_loaded(npz, tmp_path, capsys):
         (["fit", "{npz}", "-o", "no/where.skops"], "-o must be in a folder that exists; no does"),
         (["inspect", "nowhere.skops"], "nowhere.skops does not exist"),
         (["inspect", "{model}", "-o", "w.txt"], "--out must end with .npy or .csv"),
+        (["predict", "{model}", "{npz}", "-o", "no/where.csv"], "-o must be in a folder that"),
     ],
 )
 def test_errors_are_one_sentence_and_status_1(arguments, message, fitted, npz, capsys):
@@ -126,6 +136,22 @@ def test_classes_that_are_words(arrays, tmp_path):
     assert np.mean([row["kind"] == row["predicted_kind"] for row in rows]) > 0.8
     assert main(["report", path, *data, "--cv", "2", "-o", str(tmp_path / "r.html")]) == 0
     assert main(["fit", *data, "--model", "rmr", "-o", path]) == 1
+
+
+def test_several_classes(arrays, tmp_path, capsys):
+    thirds = np.quantile(arrays["y"], [0.33, 0.67])
+    kinds = np.array(["low", "middle", "high"])[np.digitize(arrays["y"], thirds)]
+    np.savez(tmp_path / "d.npz", X=arrays["X"], y=kinds)
+    path, data = str(tmp_path / "m.skops"), str(tmp_path / "d.npz")
+    assert main(["fit", data, "--epsilon", "1", "-o", path]) == 1
+    assert "--epsilon has no meaning for --model smm" in capsys.readouterr().err
+    assert main(["fit", data, "--tau", "0.5", "-o", path]) == 0
+    assert "of one problem after another" in capsys.readouterr().out
+    assert main(["inspect", path, "-o", str(tmp_path / "w.csv")]) == 1
+    assert "--out must end with .npy for 3 matrices" in capsys.readouterr().err
+    assert main(["inspect", path, "-o", str(tmp_path / "w.npy")]) == 0
+    assert np.load(tmp_path / "w.npy").shape == (3, 5, 4)
+    assert main(["report", path, data, "--cv", "0", "-o", str(tmp_path / "r.html")]) == 0
 
 
 def test_samples_in_a_mapped_file(arrays, tmp_path):

@@ -82,3 +82,25 @@ def test_links_of_the_readme_lead_somewhere():
     assert links
     for link in links:
         assert link.startswith("http") or (ROOT / link).exists(), link
+
+
+def test_the_layout_of_contributing_is_that_of_the_tree():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    layout = text[text.index("src/matreg/") : text.index("A solver knows no estimator")]
+    named = set(re.findall(r"\b([a-z_]+(?:\.py|/))", layout))
+    package = ROOT / "src" / "matreg"
+    inside = {f"{one.name}/" if one.is_dir() else one.name for one in package.iterdir()}
+    assert (
+        inside - named - {"__pycache__/", "__init__.py", "__main__.py", "_typing.py", "py.typed"}
+        == set()
+    )
+    places = [
+        package,
+        package / "solvers",
+        package / "estimators",
+        ROOT,
+        ROOT / "docs",
+        ROOT / "tests",
+    ]
+    missing = {one for one in named if not any((place / one).exists() for place in places)}
+    assert missing - {"src/", "matreg/"} == set()

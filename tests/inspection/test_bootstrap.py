@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from matreg import GRMR, RGLM, RMR, RMRCV
+from matreg import GRMR, RGLM, RMR, RMRCV, SMM
 from matreg.inspection import bootstrap_maps, components
 from matreg.inspection._chosen import at_chosen_parameters
 from matreg.inspection.bootstrap import match
@@ -48,6 +48,14 @@ def test_whole_groups_are_drawn():
         drawn = rng.randint(6, size=6)
         expected = RMR(tau=0.1, C=4.0, epsilon=0.1).fit(X[drawn], y[drawn]).coef_
         np.testing.assert_allclose(coef, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_resample_without_one_of_the_classes_is_drawn_again(data):
+    X, _ = data
+    y = np.zeros(len(X), dtype=int)
+    y[:2] = 1
+    maps = bootstrap_maps(SMM().fit(X, y), X, y, n_resamples=10, random_state=0)
+    assert np.isfinite(maps.coefs).all()
 
 
 def test_the_result_does_not_depend_on_the_number_of_jobs(data):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from matreg import RGLM, RMR
+from matreg import RGLM, RMR, SMM
 from matreg.inspection import permutation_map
-from matreg.inspection.permutation import Exchange, _threshold, _unshrunk, p_values
+from matreg.inspection._p_values import p_values, stepwise_p_values, threshold_of
+from matreg.inspection._refits import refit_coef, warm
+from matreg.inspection.permutation import Exchange, _unshrunk
 from problems import random_data
 
 
@@ -26,12 +31,38 @@ def test_p_values_count_the_identity():
     np.testing.assert_allclose(p_values(np.array(2.0), null), 0.8)
 
 
+def by_definition(statistic, null):
+    """Westfall and Young's step-down, entry by entry."""
+    order = sorted(range(len(statistic)), key=lambda k: -statistic[k])
+    found, before = {}, 0.0
+    for step, k in enumerate(order):
+        largest = [max(row[j] for j in order[step:]) for row in null]
+        share = (1 + sum(one >= statistic[k] for one in largest)) / (1 + len(null))
+        before = max(before, share)
+        found[k] = before
+    return [found[k] for k in range(len(statistic))]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stepwise_p_values_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    statistic, null = 2.0 * rng.exponential(size=(3, 2)), rng.exponential(size=(19, 3, 2))
+    found = stepwise_p_values(statistic, null)
+    expected = by_definition(statistic.ravel().tolist(), null.reshape(19, 6).tolist())
+    np.testing.assert_allclose(found.ravel(), expected)
+    in_one_step = p_values(statistic, null.max(axis=(1, 2)))
+    assert (found <= in_one_step).all()
+    assert found.flat[statistic.argmax()] == in_one_step.flat[statistic.argmax()]
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.2, 0.21, 0.4])
-def test_the_threshold_says_the_same_as_the_p_values(alpha):
-    null = np.random.default_rng(0).uniform(size=19)
-    values = np.linspace(0.0, 1.2, 1000)
-    expected = p_values(values, null) <= alpha
-    np.testing.assert_array_equal(values > _threshold(null, alpha), expected)
+@pytest.mark.parametrize("size", [0.0, 1.0, 3.0, 50.0])
+def test_the_threshold_says_the_same_as_the_p_values(alpha, size):
+    rng = np.random.default_rng(0)
+    statistic, null = 0.1 + size * rng.exponential(size=(4, 5)), rng.exponential(size=(19, 4, 5))
+    corrected = stepwise_p_values(statistic, null)
+    threshold = threshold_of(null[:, corrected > alpha], alpha)
+    np.testing.assert_array_equal(statistic > threshold, corrected <= alpha)
 
 
 def test_planted_entries_are_found_and_others_are_not():
@@ -71,17 +102,41 @@ def test_a_score_of_chance_is_not_significant_and_a_good_one_is():
     assert chance.score_p_value > 0.05
 
 
-def test_the_null_of_permuted_labels_is_that_of_refits_by_hand():
+def test_the_null_of_classes_is_that_of_refits_to_permuted_labels_by_hand():
     X, y, _ = planted(2)
-    model = RMR(tau=5.0, C=1.0, epsilon=0.1).fit(X, y)
-    tested = permutation_map(model, X, y, n_permutations=3, null="labels", cv=2, random_state=0)
+    y = (y > 0.0).astype(int)
+    model = SMM(tau=1.0, C=1.0).fit(X, y)
+    tested = permutation_map(model, X, y, n_permutations=3, cv=2, random_state=0)
     rng = np.random.RandomState(0)
     expected = [
-        np.abs(RMR(tau=5.0, C=1.0, epsilon=0.1).fit(X, y[rng.permutation(60)]).coef_).max()
-        for _ in range(3)
+        np.abs(SMM(tau=1.0, C=1.0).fit(X, y[rng.permutation(60)]).coef_).max() for _ in range(3)
     ]
     np.testing.assert_allclose(tested.max_null, expected, rtol=1e-2, atol=1e-5)
     assert tested.null == "labels"
+
+
+def test_permuted_classes_that_leave_nothing_to_compare_with_are_said():
+    X, y, _ = planted(2, noise=0.1)
+    y = (y > 0.0).astype(int)
+    model = RGLM(tau=16.0, family="binomial").fit(X, y)
+    with pytest.warns(UserWarning, match="W is zero in 9 of 9 fits to permuted labels"):
+        tested = permutation_map(model, X, y, n_permutations=9, cv=2, random_state=0)
+    np.testing.assert_array_equal(tested.p_values, 1.0)
+    assert tested.threshold == np.inf
+
+
+def test_refits_of_a_pipeline_start_from_it_and_end_where_others_do():
+    X, y, _ = planted(4)
+    flat = X.reshape(60, -1)
+    rmr = RMR(tau=5.0, C=1.0, epsilon=0.1, matrix_shape=(4, 4))
+    model = make_pipeline(StandardScaler(), rmr).fit(flat, y)
+    start = warm(model, flat, y)
+    assert start[-1].warm_start
+    assert not model[-1].warm_start
+    other = np.random.default_rng(0).permutation(y)
+    expected = clone(model).fit(flat, other)[-1].coef_
+    found = refit_coef(start, flat, other)
+    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
 
 
 def test_labels_of_whole_groups_are_exchanged():
@@ -119,7 +174,6 @@ def test_groups_of_residuals_change_their_sign_together():
     [
         ({"n_permutations": 0}, "n_permutations"),
         ({"alpha": 1.5}, "alpha"),
-        ({"null": "none"}, 'null must be "auto"'),
         ({"groups": [1]}, "groups must have one entry"),
     ],
 )

@@ -6,12 +6,13 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from matreg import GRMR, RMR, RMRCV
+from matreg import GRMR, RMR, RMRCV, SMM
 from matreg.inspection import MapAxes
 from matreg.reporting import make_report
 from problems import random_data
@@ -86,6 +87,21 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     assert report.save(tmp_path / "r.html").read_text() == report.html
     assert "<h1>Ours &amp; theirs</h1>" in report.html
     assert report._repr_html_().startswith("<iframe srcdoc=")
+
+
+@pytest.mark.parametrize("multi_class", ["one_vs_one", "one_vs_rest"])
+def test_every_problem_of_several_classes_has_its_maps(data, multi_class):
+    X, y = data
+    kinds = np.array(["<low>", "mid", "high"])[np.digitize(y, np.quantile(y, [0.33, 0.67]))]
+    model = SMM(tau=0.5, multi_class=multi_class).fit(X, kinds)
+    page = model.report(X, kinds, cv=None).html
+    found = re.findall(r'<section id="([^"]*)"', page)
+    assert found[2:5] == ["observed-and-predicted", "maps", "components"]
+    assert page.count('aria-label="coefficients and pattern ') == 3
+    assert page.count('aria-label="components ') == 3
+    assert "3 problems of two classes" in page
+    assert "On the diagonal, both agree" in page and "of the training samples" in page
+    assert "<low>" not in page
 
 
 def test_zero_coefficients_are_said(data):

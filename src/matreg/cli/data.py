@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..inspection import MapAxes
 
-KINDS = ".npz, .npy, .csv, .zarr or .nc"
+KINDS = "an .npz, .npy, .csv or .nc file or a folder of zarr or of .nc files"
+NETCDF = (".nc", ".netcdf", ".h5netcdf")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         "data",
         metavar="DATA",
         help="samples: .npz with X, y, groups and coordinates; .npy (not read into memory) with "
-        "--labels; .csv of flat samples with --shape; a .zarr folder or a .nc file",
+        "--labels; .csv of flat samples with --shape; a zarr folder; netCDF, one .nc file or a "
+        "folder of them",
     )
     parser.add_argument(
         "--target", default="y", metavar="NAME", help="array or column with the labels (default y)"
@@ -102,10 +104,11 @@ def _open(path: Path, args: argparse.Namespace) -> Mapping[str, Any]:
         with _numpy_file(path):
             arrays = {args.samples: np.load(path, mmap_mode="r", allow_pickle=False)}
         return arrays if args.labels is None else arrays | _read_labels(args)
-    if path.suffix == ".zarr":
+    files = sorted(one for one in path.glob("*") if one.suffix in NETCDF)
+    if files or path.suffix in NETCDF:
+        return _open_netcdf(files or [path], args.samples)
+    if path.is_dir():
         return _open_zarr(path)
-    if path.suffix in (".nc", ".netcdf", ".h5netcdf"):
-        return _open_netcdf(path)
     raise ValueError(f"{path} must be {KINDS}; got {path.suffix or 'no ending'}.")
 
 
@@ -143,17 +146,30 @@ def _open_zarr(path: Path) -> Mapping[str, Any]:
     try:
         import zarr
     except ImportError as error:
-        raise ImportError("A .zarr folder needs zarr: pip install matreg[files]") from error
-    return dict(zarr.open_group(str(path), mode="r").arrays())
+        raise ImportError("A zarr folder needs zarr: pip install matreg[files]") from error
+    try:
+        return dict(zarr.open_group(str(path), mode="r").arrays())
+    except FileNotFoundError as error:
+        raise ValueError(f"{path} must be {KINDS}; it holds neither.") from error
 
 
-def _open_netcdf(path: Path) -> Mapping[str, Any]:
+def _open_netcdf(files: list[Path], samples: str) -> Mapping[str, Any]:
+    """Variables of a file, or of several whose samples follow each other in the order of names."""
     try:
         import xarray
     except ImportError as error:
         raise ImportError("A .nc file needs xarray: pip install matreg[files]") from error
-    with xarray.open_dataset(path) as content:
-        return {str(name): variable.values for name, variable in content.variables.items()}
+    parts = []
+    for path in files:
+        try:
+            parts.append(xarray.load_dataset(path))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path} must be a netCDF file; xarray cannot read it.") from error
+    content = parts[0]
+    if len(parts) > 1 and samples in content:
+        alike: Any = {"data_vars": "minimal", "coords": "minimal", "compat": "override"}
+        content = xarray.concat(parts, content[samples].dims[0], join="exact", **alike)
+    return {str(name): variable.values for name, variable in content.variables.items()}
 
 
 def _from_arrays(arrays: Mapping[str, Any], path: Path, args: argparse.Namespace) -> Data:

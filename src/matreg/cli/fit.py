@@ -64,9 +64,10 @@ def make_model(args: argparse.Namespace, data: Data) -> Any:
     from sklearn.model_selection import GroupKFold
 
     words = data.y is not None and data.y.dtype.kind not in "fiub"
-    name = MODELS[args.model or ("smm" if words else "rmr")]
+    chosen = args.model or ("smm" if words else "rmr")
+    name = MODELS[chosen]
     if words and name != "SMM":
-        raise ValueError(f"{data.target} must be numbers for --model {args.model}; got words.")
+        raise ValueError(f"{data.target} must be numbers for --model {chosen}; got words.")
     plain = args.tau is not None
     given = {key: getattr(args, key) for key in ("tau", "C", "epsilon")}
     if not plain:
@@ -81,7 +82,7 @@ def make_model(args: argparse.Namespace, data: Data) -> Any:
     given = {key: value for key, value in given.items() if value is not None}
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ValueError(f"--{unknown[0]} has no meaning for --model {args.model}.")
+        raise ValueError(f"--{unknown[0]} has no meaning for --model {chosen}.")
     return kind(**given)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..inspection import components
+from .data import check_folder
 from .model_files import load_model
 
 
@@ -26,6 +27,7 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read and describe."""
     model, names, target = load_model(args.model)
+    _check_out(args.out, model)
     print(describe(model, target))
     for axis in ("row", "column"):
         labels = getattr(names, f"{axis}_coords")
@@ -36,11 +38,23 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.out.endswith(".npy"):
         np.save(args.out, model.coef_)
-    elif args.out.endswith(".csv"):
-        np.savetxt(args.out, model.coef_, delimiter=",")
     else:
-        raise ValueError(f"--out must end with .npy or .csv; got {args.out}.")
+        np.savetxt(args.out, model.coef_, delimiter=",")
     print(f"W written to {args.out}")
+
+
+def _check_out(path: str | None, model: Any) -> None:
+    """Refuse a file for W that cannot hold it."""
+    if path is None:
+        return
+    check_folder(path)
+    if not path.endswith((".npy", ".csv")):
+        raise ValueError(f"--out must end with .npy or .csv; got {path}.")
+    if path.endswith(".csv") and model.coef_.ndim > 2:
+        raise ValueError(
+            f"--out must end with .npy for {len(model.coef_)} matrices, one a pair of classes; "
+            f"got {path}."
+        )
 
 
 def describe(model: Any, target: str) -> str:
@@ -63,5 +77,8 @@ def describe(model: Any, target: str) -> str:
         found = components(model)
         share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])
         lines.append(f"rank        {len(found.rows)}" + (f" ({share})" if share else ""))
+    else:
+        ranks = ", ".join(f"{rank}" for rank in model.rank_)
+        lines.append(f"ranks       {ranks}, of one problem after another")
     lines.append(f"gap         {np.max(model.dual_gap_):.1e} (relative, proven)")
     return "\n".join(lines)

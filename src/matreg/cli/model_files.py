@@ -7,6 +7,7 @@ from typing import Any
 
 import matreg
 
+from ..estimators._base import MatrixEstimator
 from ..inspection import MapAxes
 
 
@@ -52,8 +53,8 @@ def load_model(path: str) -> tuple[Any, MapAxes, str]:
     if foreign:
         raise ValueError(f"{path} holds {foreign[0]}, which matreg does not trust: not loaded.")
     model = skops.load(path, trusted=asked)
-    if not hasattr(model, "coef_"):
-        raise ValueError(f"{path} must hold a fitted model; got {type(model).__name__}.")
+    if not (isinstance(model, MatrixEstimator) and hasattr(model, "coef_")):
+        raise ValueError(f"{path} must hold a fitted model of matreg; got {type(model).__name__}.")
     about = dict(getattr(model, "about_", {}))
     target = str(about.pop("target", "y"))
     about.pop("matreg", None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .data import add_data_options, load_data
+from .data import add_data_options, check_folder, load_data
 from .model_files import load_model
 
 BLOCK = 2**24  # numbers that are read from a file at a time
@@ -30,6 +30,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, predict, write."""
+    check_folder(args.out)
     model, _, target = load_model(args.model)
     data = load_data(args, labelled=False)
     step = max(1, BLOCK // int(np.prod(data.X.shape[1:])))

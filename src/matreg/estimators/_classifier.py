@@ -192,6 +192,14 @@ def combined(f: Array, k: int, multi_class: str) -> Array:
     return np.asarray(votes).reshape(*f.shape[1:], k)
 
 
+def problem_names(model: Any) -> dict[str, list[Any]]:
+    """Names of the problems of a model with several, in the order of `coef_`, and their classes."""
+    every = list(model.classes_)
+    if model.multi_class == "one_vs_rest":
+        return {f"{one}": every for one in every}
+    return {f"{one} or {other}": [one, other] for one, other in combinations(every, 2)}
+
+
 def coef_of(model: Any, problem: int | None = None) -> Array:
     """W of a fitted model, of shape (p, q).
 
@@ -210,9 +218,7 @@ def coef_of(model: Any, problem: int | None = None) -> Array:
         return coefs[problem]
     if len(coefs) == 1:
         raise ValueError(f"problem must be 0 or None for a model with one W; got {problem}.")
-    names = [f"{c}" for c in model.classes_]
-    if model.multi_class == "one_vs_one":
-        names = [f"{first} or {second}" for first, second in combinations(names, 2)]
+    names = list(problem_names(model))
     listed = ", ".join(f"{k} ({name})" for k, name in enumerate(names[:3]))
     raise ValueError(
         f"problem must say which of the {len(coefs)} matrices of coefficients is meant: "

@@ -1,4 +1,4 @@
-"""Many fits of one model to changed data, in parallel, each started from the first."""
+"""Many fits of one model to changed data, in parallel."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from .._typing import Array
@@ -24,10 +25,14 @@ Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 
 def warm(model: Any, X: Any, y: Any) -> Any:
-    """Fit a copy of a model, its parameters as they were chosen, for others to start from."""
+    """Fit a copy of a model, its parameters as they were chosen, for others to start from.
+
+    A pipeline fits its last step in place, which so starts from its last fit.
+    """
     fresh = at_chosen_parameters(model)
-    if isinstance(fresh, MatrixEstimator) and "warm_start" in fresh.get_params():
-        fresh.set_params(warm_start=True)
+    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
+    if isinstance(last, MatrixEstimator) and "warm_start" in last.get_params():
+        last.set_params(warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fresh.fit(X, y)
@@ -70,14 +75,7 @@ def refit_coef(model: Any, X: Any, y: Any) -> Array:
 
 
 def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
-    """Coefficients of a fit to some of the samples, with repetition.
-
-    Repetitions are weights where they can be: the samples stay in their places then, and the fit
-    can start from the one before. The steps of a pipeline may know no weights.
-    """
-    if isinstance(model, MatrixEstimator):
-        weights = np.bincount(rows, minlength=len(y)).astype(float)
-        return linear_part(copy.deepcopy(model).fit(X, y, sample_weight=weights)).coef
+    """Coefficients of a fit to some of the samples, with repetition."""
     return refit_coef(model, take(X, rows), y[rows])
 
 

@@ -13,6 +13,8 @@ from .._typing import Array
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+# Labels of numbers take up to a tenth of an axis.
+CLOSEST = 10
 
 
 def pyplot() -> Any:
@@ -60,12 +62,22 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
     from matplotlib.ticker import MaxNLocator
 
     low, high = values.min(), values.max()
-    ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
+    ticks = np.asarray(MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high))
     rounding = 1e-9 * (high - low)
     ticks = ticks[(ticks >= low - rounding) & (ticks <= high + rounding)]
     order = np.argsort(values)
     place = np.interp(ticks, values[order], order.astype(float))
+    ticks, place = _apart(ticks, place, (len(values) - 1) / CLOSEST)
     axis.set_ticks(place, labels=[f"{0.0 if abs(t) < rounding else t:g}" for t in ticks])
+
+
+def _apart(ticks: Array, place: Array, least: float) -> tuple[Array, Array]:
+    """Ticks without those that would touch the one before: coordinates may be uneven."""
+    kept = [0]
+    for k in range(1, len(place)):
+        if abs(place[k] - place[kept[-1]]) >= least:
+            kept.append(k)
+    return ticks[kept], place[kept]
 
 
 def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:

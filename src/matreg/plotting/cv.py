@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -87,7 +88,7 @@ class CVDisplay:
             _standard_error(table)[rows],
             table["mean_coef_rank"][rows] if "mean_coef_rank" in table else None,
             float(taus[best]),
-            _name_of(search.scoring),
+            _name_of(search),
         ).plot(ax, axes=axes)
 
     def plot(self, ax: Any = None, *, axes: Any = None) -> Self:
@@ -135,7 +136,10 @@ def _standard_error(table: dict[str, Any]) -> Array:
     return np.asarray(table["std_test_score"]) / np.sqrt(max(folds - 1, 1))
 
 
-def _name_of(scoring: Any) -> str:
-    if isinstance(scoring, str):
-        return scoring.replace("_", " ")
-    return "R² of the folds" if scoring is None else "score of the folds"
+def _name_of(search: Any) -> str:
+    """What the score of a search is called."""
+    if isinstance(search.scoring, str):
+        return search.scoring.replace("_", " ")
+    if search.scoring is not None or getattr(search, "loss", None) == "quantile":
+        return "score of the folds"
+    return "accuracy of the folds" if is_classifier(search) else "R² of the folds"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._typing import Array
+from ..estimators._classifier import problem_names
 from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
 from ..inspection._chosen import at_chosen_parameters
@@ -18,7 +19,28 @@ from ..inspection._refits import as_samples, folds_of, take
 from ..solvers import robust_scale
 
 SHOWN = 6  # samples whose pictures are shown
+SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are more
 GROSS = 4.0  # robust standard deviations from which on a label looks wrong
+
+
+@dataclass(frozen=True)
+class Maps:
+    """What is drawn of one matrix of coefficients.
+
+    Attributes
+    ----------
+    title : str
+        The two classes that it tells apart, where a model has several; else empty.
+    coef, pattern : ndarray of shape (p, q)
+        W and the pattern.
+    components : Components
+        Rank-one terms of W.
+    """
+
+    title: str
+    coef: Array
+    pattern: Array
+    components: Components
 
 
 @dataclass(frozen=True)
@@ -76,14 +98,22 @@ class Facts:
         return np.asarray(self.X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
 
     @cached_property
-    def pattern(self) -> Array:
-        """Pattern of the model."""
-        return pattern(self.model, self.X)
+    def maps(self) -> list[Maps]:
+        """Of the model, or of its first problems of two classes where it has several."""
+        if self.inner.coef_.ndim == 2:
+            return [Maps("", self.part.coef, pattern(self.model, self.X), components(self.model))]
+        problems = list(problem_names(self.inner).items())
+        return [self._problem(k, *one) for k, one in enumerate(problems[:SHOWN_MAPS])]
 
-    @cached_property
-    def components(self) -> Components:
-        """Rank-one terms of the coefficients."""
-        return components(self.model)
+    def _problem(self, k: int, title: str, classes: list[Any]) -> Maps:
+        """Maps of a problem, with the pattern of the samples that are in its classes."""
+        rows = np.flatnonzero(np.isin(self.y, classes))
+        return Maps(
+            title,
+            linear_part(self.model, k).coef,
+            pattern(self.model, take(self.X, rows), problem=k),
+            components(self.model, problem=k),
+        )
 
     @property
     def history(self) -> Any:
@@ -101,11 +131,13 @@ class Facts:
         """How wrong each label looks, in robust standard deviations: as the model itself says.
 
         For models that do not say it, and for samples of which they know nothing, the distance of
-        the label to its prediction.
+        the label to its prediction. A class that was not predicted looks wrong in any case, the
+        more so the farther it is from the decision.
         """
-        if is_classifier(self.inner):
-            return np.where(self.tested & (self.predicted != self.y), np.inf, 0.0)
         found = self._of_training("label_outlier_score_")
+        if is_classifier(self.inner):
+            size = np.zeros(len(self.y)) if found is None else np.nan_to_num(found, nan=0.0)
+            return np.where(self.tested & (self.predicted != self.y), 2.0 * GROSS + size, 0.0)
         if found is not None:
             return np.nan_to_num(found, nan=0.0)
         scores = np.zeros(len(self.y))

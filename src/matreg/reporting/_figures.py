@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from .._typing import Array
 from ..inspection import ComponentsDisplay, PatternDisplay
 from ..inspection._axes import aspect_of
 from ..plotting import BLUE, GREY, ORANGE, CVDisplay, pyplot
-from ._facts import SHOWN, Facts
+from ._facts import SHOWN, Facts, Maps
 
 # Text and lines are drawn in a colour that nothing else has, and which the page replaces.
 INK = "#010203"
@@ -34,14 +35,14 @@ LOOK = {
 MOST_POINTS = 2000
 
 
-def drawn(draw: Callable[[Facts], tuple[Any, str]]) -> Callable[[Facts], str]:
+def drawn(draw: Callable[..., tuple[Any, str]]) -> Callable[..., str]:
     """Turn a function that returns a figure and what it shows into one that returns SVG."""
 
     @wraps(draw)
-    def svg(facts: Facts) -> str:
+    def svg(facts: Facts, *of: Any) -> str:
         plt = pyplot()
         with plt.rc_context(LOOK):
-            figure, caption = draw(facts)
+            figure, caption = draw(facts, *of)
             stream = io.StringIO()
             figure.savefig(stream, format="svg", dpi=150, metadata={"Date": None})
             plt.close(figure)
@@ -58,7 +59,7 @@ def _inline(svg: str, caption: str) -> str:
     width = re.search(r'viewBox="0 0 ([\d.]+)', body)
     pixels = round(float(width.group(1)) * 4 / 3) if width else 600
     look = f'style="width:{pixels}px"' + (' class="wide"' if pixels > 600 else "")
-    return body.replace("<svg", f'<svg role="img" aria-label="{caption}" {look}', 1)
+    return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(caption)}" {look}', 1)
 
 
 @drawn
@@ -107,17 +108,23 @@ def confusion(facts: Facts) -> tuple[Any, str]:
 
 
 @drawn
-def maps(facts: Facts) -> tuple[Any, str]:
+def maps(facts: Facts, of: Maps) -> tuple[Any, str]:
     """W and the pattern."""
-    display = PatternDisplay(facts.part.coef, facts.pattern, facts.names).plot()
-    return display.figure_, "coefficients and pattern"
+    display = PatternDisplay(of.coef, of.pattern, facts.names).plot()
+    return _titled(display.figure_, of), f"coefficients and pattern {of.title}".strip()
 
 
 @drawn
-def profiles(facts: Facts) -> tuple[Any, str]:
+def profiles(facts: Facts, of: Maps) -> tuple[Any, str]:
     """Row and column profiles of the components."""
-    display = ComponentsDisplay(facts.components, names=facts.names).plot()
-    return display.figure_, "components"
+    display = ComponentsDisplay(of.components, names=facts.names).plot()
+    return _titled(display.figure_, of), f"components {of.title}".strip()
+
+
+def _titled(figure: Any, of: Maps) -> Any:
+    if of.title:
+        figure.suptitle(of.title, fontsize=10, fontweight="bold")
+    return figure
 
 
 @drawn

@@ -109,11 +109,14 @@ def _sections(facts: Facts) -> list[Section]:
         Section("Score", text.score(facts), [figures.folds(facts)] if facts.scores.size else []),
         _predictions(facts),
     ]
-    if linear_part(facts.model).model.coef_.ndim == 2:
-        sections += [
-            Section("Maps", text.MAPS, [figures.maps(facts)]),
-            Section("Components", text.components(facts), [figures.profiles(facts)]),
-        ]
+    sections += [
+        Section("Maps", text.maps(facts), [figures.maps(facts, one) for one in facts.maps]),
+        Section(
+            "Components",
+            text.components(facts),
+            [figures.profiles(facts, one) for one in facts.maps if len(one.components.rows)],
+        ),
+    ]
     if hasattr(facts.inner, "cv_results_"):
         sections.append(Section("Path and choice", text.choice(facts), [figures.choice(facts)]))
     if facts.suspects.size:
@@ -128,5 +131,7 @@ def _sections(facts: Facts) -> list[Section]:
 
 def _predictions(facts: Facts) -> Section:
     if is_classifier(facts.inner):
-        return Section("Observed and predicted", text.PREDICTED, [figures.confusion(facts)])
-    return Section("Observed against predicted", text.PREDICTED, [figures.predictions(facts)])
+        return Section("Observed and predicted", text.predicted(facts), [figures.confusion(facts)])
+    return Section(
+        "Observed against predicted", text.predicted(facts), [figures.predictions(facts)]
+    )

@@ -32,10 +32,6 @@ MAPS = (
     "pattern, Cov(X) W / var of the prediction (Haufe et al. 2014), shows how samples change with "
     "the prediction: interpret the pattern."
 )
-PREDICTED = (
-    "Each sample was predicted by a fit that had not seen it, at the parameters that were chosen "
-    "on all samples. On the line, both agree."
-)
 SAMPLES = (
     "The samples that are most unlike the others, in robust standard deviations: of the share of "
     "outliers where the model finds them, of the distance to the median sample otherwise. Look at "
@@ -118,9 +114,36 @@ def score(facts: Facts) -> str:
     return text
 
 
+def predicted(facts: Facts) -> str:
+    """How the predictions came about."""
+    where = "diagonal" if is_classifier(facts.inner) else "line"
+    how = "Predictions are those of the training samples"
+    if facts.scores.size:
+        how = (
+            "Each sample was predicted by a fit that had not seen it, at the parameters that were "
+            "chosen on all samples"
+        )
+    return f"{how}. On the {where}, both agree."
+
+
+def maps(facts: Facts) -> str:
+    """What W and the pattern are, and of which classes."""
+    several = np.asarray(facts.inner.coef_)
+    if several.ndim == 2:
+        return MAPS
+    shown = f"the first {len(facts.maps)} of " if len(facts.maps) < len(several) else ""
+    return (
+        f"{MAPS} There are {len(several)} problems of two classes, each with a W; {shown}them "
+        "are shown."
+    )
+
+
 def components(facts: Facts) -> str:
     """Rank and shares."""
-    found = facts.components
+    if len(facts.maps) > 1:
+        ranks = (f"{len(one.components.rows)} ({one.title})" for one in facts.maps)
+        return f"W is a sum of products of a row profile and a column profile: {', '.join(ranks)}."
+    found = facts.maps[0].components
     if not len(found.rows):
         return "W = 0: the model predicts the same label for all samples. Choose a smaller tau."
     shares = ", ".join(f"{100 * share:.0f} %" for share in found.share[:5])
@@ -154,7 +177,8 @@ def labels(facts: Facts) -> str:
             f"{count} labels are more than {GROSS:g} robust standard deviations from what the "
             "model says"
         )
-    more = f" The {SHOWN} worst are shown." if count > SHOWN else ""
+    knows = hasattr(facts.inner, "label_outlier_score_") or not is_classifier(facts.inner)
+    more = f" The {'worst' if knows else 'first'} {SHOWN} are shown." if count > SHOWN else ""
     return f"{what}: samples {listed}{' …' if count > 20 else ''}.{more}"
 
 

@@ -1,0 +1,60 @@
+"""p-values from permutations: of one statistic, and of many with family-wise control."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Array
+
+
+def p_values(statistic: Array, null: Array) -> Array:
+    """Share of the permutations, the identity included, with a statistic at least as large.
+
+    A statistic of zero, an entry that the model leaves out, has the p-value 1.
+    """
+    as_large = len(null) - np.searchsorted(np.sort(null), statistic, side="left")
+    return np.asarray((1.0 + as_large) / (1.0 + len(null)), dtype=float)
+
+
+def stepwise_p_values(statistic: Array, null: Array) -> Array:
+    """p-values of entries, each against the largest of those that are not larger than it.
+
+    The entries are taken from the largest on. Once an entry is found, it is no competitor of the
+    others any more; no p-value is smaller than that of a larger entry (Westfall and Young 1993).
+
+    Parameters
+    ----------
+    statistic : ndarray of shape (p, q)
+        Statistic of each entry.
+    null : ndarray of shape (n_permutations, p, q)
+        The same of the permutations.
+
+    Returns
+    -------
+    ndarray of shape (p, q)
+        Corrected p-values.
+    """
+    upwards = np.argsort(statistic, axis=None)
+    values = statistic.ravel()[upwards]
+    largest = np.maximum.accumulate(null.reshape(len(null), -1)[:, upwards], axis=1)
+    alone = (1.0 + (largest >= values).sum(axis=0)) / (1.0 + len(null))
+    corrected = np.empty_like(alone)
+    corrected[upwards[::-1]] = np.maximum.accumulate(alone[::-1])
+    return corrected.reshape(statistic.shape)
+
+
+def threshold_of(null: Array, alpha: float) -> float:
+    """Value above which an entry would be significant among those that are not.
+
+    Parameters
+    ----------
+    null : ndarray of shape (n_permutations, k)
+        Statistics of the k entries that are not significant.
+    alpha : float
+        Family-wise error rate.
+    """
+    if null.shape[1] == 0:
+        return 0.0
+    allowed = int(np.floor(alpha * (len(null) + 1))) - 1
+    largest = np.sort(null.max(axis=1))
+    return float(largest[len(null) - 1 - allowed]) if allowed >= 0 else float("inf")

@@ -1,0 +1,79 @@
+"""The Python code of the guide runs, page by page, on small data of the shapes it speaks of."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import matreg
+from matreg.datasets import make_matrix_regression
+from matreg.inspection import bootstrap_maps, permutation_map
+from matreg.reporting import make_report
+
+DOCS = Path(__file__).parents[2] / "docs"
+# Large data are a million samples on a disk; the first page is an outline.
+PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("guide/*.md")} - {DOCS / "guide" / "large_data.md"})
+
+
+def code_of(page):
+    return "\n".join(
+        re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    )
+
+
+def what_a_reader_has():
+    """Arrays by the names that the pages give them."""
+    data = make_matrix_regression(90, (6, 5), rank=1, noise_scale=0.3, random_state=0)
+    X, y = data.X, data.y
+    return {
+        "np": np,
+        "X": X[:60],
+        "y": y[:60],
+        "X_new": X[60:],
+        "y_new": y[60:],
+        "X_train": X[:60],
+        "y_train": y[:60],
+        "X_held_out": X[60:],
+        "y_held_out": y[60:],
+        "person": np.arange(60) // 4,
+        "channels": list("abcdef"),
+        "times": np.linspace(0.0, 0.4, 5),
+        "tau": 0.5,
+        "counts": np.random.default_rng(0).poisson(np.exp(0.2 * y[:60])),
+    }
+
+
+def with_classes(names):
+    """Two classes instead of numbers."""
+    return names | {name: np.where(names[name] > 0.0, "high", "low") for name in ("y", "y_new")}
+
+
+SEARCHES = (matreg.RMRCV, matreg.GRMRCV, matreg.RGLMCV, matreg.SMMCV)
+LONG = [*(one.__init__ for one in SEARCHES), bootstrap_maps, permutation_map, make_report]
+FEW = {"n_taus": 4, "C": "scale", "cv": 2, "n_resamples": 4, "n_permutations": 4}
+
+
+def smaller(defaults):
+    """Defaults that make less work: it is the code of the page that is tested."""
+    return {name: FEW.get(name, value) for name, value in defaults.items()}
+
+
+@pytest.mark.parametrize("page", [one for one in PAGES if code_of(one)], ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    code = code_of(page)
+    if "mapie" in code:
+        pytest.importorskip("mapie", reason="mapie is not installed")
+    names = what_a_reader_has()
+    if page.stem == "classes":
+        names = with_classes(names)
+    for long in LONG:
+        monkeypatch.setattr(long, "__kwdefaults__", smaller(long.__kwdefaults__))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the data are small and easy
+        exec(compile(code, page.name, "exec"), names)

@@ -1,0 +1,62 @@
+"""Draw the first figure of the README and of the site from the table of the reproduction page.
+
+    python tools/draw_wrong_labels.py
+
+Writes docs/figures/wrong-labels.png. Run it again when `matreg reproduce label-noise` has given
+new numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+DOCS = Path(__file__).parent.parent / "docs"
+# Columns of the table, what they are to a newcomer, their colour, and how far the name is moved up.
+METHODS = {
+    "RMR": ("robust, low rank: RMR", "#D55E00", 0),
+    "R-GLM": ("least squares, low rank", "#0072B2", 11),
+    "Huber ridge": ("robust, vectors: Huber ridge", "#CC79A7", -2),
+    "SVR": ("robust, vectors: SVR", "#666666", -15),
+}
+
+
+def errors_on_W() -> tuple[list[float], dict[str, list[float]]]:
+    """Share of wrong labels in per cent, and the errors of each method."""
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    table = text[text.index("## Wrong labels") :]
+    lines = table[table.index("| Labels") :].splitlines()
+    names = [cell.strip() for cell in lines[0].strip("|").split("|")]
+    rows = [line.strip("|").split("|") for line in lines if re.match(r"\| \d+% wrong", line)]
+    rows = rows[: len({row[0] for row in rows})]  # the first of the two tables
+    shares = [float(row[0].split("%")[0]) for row in rows]
+    column = {
+        name: [float(row[k].split("±")[0]) for row in rows] for k, name in enumerate(names) if k
+    }
+    return shares, column
+
+
+def main() -> None:
+    """Draw and save."""
+    shares, errors = errors_on_W()
+    figure, axis = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    for name, (words, colour, up) in METHODS.items():
+        axis.plot(shares, errors[name], "o-", color=colour, linewidth=2, markersize=5)
+        place = (shares[-1], errors[name][-1])
+        moved = {"xytext": (9, up), "textcoords": "offset points", "va": "center"}
+        axis.annotate(words, place, color=colour, fontsize=11, **moved)
+    axis.set(yscale="log", ylim=(0.02, 1.5), xlim=(-1.5, 64))
+    axis.set_xticks(shares, [f"{share:g} %" for share in shares])
+    axis.set_yticks([0.03, 0.1, 0.3, 1.0], [".03", ".1", ".3", "1"])
+    axis.minorticks_off()
+    axis.set_xlabel("labels that are grossly wrong", loc="left")
+    axis.set_ylabel("error of the coefficients")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.grid(alpha=0.25)
+    figure.savefig(DOCS / "figures" / "wrong-labels.png", dpi=150)
+
+
+if __name__ == "__main__":
+    main()
