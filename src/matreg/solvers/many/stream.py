@@ -26,9 +26,10 @@ from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
 from .augmented import AugmentedSettings, State, coordinates, growing_samples, solve_core
-from .cores import Lift, Model, band_core, graded_core, lift
+from .cores import Band, Lift, Model, graded_core
 from .ramps import edge_distances
-from .scan import EDGES, Lens, Seen, width_for
+from .scan import EDGES, Lens, width_for
+from .seen import Seen
 
 STREAM_COLUMNS = np.dtype(
     [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
@@ -76,6 +77,8 @@ class StreamSettings:
 
 
 DEFAULT = StreamSettings()
+# Residuals this small are rounding, relative to the labels.
+ROUNDING = 1e-12
 NONE: Index = np.zeros(0, dtype=np.intp)
 
 
@@ -168,7 +171,8 @@ class Stream:
         self.held_out = X[out]
         r = block.y[out] - self.held_out @ W.matrix.reshape(-1) - result.b
         distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
-        self.unit = float(np.median(distance)) or 1.0
+        self.rounding = ROUNDING * (float(np.median(np.abs(block.y))) or 1.0)
+        self.unit = max(float(np.median(distance)), self.rounding)
         bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
         counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
         self.counts = counts.astype(np.float64)
@@ -218,28 +222,25 @@ class Stream:
             loss_of=self.model.loss_of,
             near=near,
             far=far,
-            rows=self.rows,
-            n=self.blocks.n,
+            most=self.rows,
             mean_weight=self.mean_weight,
             unit=self.unit,
+            rounding=self.rounding,
             seed=len(self.history) * 0x51ED27,
         )
 
     def solve(self, lens: Lens, seen: Seen) -> tuple[Factors, float]:
         """Next W and b from the core of a pass."""
-        if lens.graded:
-            problem = graded_core(self.model, lens, seen)
-        else:
-            problem = band_core(self.model, seen)
+        band = None if lens.graded else Band(self.model, lens, seen)
+        problem = graded_core(self.model, lens, seen) if band is None else band.problem
         ours = self.settings
         tol = max(ours.fine * self.tol, 1e-12)
         result = solve_core(
             problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
         )
         self.state = result.state
-        if not lens.graded and result.dual > self.best.dual:
-            self.best.dual = result.dual
-            self.best.lift = lift(lens, seen, result.beta)
+        if band is not None and result.dual > self.best.dual:
+            self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
         return result.W, result.b
 
     def restarted(self, lens: Lens) -> State | None:
@@ -266,7 +267,7 @@ class Stream:
         while True:
             lens = self.lens(W, b)
             started = time.perf_counter()
-            seen = self.blocks.map_reduce(lens)
+            seen = self.blocks.map_reduce(lens).capped()
             if seen.bad >= 0:
                 raise_not_finite(seen.bad)
             self.counts = seen.counts.astype(np.float64)
@@ -286,7 +287,7 @@ class Stream:
                 self.back_off()
                 W, b = self.best.W, self.best.b
                 continue
-            if len(seen.y) == 0:  # the distances are not what they were: look again, now known
+            if len(seen.rows) == 0:  # the distances are not what they were: look again, now known
                 again = True
                 continue
             W, b = self.solve(lens, seen)
@@ -304,7 +305,7 @@ class Stream:
         now = time.perf_counter() - self.begun
         method = "graded" if graded else "band"
         row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
-        self.history.append((*row, len(seen.y), seconds, gigabytes))
+        self.history.append((*row, len(seen.rows), seconds, gigabytes))
         self.stopped = tell(f"pass {len(self.history)}", best.gap, self.tol)
         if self.verbose:
             if len(self.history) == 1:
@@ -314,7 +315,7 @@ class Stream:
                 )
             print(
                 f"{len(self.history):5d} {seconds:8.2f} {gigabytes:7.2f} "
-                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.y):10d} {best.primal:13.6e} "
+                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.rows):10d} {best.primal:13.6e} "
                 f"{best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
                 flush=True,
             )
