@@ -7,7 +7,7 @@ Dask to say: there is no client to pass. Nothing is persisted, scattered or rech
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ from ._typing import Array, Index, Mask
 from .blocks import Block, S, Scan, joined, sample_runs
 
 # Summaries that one task merges.
-FAN_IN = 8
+FAN_IN = 16
 # Blocks from which on Dask's own work on the tasks is noticed.
 MANY_BLOCKS = 20_000
 
@@ -81,30 +81,27 @@ class DaskBlocks:
 
     def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> None:
         check_chunks(X)
-        self.X, (self.p, self.q) = X, shape
+        (self.p, self.q) = shape
         self.n = int(X.shape[0])
         self.nbytes = self.n * int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
         self.rows_read = 0
-        sizes = X.chunks[0]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        self.y, self.weights = (
-            split(name, values, self.starts, sizes) for name, values in (("y", y), ("s", weights))
-        )
+        self.sizes = X.chunks[0]
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
+        # Optimised, so that reading a chunk and what is done to it are one task: no worker reads
+        # ahead of what it can treat.
+        self.X = X.to_delayed(optimize_graph=True).reshape(-1)
+        self.y = split("y", y, self.starts, self.sizes)
+        self.weights = split("sample_weight", weights, self.starts, self.sizes)
 
-    def tasks(self, function: Callable[[Block], Any]) -> list[Any]:
-        """One delayed call per block."""
+    def tasks(self, function: Callable[[Block], Any], some: Iterable[int] | None = None) -> Any:
+        """One delayed call for each block, or for some of them."""
         import dask
 
         call = dask.delayed(_on_block, pure=False)
         shared = dask.delayed(function, pure=False, traverse=False)  # once, not in every task
-        # Optimised, so that reading a chunk and what is done to it are one task: no worker reads
-        # ahead of what it can treat.
-        parts = self.X.to_delayed(optimize_graph=True).reshape(-1)
         return [
-            call(shared, int(start), X, y, weights)
-            for start, X, y, weights in zip(
-                self.starts[:-1], parts, self.y, self.weights, strict=True
-            )
+            call(shared, *self.starts[k : k + 2].tolist(), self.X[k], self.y[k], self.weights[k])
+            for k in (range(len(self.X)) if some is None else some)
         ]
 
     def map_reduce(self, scan: Scan[S]) -> S:
@@ -126,7 +123,7 @@ class DaskBlocks:
         rest = () if columns is None else (columns,)
         parts = [
             dask.array.from_delayed(task, (size, *rest), dtype=np.float64)
-            for task, size in zip(self.tasks(scan), self.X.chunks[0], strict=True)
+            for task, size in zip(self.tasks(scan), self.sizes, strict=True)
         ]
         return dask.array.concatenate(parts)
 
@@ -135,11 +132,17 @@ class DaskBlocks:
         return self.take(sample_runs(self.n, rows, seed))
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices."""
+        """Samples of some runs (start, stop) in order, and their indices.
+
+        Whole blocks are read for that, but only those that hold a run.
+        """
         import dask
 
-        (found,) = dask.compute(self.tasks(Runs(runs)))
-        self.rows_read += sum(stop - start for start, stop in runs)
+        ends = np.array(runs) - [0, 1]  # the first and the last sample of each run
+        blocks = np.searchsorted(self.starts, ends, side="right") - 1
+        some = np.unique([k for first, last in blocks for k in range(first, last + 1)])
+        (found,) = dask.compute(self.tasks(Runs(runs), some))
+        self.rows_read += sum(self.sizes[k] for k in some)
         pieces = sorted((run for block in found for run in block), key=lambda run: run.start)
         return joined(pieces)
 
@@ -170,26 +173,34 @@ class Runs:
 
 
 def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
-    """Labels or weights by blocks of the samples: arrays, or delayed ones."""
+    """Labels or weights by blocks of the samples: numbers if all are equal, arrays, or delayed."""
     if not is_dask(values):
+        if values.min() == values.max():  # nothing that would have to travel
+            return [float(values[0])] * len(sizes)
         return [values[a:b] for a, b in pairwise(starts)]
     if values.chunks[0] != sizes:
         raise ValueError(
-            f"{'y' if name == 'y' else 'sample_weight'} must have the chunks of X; call "
-            ".rechunk((X.chunks[0],)) on it."
+            f"{name} must have the chunks of X; call .rechunk((X.chunks[0],)) on it."
         )
     return list(values.to_delayed().reshape(-1))
 
 
 def _on_block(
-    function: Callable[[Block], Any], start: int, X: NDArray[Any], y: Array, weights: Array
+    function: Callable[[Block], Any], start: int, stop: int, X: NDArray[Any], y: Any, weights: Any
 ) -> Any:
-    """Call a function on a block; it runs on a worker."""
-    labels, weights = (np.asarray(part, dtype=np.float64) for part in (y, weights))
+    """Call a function on the block from start to stop; it runs on a worker."""
+    X = np.asarray(X)
+    if len(X) != stop - start:
+        raise ValueError(
+            f"X has {len(X)} samples in the block that begins with sample {start}, where its "
+            f"chunks say {stop - start}: what it is read from has changed. Make it anew."
+        )
+    labels, weights = (
+        np.broadcast_to(np.asarray(part, dtype=np.float64), len(X)) for part in (y, weights)
+    )
     check_part("y", "finite", labels, np.isfinite(labels), start)
     good = (weights >= 0.0) & (weights < np.inf)
     check_part("sample_weight", "non-negative", weights, good, start)
-    X = np.asarray(X)
     flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would not do for an empty block
     return function(Block(start, flat, labels, weights))
 

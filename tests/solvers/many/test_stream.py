@@ -43,7 +43,7 @@ def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
 def look(blocks, near, far=0.0, seed=0, most=100_000):
     rng = np.random.default_rng(1)
     W = 0.5 * rng.standard_normal(30)
-    lens = Lens(W, 0.2, eps_loss, near, far, most, 1.0, 1.0, 1e-12, seed)
+    lens = Lens(W, 0.2, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
     return lens, blocks.map_reduce(lens).capped()
 
 
@@ -95,6 +95,33 @@ def test_hard_data_converge_with_a_certificate(images, cauchy, sort):
     dual = bound(X.astype(float), y, blocks.map_rows(result.state), **parameters)
     assert primal == pytest.approx(result.primal, rel=1e-10)
     assert (primal - dual) / primal <= 1e-6
+
+
+@pytest.mark.parametrize("kind", ["interpolated", "discrete", "discrete, no tube", "two classes"])
+def test_more_samples_on_a_kink_than_rows(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    n, most = 20_000, 1500
+    X = rng.integers(0, 3, (n, 6, 5)).astype(np.float32)
+    W = np.outer([1, 0, -1, 0, 0, 1], [0, 1, 0, 1, 0]).astype(float)
+    y = X.reshape(n, -1) @ W.ravel()  # whole numbers
+    epsilon, tau = 0.0 if kind == "discrete, no tube" else 1.0, 2.0
+    if kind == "two classes":
+        y, loss_of = np.where(rng.random(n) < 0.1, 1.0, -1.0), hinge_loss  # W = 0
+    else:
+        y += 0.0 if kind == "interpolated" else rng.integers(-3, 4, n)
+        loss_of = partial(eps_loss, epsilon=epsilon)
+    blocks = ArrayBlocks(X, y, np.ones(n), (6, 5))
+    blocks.step = 1700
+    kept, whole = [], blocks.map_reduce
+    monkeypatch.setattr(blocks, "map_reduce", lambda lens: kept.append(whole(lens)) or kept[-1])
+    result = solve_stream(blocks, make_model(tau, loss_of), memory=most * 3 * 8 * 30)
+    assert result.converged and result.n_iter < 8
+    assert max(len(seen.rows) for seen in kept) <= 2 * most
+    assert max(result.history["rows"]) <= most
+    if kind != "two classes":
+        parameters = {"tau": tau, "C": 1.0, "epsilon": epsilon}
+        dual = bound(X.astype(float), y, blocks.map_rows(result.state), **parameters)
+        assert dual == pytest.approx(result.dual, rel=1e-9)
 
 
 def test_samples_of_weight_zero_do_not_count():

@@ -1,8 +1,8 @@
 """Problems of few rows that stand for all samples.
 
 **Band and groups.** Rows near a kink are kept. Of the others, those above move their multipliers
-together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and those
-inside keep ``beta_i = 0``. That restricts the dual and nothing else: the optimum of this problem is
+together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
+on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and nothing else: the optimum of this problem is
 a *lower bound* of that of all samples, and each of its dual points is one of theirs, of the same
 value. A group is one sample: the mean of its members, weighted by their slopes. Nothing depends on
 whether the guess of the sides was right; if it was, the optimum is that of all samples.
@@ -25,10 +25,10 @@ from ...losses import PiecewiseLoss
 from ...penalties import SpectralPenalty
 from ...problem import Problem, RMRProblem
 from .scan import Lens, LossOf
-from .seen import Seen
+from .seen import GROUPS, Seen
 
-# Signs of the slopes above and below.
-SIDES = np.array([1.0, -1.0])
+# Signs of the multipliers of the groups.
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
@@ -68,21 +68,20 @@ class Lift:
         Where the sides were seen.
     index, beta : ndarray of shape (k,)
         Samples of the band and their multipliers.
-    above, below : float
-        Shares of their slopes that the groups' multipliers have.
+    shares : ndarray of shape (4,)
+        Shares theta of the groups.
     """
 
     lens: Lens
     index: Index
     beta: Array
-    above: float
-    below: float
+    shares: Array
 
     def __call__(self, block: Block) -> Array:
         """Multipliers of the samples of a block."""
         r = block.y - block.X.astype(np.float64, copy=False) @ self.lens.W - self.lens.b
-        beta, _ = self.lens.slopes(self.lens.loss_of(block.y, block.weights), r)
-        beta = beta * np.where(beta > 0.0, self.above, self.below)
+        groups, _ = self.lens.groups(self.lens.loss_of(block.y, block.weights), r)
+        beta = np.asarray(self.shares @ groups)
         first, last = np.searchsorted(self.index, [block.start, block.start + len(block.y)])
         beta[self.index[first:last] - block.start] = self.beta[first:last]
         return beta
@@ -110,10 +109,10 @@ class Band:
         self.lens = lens
         X, self.rows = seen.sorted()
         y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
-        # The groups are all samples of a side but for the rows that were kept.
-        kept = np.stack([np.maximum(self.rows["beta"], 0.0), np.minimum(self.rows["beta"], 0.0)])
+        # The groups are all of their samples but for the rows that were kept.
+        kept = np.ascontiguousarray(self.rows["beta"].T)
         self.slopes = seen.slopes - kept.sum(axis=1)
-        rest = (seen.members > np.count_nonzero(kept, axis=1)) & (self.slopes * SIDES > 0.0)
+        rest = (seen.members > np.count_nonzero(kept, axis=1)) & (self.slopes * SIGNS > 0.0)
         self.groups = np.flatnonzero(rest)
         some, slopes = self.groups, self.slopes[self.groups]
         tubes = (seen.tubes - np.abs(kept) @ loss.epsilon)[some] / np.abs(slopes)
@@ -131,20 +130,20 @@ class Band:
 
     def lift(self, beta: Array) -> Lift:
         """Dual point of all samples from one of the problem."""
-        k, shares = len(self.rows), np.zeros(2)
+        k, shares = len(self.rows), np.zeros(GROUPS)
         shares[self.groups] = beta[k:] / self.slopes[self.groups]
-        return Lift(self.lens, self.rows["index"], beta[:k], float(shares[0]), float(shares[1]))
+        return Lift(self.lens, self.rows["index"], beta[:k], shares)
 
 
 def graded_core(model: Model, lens: Lens, seen: Seen) -> RMRProblem:
     """The problem of the rows that were kept, with the slope of all samples at W."""
     X, rows = seen.sorted()
-    chance = np.minimum(seen.limit / rows["distance"], 1.0)
+    chance = seen.limit / np.maximum(rows["distance"], seen.limit)
     loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
-    beta = rows["beta"] / chance
-    T = (beta @ X - seen.sums.sum(axis=0)).reshape(model.shape)
+    beta = rows["beta"][:, :2].sum(axis=1) / chance
+    G, g = seen.gradient
     problem = model.on(X, rows["y"], loss)
-    return replace(problem, T=T, t=float(beta.sum() - seen.slopes.sum()))
+    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=float(beta.sum()) - g)
 
 
 def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:

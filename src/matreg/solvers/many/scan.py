@@ -1,7 +1,8 @@
 """One pass over the samples at a given W and b.
 
-The samples near a kink of their loss are kept as they are. Of all of them, sums by side: "above"
-and "below", where the slopes of their losses are positive and negative.
+The samples near a kink of their loss are kept as they are. Of all of them, sums by group: those
+above and below, where the slopes of their losses are positive and negative, and those that are on a
+kink but for rounding, of which there may be more than can be kept.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..._typing import Array, Index
 from ...blocks import Block
 from ...losses import PiecewiseLoss
 from .ramps import edge_distances
-from .seen import ROW, Seen
+from .seen import GROUPS, ROW, Seen
 from .sums import spread_out
 
 # Labels and weights of some samples to their losses; it travels to the workers of a cluster.
@@ -24,6 +25,7 @@ LossOf = Callable[[Array, Array], PiecewiseLoss]
 
 # Edges of the histogram of distances, relative to the scale of the residuals.
 EDGES = np.geomspace(1e-9, 1e3, 241)
+MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]])
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,12 @@ class ScanSettings:
     Attributes
     ----------
     piece : int
-        Rows that are treated at a time, in float64.
+        Bytes of the rows that are treated at a time, in float64: what a core has as cache.
     heavy : float
         Weights above this multiple of the mean count as lying on a kink: no part of any group.
     """
 
-    piece: int = 2048
+    piece: int = 2**22
     heavy: float = 20.0
 
 
@@ -62,6 +64,8 @@ class Lens:
     far : float
         Distance up to which some are: at distance x with probability ``near / x``. Not larger than
         `near` for none.
+    floor : float
+        For that, samples nearer to a kink than this count as this far.
     most : int
         Rows to keep at most; if there are more, `near` is made smaller.
     mean_weight : float
@@ -81,6 +85,7 @@ class Lens:
     loss_of: LossOf
     near: float
     far: float
+    floor: float
     most: int
     mean_weight: float
     unit: float
@@ -96,14 +101,14 @@ class Lens:
     @property
     def nothing(self) -> Seen:
         """What is seen of no samples: merged with another one it changes nothing."""
-        two = np.zeros(2)
+        zero = np.zeros(GROUPS)
         return Seen(
             loss=0.0,
-            sums=np.zeros((2, len(self.W))),
-            labels=two,
-            slopes=two,
-            tubes=two,
-            members=np.zeros(2, dtype=np.intp),
+            sums=np.zeros((GROUPS, len(self.W))),
+            labels=zero,
+            slopes=zero,
+            tubes=zero,
+            members=np.zeros(GROUPS, dtype=np.intp),
             counts=np.zeros(len(EDGES) + 1, dtype=np.intp),
             bad=-1,
             X=[],
@@ -114,30 +119,34 @@ class Lens:
 
     def __call__(self, block: Block) -> Seen:
         """Look at a block."""
-        whole, rows = self.nothing, self.settings.piece
+        whole, rows = self.nothing, max(self.settings.piece // (8 * len(self.W)), 1)
+        # One array for all pieces: new ones are slow where memory goes back to the system at once.
+        room = np.empty((min(rows, len(block.y)), len(self.W)))
         for start in range(0, len(block.y), rows):
             part = slice(start, start + rows)
             piece = Block(block.start + start, block.X[part], block.y[part], block.weights[part])
-            whole = whole.merge(self.look(piece))
+            F = room[: len(piece.y)]
+            F[:] = piece.X
+            whole = whole.merge(self.look(piece, F))
         return whole
 
-    def look(self, piece: Block) -> Seen:
-        """Look at a few rows."""
-        F = piece.X.astype(np.float64, copy=False)
+    def look(self, piece: Block, F: Array) -> Seen:
+        """Look at a few rows, given in float64, too."""
         y, weights = piece.y, piece.weights
         index = piece.start + np.arange(len(y))
         with np.errstate(invalid="ignore"):  # samples that are not finite are reported
             r = y - F @ self.W - self.b
             loss = self.loss_of(y, weights)
-            beta, distance = self.slopes(loss, r)
-            sides = np.stack([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
-            sums = sides @ F
+            beta, distance = self.groups(loss, r)
+            some = slice(GROUPS if beta[2:].any() else 2)
+            sums = np.zeros((GROUPS, len(self.W)))
+            sums[some] = beta[some] @ F
             heavy = weights > self.settings.heavy * self.mean_weight
-            distance = np.where(heavy, self.rounding, distance)
-            key = distance * spread_out(index + self.seed) if self.graded else distance
+            apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
+            key = apart * spread_out(index + self.seed) if self.graded else apart
         bad = index[~np.isfinite(r)]
-        kept = np.flatnonzero((key <= self.near) & (distance <= max(self.near, self.far)))
-        columns = (index, y, weights, beta, distance, key)
+        kept = np.flatnonzero((key <= self.near) & (apart <= max(self.near, self.far)))
+        columns = (index, y, weights, beta.T, apart, key)
         rows = np.empty(len(kept), dtype=ROW)
         for name, column in zip(ROW.names or (), columns, strict=True):
             rows[name] = column[kept]
@@ -145,10 +154,10 @@ class Lens:
         return Seen(
             loss=loss.value(r) if len(bad) == 0 else np.nan,
             sums=sums,
-            labels=sides @ y,
-            slopes=sides.sum(axis=1),
-            tubes=np.abs(sides) @ loss.epsilon,
-            members=np.count_nonzero(sides, axis=1),
+            labels=beta @ y,
+            slopes=beta.sum(axis=1),
+            tubes=np.abs(beta) @ loss.epsilon,
+            members=np.count_nonzero(beta, axis=1),
             counts=np.bincount(bins, minlength=len(EDGES) + 1),
             bad=int(bad[0]) if len(bad) else -1,
             X=[piece.X[kept]],
@@ -157,16 +166,23 @@ class Lens:
             limit=self.near,
         )
 
-    def slopes(self, loss: PiecewiseLoss, r: Array) -> tuple[Array, Array]:
-        """Slopes at the residuals and distances from the nearest kink, none below `rounding`.
+    def groups(self, loss: PiecewiseLoss, r: Array) -> tuple[Array, Array]:
+        """Multipliers (4, k) at the residuals in each group, and distances from the nearest kink.
 
-        On a kink the slope is zero, on whichever side of it rounding has put the residual.
+        No distance is below `rounding`. On a kink the slope is zero, on whichever side of it
+        rounding has put the residual.
         """
-        distance = np.maximum(edge_distances(loss, r), self.rounding)
-        return np.where(distance > self.rounding, loss.gradient(r), 0.0), distance
+        upper = (np.abs(r - loss.epsilon) <= self.rounding) & (loss.upper > 0.0)
+        lower = (np.abs(r + loss.epsilon) <= self.rounding) & (loss.lower < 0.0)
+        slope = np.where(upper | lower, 0.0, loss.gradient(r))
+        beta = np.zeros((GROUPS, len(r)))
+        np.maximum(slope, 0.0, out=beta[0])
+        np.minimum(slope, 0.0, out=beta[1])
+        beta[2, upper], beta[3, lower] = loss.upper[upper], loss.lower[lower]
+        return beta, np.maximum(edge_distances(loss, r), self.rounding)
 
 
-def width_for(counts: Array, unit: float, rows: int, far: float) -> float:
+def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 0.0) -> float:
     """The `near` with which about so many rows are kept, from the histogram of the distances.
 
     Parameters
@@ -177,14 +193,32 @@ def width_for(counts: Array, unit: float, rows: int, far: float) -> float:
         Number of rows wanted.
     far : float
         Distance beyond which none is kept; 0 if none beyond `near`.
+    floor : float, default=0
+        Samples nearer than this count as this far.
     """
-    middle = unit * np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]])
+    middle = unit * MIDDLES
 
     def expected(near: float) -> float:
-        keep = np.where(middle <= max(far, near), np.minimum(1.0, near / middle), 0.0)
+        keep = np.minimum(1.0, near / np.maximum(middle, floor))
+        keep = np.where(middle <= max(far, near), keep, 0.0)
         if far <= near:
             keep = np.where(middle <= near, 1.0, 0.0)
         return float(counts @ keep)
 
     found = [near for near in middle if expected(near) <= rows]
     return float(found[-1]) if found else float(middle[0])
+
+
+def floor_for(counts: Array, unit: float, far: float) -> float:
+    """The `floor` with which half of the rows are for samples on a kink, if there are many.
+
+    Parameters
+    ----------
+    counts, unit : ndarray, float
+        Histogram and its unit.
+    far : float
+        Distance beyond which none is kept.
+    """
+    apart = unit * MIDDLES[1:]
+    others = float(np.sum(np.where(apart <= far, counts[1:] / apart, 0.0)))
+    return float(counts[0]) / others if others > 0.0 else far

@@ -24,13 +24,16 @@ from numpy.typing import NDArray
 from ..._typing import Array, Index
 from .sums import spread_out
 
-# What is known of a row besides its entries: the slope of its loss, the distance from its kink.
+# Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
+GROUPS = 4
+# What is known of a row besides its entries: its multiplier in each group that it belongs to, and
+# how far from a kink it is.
 ROW = np.dtype(
     [
         ("index", np.int64),
         ("y", np.float64),
         ("weight", np.float64),
-        ("beta", np.float64),
+        ("beta", np.float64, GROUPS),
         ("distance", np.float64),
         ("key", np.float64),
     ]
@@ -41,16 +44,16 @@ ROW = np.dtype(
 class Seen:
     """Sums over some samples, and the rows that were kept.
 
-    Sums are over the samples above and those below, whose slopes ``beta_i`` are positive and
-    negative.
+    Sums are by group, with multipliers ``beta_i``: the slopes of the losses of the samples above
+    (positive) and below (negative), and the largest and the smallest slope of those on a kink.
 
     Attributes
     ----------
     loss : float
         Sum of the losses.
-    sums, labels, slopes, tubes, members : ndarray (2, p*q), (2,), (2,), (2,), (2,)
+    sums, labels, slopes, tubes, members : ndarray (4, p*q), (4,), (4,), (4,), (4,)
         Sums of ``beta_i X_i``, ``beta_i y_i``, ``beta_i`` and ``|beta_i| epsilon_i``, and numbers
-        of samples.
+        of samples, of each group.
     counts : ndarray of int
         Histogram of the distances from the kinks, of the samples of positive weight.
     bad : int
@@ -77,6 +80,11 @@ class Seen:
     rows: NDArray[Any]
     most: int
     limit: float
+
+    @property
+    def gradient(self) -> tuple[Array, float]:
+        """Minus the derivatives of the loss of all samples by W (p*q,) and b."""
+        return self.sums[:2].sum(axis=0), float(self.slopes[:2].sum())
 
     def merge(self, other: Seen) -> Seen:
         """What is seen of two parts of the samples."""
