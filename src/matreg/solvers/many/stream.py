@@ -80,8 +80,9 @@ class StreamSettings:
 
 
 DEFAULT = StreamSettings()
-# Residuals this small are rounding, relative to the labels.
-ROUNDING = 1e-12
+# Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
+# digits.
+ROUNDING = 1e-7
 NONE: Index = np.zeros(0, dtype=np.intp)
 
 
@@ -196,7 +197,8 @@ class Stream:
         self.held_out = X[out]
         r = block.y[out] - self.held_out @ W.matrix.reshape(-1) - result.b
         distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
-        self.rounding = ROUNDING * (float(np.median(np.abs(block.y))) or 1.0)
+        off = np.abs(block.y - np.median(block.y))
+        self.rounding = ROUNDING * (float(np.median(off)) or float(np.mean(off)) or 1.0)
         off = distance[distance > self.rounding]
         self.unit = float(np.median(off)) if len(off) else 1.0
         bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
