@@ -179,9 +179,7 @@ def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) 
             return [float(values[0])] * len(sizes)
         return [values[a:b] for a, b in pairwise(starts)]
     if values.chunks[0] != sizes:
-        raise ValueError(
-            f"{name} must have the chunks of X; call .rechunk((X.chunks[0],)) on it."
-        )
+        raise ValueError(f"{name} must have the chunks of X; call .rechunk((X.chunks[0],)) on it.")
     return list(values.to_delayed().reshape(-1))
 
 

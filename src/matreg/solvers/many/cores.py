@@ -2,10 +2,11 @@
 
 **Band and groups.** Rows near a kink are kept. Of the others, those above move their multipliers
 together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
-on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and nothing else: the optimum of this problem is
-a *lower bound* of that of all samples, and each of its dual points is one of theirs, of the same
-value. A group is one sample: the mean of its members, weighted by their slopes. Nothing depends on
-whether the guess of the sides was right; if it was, the optimum is that of all samples.
+on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and
+nothing else: the optimum of this problem is a *lower bound* of that of all samples, and each of its
+dual points is one of theirs, of the same value. A group is one sample: the mean of its members,
+weighted by their slopes. Nothing depends on whether the guess of the sides was right; if it was,
+the optimum is that of all samples.
 
 **Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of that as weight.
 A linear term makes the gradient at the present W exactly that of all samples. It is no bound, but

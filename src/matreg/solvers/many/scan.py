@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._typing import Array, Index
+from ..._typing import Array
 from ...blocks import Block
 from ...losses import PiecewiseLoss
 from .ramps import edge_distances
