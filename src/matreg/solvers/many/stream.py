@@ -18,15 +18,15 @@ import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...blocks import Block, Blocks, raise_not_finite
-from ...interruption import may_keep
+from ...interruption import ADVICE, may_keep
 from ...linalg.factors import Factors, svd, zero_factors
 from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
-from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
 from .augmented import AugmentedSettings, State, coordinates, solve_core, solve_many
-from .cores import Band, Lift, Model, graded_core
+from .best import Best, Tangent
+from .cores import Band, Model, graded_core
 from .ramps import edge_distances
 from .scan import EDGES, Lens, floor_for, width_for
 from .seen import Seen
@@ -84,47 +84,6 @@ DEFAULT = StreamSettings()
 # digits.
 ROUNDING = 1e-7
 NONE: Index = np.zeros(0, dtype=np.intp)
-
-
-@dataclass(frozen=True)
-class Tangent:
-    """The loss of all samples at some (W, b) and its slopes: a lower bound of it everywhere.
-
-    Attributes
-    ----------
-    loss, G, g : float, ndarray of shape (p*q,), float
-        The loss, and minus its derivatives by W and b.
-    """
-
-    loss: float
-    G: Array
-    g: float
-
-    @classmethod
-    def of(cls, seen: Seen) -> Tangent:
-        """From what was seen in a pass."""
-        return cls(seen.loss, *seen.gradient)
-
-    def along(self, D: Array, db: float, t: float) -> float:
-        """The bound at W + t D and b + t db."""
-        return self.loss - t * (float(self.G @ D.reshape(-1)) + self.g * db)
-
-
-@dataclass
-class Best:
-    """The best certified point so far."""
-
-    W: Factors
-    b: float
-    tangent: Tangent
-    primal: float = np.inf
-    dual: float = 0.0
-    lift: Lift | None = None
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return relative_gap(self.primal, self.dual) if np.isfinite(self.primal) else 1.0
 
 
 class Stream:
@@ -422,9 +381,10 @@ def solve_stream(
             raise
         warnings.warn(
             f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
-            f"relative duality gap of {run.best.gap:.1e}.",
+            f"relative duality gap of {run.best.gap:.1e}. {ADVICE}",
             stacklevel=2,
         )
+        return replace(run.result(), interrupted=True)
     return run.result()
 
 
