@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.svm import LinearSVR
 
 from benchmarks import streamed, streamed_dask
-from benchmarks.streamed_data import Peak
+from benchmarks.streamed_data import KINDS, Peak
 from benchmarks.timing import print_table
 from matreg import RMR, rmr_path
 from matreg.datasets import make_matrix_regression, make_shape
@@ -95,12 +95,13 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=40_000, help="samples in memory")
     parser.add_argument("--samples", type=int, default=200_000, help="samples in the file")
     parser.add_argument("--folder", type=Path, default=Path(), help="where to write the file")
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS, help="of samples")
     parser.add_argument("--skip-rivals", action="store_true", help="no LinearSVR, which takes long")
     calls = {
         "memory": lambda: in_memory(options.n, not options.skip_rivals),
         "growth": lambda: growth(5 * options.n),
         "path": lambda: along_tau(options.n),
-        "file": lambda: streamed.from_file(options.samples, options.folder),
+        "file": lambda: streamed.from_file(options.samples, options.folder, options.kinds),
         "longer": lambda: streamed.longer(options.samples, options.folder),
         "rival": lambda: streamed.rival(options.samples, options.folder),
         "cold": lambda: streamed.cold(options.samples, options.folder),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def row_of(name: str, model: Any, X: Any, y: np.ndarray) -> list[Any]:
     with Peak() as peak, Clock() as clock:
         model.fit(X, y)
     passes = getattr(model, "n_passes_", "")
-    return [name, clock.cpu, clock.seconds, passes, model.dual_gap_, model.rank_, peak.extra]
+    row = [name, clock.cpu, clock.seconds, passes, model.dual_gap_, model.rank_, peak.extra]
+    print(*row, flush=True)  # tables come late
+    return row
 
 
 def certificate(model: RMR, X: Any, y: np.ndarray, C: float) -> float:
@@ -67,9 +70,9 @@ def certificate(model: RMR, X: Any, y: np.ndarray, C: float) -> float:
     return float((primal - dual) / primal)
 
 
-def from_file(n: int, folder: Path) -> None:
+def from_file(n: int, folder: Path, kinds: Sequence[str] = KINDS) -> None:
     rows = []
-    for kind in KINDS:
+    for kind in kinds:
         path = folder / f"matreg-{kind}.npy"
         y = write(path, n, kind)
         X, model = np.load(path, mmap_mode="r"), rmr(n, verbose=1)

@@ -254,7 +254,7 @@ class Stream:
     def run(self) -> None:
         """Passes until the certificate holds."""
         W, b = self.first()
-        failures, again = 0, False
+        failures = 0
         while True:
             lens = self.lens(W, b)
             started = time.perf_counter()
@@ -263,8 +263,7 @@ class Stream:
                 raise_not_finite(seen.bad)
             self.counts = seen.counts.astype(np.float64)
             primal = self.model.penalty.value_of(W) + seen.loss
-            better = again or primal <= self.best.primal
-            again = False
+            better = primal <= self.best.primal
             if better:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
                 self.best.tangent = Tangent.of(seen)
@@ -278,11 +277,9 @@ class Stream:
             if failures:
                 W, b = self.back_off(W, b, seen)
                 continue
-            if len(seen.rows) == 0:  # the distances are not what they were: look again, now known
-                again = True
-                continue
-            W, b = self.solve(lens, seen)
-            self.update_error(W, b, lens)
+            if len(seen.rows):  # else the distances are not what they were: look again, now known
+                W, b = self.solve(lens, seen)
+                self.update_error(W, b, lens)
 
     def back_off(self, W: Factors, b: float, seen: Seen) -> tuple[Factors, float]:
         """After a step that led too far: a part of it, then more rows, and further."""
