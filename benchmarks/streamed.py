@@ -191,9 +191,9 @@ def choice(folder: Path) -> None:
     data = make_matrix_regression(n, (side, side), rank=2, noise_scale=2.0, random_state=0)
     path = folder / "matreg-choice.npy"
     np.save(path, data.X.astype(np.float32))
-    options = {"n_taus": 12, "cv": 3, "C": 0.01, "epsilon": 0.1}
+    options = {"n_taus": 12, "cv": 3, "C": 0.1, "epsilon": 0.1}
     exact = RMRCV(**options).fit(data.X, data.y)
-    with sklearn.config_context(working_memory=12):
+    with sklearn.config_context(working_memory=36):
         part = RMRCV(**options).fit(np.load(path, mmap_mode="r"), data.y)
     step = np.log(exact.taus_[0] / exact.taus_[1])
     off = abs(np.log(part.tau_ / exact.tau_)) / step
