@@ -99,6 +99,22 @@ def test_sorted_by_class_and_a_rare_class(data, mapped, tmp_path):
         SMMCV().fit(mapped, y)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("kind", ["large", "any"])
+def test_a_class_of_twenty_among_twenty_thousand(kind, class_weight, tmp_path):
+    X, f = random_data(20_000, P, Q, noise=1.0)
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    y = f > np.sort(f)[-21] if kind == "large" else np.arange(20_000) % 1000 == 7
+    parameters = {"tau": 1.0, "C": 1.0, "class_weight": class_weight}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "W = 0")
+        model = SMM(**parameters).fit(X, y)
+        memory = SMM(**parameters).fit(np.array(X, dtype=float), y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(memory.objective_, rel=2e-6)
+
+
 def test_a_class_that_the_first_part_has_none_of_gives_no_wrong_gap(data, mapped):
     X, f = data
     y = f > np.quantile(f, 0.999)
