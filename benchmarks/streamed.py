@@ -155,7 +155,7 @@ def stores(n: int, folder: Path) -> None:
     rows, first = [], None
     for name, samples in {"file": X, "zarr": stored, "HDF5": data, "Dask": lazy}.items():
         model = rmr(n)
-        with dask.config.set(scheduler="threads"):
+        with dask.config.set(scheduler="threads"), sklearn.config_context(working_memory=256):
             row = row_of(name, model, samples, y)
         first = model.coef_ if first is None else first
         rows.append([*row, np.abs(model.coef_ - first).max()])
