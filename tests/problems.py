@@ -184,3 +184,19 @@ def cvxpy_rmr(problem):
     accuracy = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
     program.solve(solver=cp.CLARABEL, **accuracy)
     return program.value, W.value
+
+
+def assert_same_seen(one, other):
+    """The same rows exactly, and the same sums but for rounding, whatever the blocks were."""
+    one, other = one.capped(), other.capped()
+    for mine, yours in zip(one.sorted(), other.sorted(), strict=True):
+        if mine.dtype.names is None:
+            np.testing.assert_array_equal(mine, yours)
+            continue
+        np.testing.assert_array_equal(mine["index"], yours["index"])
+        for name in mine.dtype.names:
+            np.testing.assert_allclose(mine[name], yours[name], rtol=1e-9, atol=1e-11)
+    for name in ("loss", "sums", "labels", "slopes", "tubes", "limit"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-9)
+    for name in ("members", "counts", "bad", "most"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

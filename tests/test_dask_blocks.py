@@ -1,7 +1,9 @@
 """Dask arrays: the same answers as in memory, whatever the chunks, and whatever dies."""
 
+import gc
 import os
 import signal
+import time
 from functools import partial
 
 import numpy as np
@@ -12,10 +14,9 @@ from hypothesis import strategies as st
 
 from matreg import RGLM, RMR, SMM
 from matreg.blocks import ArrayBlocks, sample_runs
-from matreg.estimators._losses import block_loss
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.many.scan import Lens
-from problems import random_data
+from problems import assert_same_seen, random_data
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -55,20 +56,26 @@ def memory(data):
     return ArrayBlocks(X, y, np.ones(len(y)), (P, Q))
 
 
-@given(cuts=st.lists(st.integers(0, 1000), max_size=6))
-@settings(deadline=None, max_examples=15)
-def test_what_is_seen_does_not_depend_on_the_chunks(data, cuts):
+@given(
+    cuts=st.lists(st.integers(0, 1000), max_size=6),
+    far=st.sampled_from([0.0, 2.0]),
+    most=st.sampled_from([1, 60, 1000]),
+    ties=st.booleans(),
+)
+@settings(deadline=None, max_examples=40)
+def test_what_is_seen_does_not_depend_on_the_chunks(data, cuts, far, most, ties):
     X, y = data[0][:1000], data[1][:1000]
+    W = np.full(P * Q, 0.1)
+    if ties:  # two of three samples lie on a kink
+        fitted = X.reshape(1000, -1).astype(float) @ W + 0.2 + 0.1 * np.sign(y)
+        y = np.where(np.arange(1000) % 3 > 0, fitted, y)
     sizes = tuple(int(size) for size in np.diff([0, *sorted(cuts), 1000]))
     lazy = DaskBlocks(da.from_array(X, chunks=(sizes, P, Q)), y, np.ones(1000), (P, Q))
-    lens = Lens(np.full(P * Q, 0.1), 0.2, tube, 0.3, 2.0, 1000, 1000, 1.0, 1.0, 5)
+    lens = Lens(W, 0.2, tube, 0.3, far, 0.02, most, 1.0, 1.0, 1e-12, 5)
     with dask.config.set(scheduler="sync"):
         seen = lazy.map_reduce(lens)
-    other = memory((X, y)).map_reduce(lens)
-    np.testing.assert_array_equal(seen.rows()[0], other.rows()[0])
-    assert seen.loss == pytest.approx(other.loss, rel=1e-12)
-    np.testing.assert_allclose(seen.G, other.G, rtol=1e-9, atol=1e-9)
-    np.testing.assert_array_equal(seen.counts, other.counts)
+    assert_same_seen(seen, memory((X, y)).map_reduce(lens))
+    assert len(seen.capped().rows) <= most
 
 
 def test_sample_does_not_depend_on_the_chunks(data):
@@ -116,6 +123,47 @@ def test_small_arrays_are_loaded(data):
     X, y = data[0][:300], data[1][:300]
     model = RMR(**PARAMETERS).fit(da.from_array(X, chunks=(100, P, Q)), y)
     np.testing.assert_array_equal(model.coef_, RMR(**PARAMETERS).fit(X, y).coef_)
+
+
+@pytest.fixture(scope="module")
+def from_file(data, tmp_path_factory):
+    """What the same samples give from a mapped file."""
+    path = tmp_path_factory.mktemp("samples") / "X.npy"
+    np.save(path, data[0])
+    with sklearn.config_context(working_memory=2):
+        return RMR(**PARAMETERS).fit(np.load(path, mmap_mode="r"), data[1])
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=5)
+def test_coefficients_do_not_depend_on_the_chunks(data, from_file, seed):
+    with dask.config.set(scheduler="sync"), sklearn.config_context(working_memory=2):
+        model = RMR(**PARAMETERS).fit(uneven(data[0], seed), data[1])
+    assert model.n_iter_ == from_file.n_iter_
+    np.testing.assert_allclose(model.coef_, from_file.coef_, rtol=1e-10, atol=1e-10)
+
+
+def test_a_block_that_is_shorter_than_its_chunk(data):
+    X, y = data
+    short = da.from_array(X, chunks=(4000, P, Q)).map_blocks(
+        lambda block: block[:-1], dtype=X.dtype, chunks=(4000, P, Q), meta=X[:0]
+    )
+    with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="chunks say 4000"):
+        RMR(**PARAMETERS).fit(short, y)
+
+
+def test_labelled_arrays_on_dask_are_not_loaded_silently(data):
+    xarray = pytest.importorskip("xarray")
+    X, y = data
+    labelled = xarray.DataArray(uneven(X), dims=("trial", "channel", "time"))
+    model = RMR(**PARAMETERS).fit(X[:300], y[:300])
+    for call in (lambda: RMR(**PARAMETERS).fit(labelled, y), lambda: model.predict(labelled)):
+        with pytest.raises(ValueError, match=r"Pass its Dask array, X\.data"):
+            call()
+    small = model.predict(labelled[:100])  # fits, and is loaded
+    np.testing.assert_allclose(small, model.predict(X[:100]), rtol=1e-12)
+    with dask.config.set(scheduler="sync"):
+        assert RMR(**PARAMETERS).fit(labelled.data, y).dual_gap_ <= 1e-6
 
 
 def test_rglm(data):
@@ -218,14 +266,26 @@ def cluster():
         yield client
 
 
-def deadly_loss(flags, victim, y, weights, **loss):
-    """Losses of a block; a worker is killed at its second block. Only passes ask for losses."""
-    if os.getpid() == victim:
-        if not (flags / "killed").exists() and (flags / "struck").exists():
-            (flags / "killed").write_text(str(len(y)))
-            os.kill(victim, signal.SIGKILL)
-        (flags / "struck").touch()
-    return block_loss(y, weights, **loss)
+def assert_nothing_left(cluster):
+    """No results stay on the workers, once they have heard that nobody wants them."""
+    gc.collect()  # the frames of an error hold what they were at
+    deadline = time.monotonic() + 20.0
+    while any(cluster.has_what().values()):
+        assert time.monotonic() < deadline, cluster.has_what()
+        time.sleep(0.1)
+
+
+class Deadly:
+    """A look at blocks that kills the worker which has a given block in its hands, once."""
+
+    def __init__(self, scan, flag, start):
+        self.scan, self.flag, self.start = scan, flag, start
+
+    def __call__(self, block):
+        if block.start == self.start and not self.flag.exists():
+            self.flag.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.scan(block)
 
 
 def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(
@@ -240,19 +300,45 @@ def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(
     ]
     lazy = da.concatenate(parts)
     calm = RMR(**PARAMETERS).fit(lazy, y)
-    victim = next(iter(cluster.run(os.getpid).values()))
-    deadly = partial(deadly_loss, tmp_path, victim)
-    monkeypatch.setattr("matreg.estimators.rmr.block_loss", deadly)
+    before = set(cluster.run(os.getpid).values())
+    passes, plain, flag = [], DaskBlocks.map_reduce, tmp_path / "killed"
+
+    def second_is_deadly(blocks, scan):
+        passes.append(scan)
+        return plain(blocks, Deadly(scan, flag, 4000) if len(passes) == 2 else scan)
+
+    monkeypatch.setattr(DaskBlocks, "map_reduce", second_is_deadly)
     struck = RMR(**PARAMETERS).fit(lazy, y)
     monkeypatch.undo()
-    assert (tmp_path / "killed").read_text() == "2000"  # in a pass, with a block in its hands
+    victim = int(flag.read_text())  # in the second pass, with a block in its hands
+    assert victim in before and len(passes) == calm.n_iter_ > 2
     assert struck.n_passes_ == calm.n_passes_
     np.testing.assert_allclose(struck.coef_, calm.coef_, rtol=1e-12, atol=1e-14)
     with dask.config.set(scheduler="sync"):
         alone = RMR(**PARAMETERS).fit(lazy, y)
     np.testing.assert_allclose(alone.coef_, calm.coef_, rtol=1e-10, atol=1e-12)
     cluster.wait_for_workers(2, timeout=20)
-    assert not any(cluster.has_what().values())  # nothing is left behind
+    assert victim not in cluster.run(os.getpid).values()
+    assert_nothing_left(cluster)
+
+
+def test_a_cluster_says_what_is_wrong_in_a_block(data, cluster):
+    X, y = data
+    lazy = da.from_array(X, chunks=(4000, P, Q))
+    broken = lazy.map_blocks(fails_at_the_third_block, dtype=X.dtype, meta=X[:0])
+    with pytest.raises(OSError, match="chunk 2 is gone"):
+        RMR(**PARAMETERS).fit(broken, y)
+    holes = X.copy()
+    holes[[7001, 9000]] = np.nan
+    with pytest.raises(ValueError, match="sample 7001 does"):
+        RMR(**PARAMETERS).fit(da.from_array(holes, chunks=(4000, P, Q)), y)
+    assert_nothing_left(cluster)
+
+
+def fails_at_the_third_block(block, block_info=None):
+    if block_info and block_info[0]["chunk-location"][0] == 2:
+        raise OSError("chunk 2 is gone")
+    return block
 
 
 def load_rows(path, a, b):

@@ -7,9 +7,10 @@ Dask to say: there is no client to pass. Nothing is persisted, scattered or rech
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from ._typing import Array, Index, Mask
 from .blocks import Block, S, Scan, joined, sample_runs
 
 # Summaries that one task merges.
-FAN_IN = 8
+FAN_IN = 16
 # Blocks from which on Dask's own work on the tasks is noticed.
 MANY_BLOCKS = 20_000
 
@@ -81,41 +82,61 @@ class DaskBlocks:
 
     def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> None:
         check_chunks(X)
-        self.X, (self.p, self.q) = X, shape
+        (self.p, self.q) = shape
         self.n = int(X.shape[0])
         self.nbytes = self.n * int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
         self.rows_read = 0
-        sizes = X.chunks[0]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        self.y, self.weights = (
-            split(name, values, self.starts, sizes) for name, values in (("y", y), ("s", weights))
-        )
+        self.sizes = X.chunks[0]
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
+        self.X, self.lazy = X, [array for array in (X, y, weights) if is_dask(array)]
+        self.y = split("y", y, self.starts, self.sizes)
+        self.weights = split("sample_weight", weights, self.starts, self.sizes)
 
-    def tasks(self, function: Callable[[Block], Any]) -> list[Any]:
-        """One delayed call per block."""
-        import dask
+    def layer(
+        self, function: Callable[[Block], Any], some: Iterable[int], rest: tuple[int, ...] = ()
+    ) -> dict[Any, Any]:
+        """Tasks that call a function on some blocks, by keys that end with `rest`."""
+        name, inner = f"matreg-{uuid4().hex}", (0,) * (self.X.ndim - 1)
+        return {
+            (name, j, *rest): (
+                _on_block,
+                function,
+                *self.starts[k : k + 2].tolist(),
+                (self.X.name, int(k), *inner),
+                self.y[k],
+                self.weights[k],
+            )
+            for j, k in enumerate(some)
+        }
 
-        call = dask.delayed(_on_block, pure=False)
-        shared = dask.delayed(function, pure=False, traverse=False)  # once, not in every task
+    def graph(self, layer: dict[Any, Any]) -> Any:
+        """Tasks with all that they need."""
+        from dask.highlevelgraph import HighLevelGraph
+
+        name = next(iter(layer))[0]
+        return HighLevelGraph.from_collections(name, layer, dependencies=self.lazy)
+
+    def compute(self, layer: dict[Any, Any]) -> Any:
+        """Result of the last task of a layer."""
+        import dask.array
+        from dask.delayed import Delayed
+
+        key = list(layer)[-1]
         # Optimised, so that reading a chunk and what is done to it are one task: no worker reads
         # ahead of what it can treat.
-        parts = self.X.to_delayed(optimize_graph=True).reshape(-1)
-        return [
-            call(shared, int(start), X, y, weights)
-            for start, X, y, weights in zip(
-                self.starts[:-1], parts, self.y, self.weights, strict=True
-            )
-        ]
+        (result,) = dask.compute(Delayed(key, dask.array.optimize(self.graph(layer), [key])))
+        return result
 
     def map_reduce(self, scan: Scan[S]) -> S:
         """Merged summaries of all blocks: one pass over the samples."""
-        import dask
-
-        merge = dask.delayed(_merge, pure=False)
-        level = self.tasks(scan)
-        while len(level) > 1:
-            level = [merge(level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
-        (whole,) = dask.compute(level[0])
+        layer = self.layer(scan, range(len(self.sizes)))
+        keys = list(layer)
+        name = keys[0][0]
+        while len(keys) > 1:
+            groups = [keys[k : k + FAN_IN] for k in range(0, len(keys), FAN_IN)]
+            keys = [(name, len(layer) + k) for k in range(len(groups))]
+            layer |= {key: (_merge, group) for key, group in zip(keys, groups, strict=True)}
+        whole: S = self.compute(layer)
         self.rows_read += self.n
         return whole
 
@@ -123,23 +144,27 @@ class DaskBlocks:
         """One number per sample, or several, as a dask array: nothing is computed yet."""
         import dask.array
 
-        rest = () if columns is None else (columns,)
-        parts = [
-            dask.array.from_delayed(task, (size, *rest), dtype=np.float64)
-            for task, size in zip(self.tasks(scan), self.X.chunks[0], strict=True)
-        ]
-        return dask.array.concatenate(parts)
+        rest: tuple[tuple[int, ...], ...] = () if columns is None else ((columns,),)
+        layer = self.layer(scan, range(len(self.sizes)), (0,) * len(rest))
+        name = next(iter(layer))[0]
+        return dask.array.Array(self.graph(layer), name, (self.sizes, *rest), dtype=np.float64)
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
         """Runs of samples at equal distances, and their indices."""
         return self.take(sample_runs(self.n, rows, seed))
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices."""
-        import dask
+        """Samples of some runs (start, stop) in order, and their indices.
 
-        (found,) = dask.compute(self.tasks(Runs(runs)))
-        self.rows_read += sum(stop - start for start, stop in runs)
+        Whole blocks are read for that, but only those that hold a run.
+        """
+        ends = np.array(runs) - [0, 1]  # the first and the last sample of each run
+        blocks = np.searchsorted(self.starts, ends, side="right") - 1
+        some = np.unique([k for first, last in blocks for k in range(first, last + 1)])
+        layer = self.layer(Runs(runs), some)
+        keys = list(layer)
+        found = self.compute(layer | {(keys[0][0], "all"): (list, keys)})
+        self.rows_read += sum(self.sizes[k] for k in some)
         pieces = sorted((run for block in found for run in block), key=lambda run: run.start)
         return joined(pieces)
 
@@ -170,26 +195,32 @@ class Runs:
 
 
 def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
-    """Labels or weights by blocks of the samples: arrays, or delayed ones."""
+    """Labels or weights by blocks of the samples: numbers if all are equal, arrays, or keys."""
     if not is_dask(values):
+        if values.min() == values.max():  # nothing that would have to travel
+            return [float(values[0])] * len(sizes)
         return [values[a:b] for a, b in pairwise(starts)]
     if values.chunks[0] != sizes:
-        raise ValueError(
-            f"{'y' if name == 'y' else 'sample_weight'} must have the chunks of X; call "
-            ".rechunk((X.chunks[0],)) on it."
-        )
-    return list(values.to_delayed().reshape(-1))
+        raise ValueError(f"{name} must have the chunks of X; call .rechunk((X.chunks[0],)) on it.")
+    return [(values.name, k) for k in range(len(sizes))]
 
 
 def _on_block(
-    function: Callable[[Block], Any], start: int, X: NDArray[Any], y: Array, weights: Array
+    function: Callable[[Block], Any], start: int, stop: int, X: NDArray[Any], y: Any, weights: Any
 ) -> Any:
-    """Call a function on a block; it runs on a worker."""
-    labels, weights = (np.asarray(part, dtype=np.float64) for part in (y, weights))
+    """Call a function on the block from start to stop; it runs on a worker."""
+    X = np.asarray(X)
+    if len(X) != stop - start:
+        raise ValueError(
+            f"X has {len(X)} samples in the block that begins with sample {start}, where its "
+            f"chunks say {stop - start}: what it is read from has changed. Make it anew."
+        )
+    labels, weights = (
+        np.broadcast_to(np.asarray(part, dtype=np.float64), len(X)) for part in (y, weights)
+    )
     check_part("y", "finite", labels, np.isfinite(labels), start)
     good = (weights >= 0.0) & (weights < np.inf)
     check_part("sample_weight", "non-negative", weights, good, start)
-    X = np.asarray(X)
     flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would not do for an empty block
     return function(Block(start, flat, labels, weights))
 

@@ -285,3 +285,21 @@ def test_ctrl_c_keeps_the_best_model(monkeypatch, tmp_path):
     primal = objective(X.astype(float), y, model.coef_, model.intercept_, **values)
     assert primal == pytest.approx(model.objective_, rel=1e-10)
     assert model.n_iter_ == 2 and model.dual_gap_ < 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("name", ["RMR", "RGLM", "SMM"])
+def test_a_file_that_shrinks_between_passes(name, monkeypatch, tmp_path):
+    X, y = make_data()
+    stored, whole = store(X, tmp_path, "file"), matreg.blocks.ArrayBlocks.map_reduce
+
+    def shrinking(blocks, scan):
+        seen = whole(blocks, scan)
+        with open(tmp_path / "X.npy", "r+b") as file:
+            file.truncate(X.nbytes // 2)
+        return seen
+
+    monkeypatch.setattr(matreg.blocks.ArrayBlocks, "map_reduce", shrinking)
+    model = sklearn.clone(MODELS[name])
+    with pytest.raises(ValueError, match=r"X\.npy ends before sample \d+ of X.*Write it again"):
+        model.fit(stored, y > 0.0 if name == "SMM" else y)
+    assert not hasattr(model, "coef_")

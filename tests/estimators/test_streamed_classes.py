@@ -1,14 +1,15 @@
 """Support matrix machines fitted to samples that stay in a file."""
 
 import warnings
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 import sklearn
+from sklearn.exceptions import ConvergenceWarning
 
-from matreg import SMM, SMMCV
-from matreg.blocks import sample_runs
+from matreg import SMM, SMMCV, interruption
+from matreg.blocks import ArrayBlocks, sample_runs
 from problems import bound, random_data
 
 N, P, Q = 8000, 6, 5
@@ -98,6 +99,22 @@ def test_sorted_by_class_and_a_rare_class(data, mapped, tmp_path):
         SMMCV().fit(mapped, y)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("kind", ["large", "any"])
+def test_a_class_of_twenty_among_twenty_thousand(kind, class_weight, tmp_path):
+    X, f = random_data(20_000, P, Q, noise=1.0)
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    y = f > np.sort(f)[-21] if kind == "large" else np.arange(20_000) % 1000 == 7
+    parameters = {"tau": 1.0, "C": 1.0, "class_weight": class_weight}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "W = 0")
+        model = SMM(**parameters).fit(X, y)
+        memory = SMM(**parameters).fit(np.array(X, dtype=float), y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(memory.objective_, rel=2e-6)
+
+
 def test_a_class_that_the_first_part_has_none_of_gives_no_wrong_gap(data, mapped):
     X, f = data
     y = f > np.quantile(f, 0.999)
@@ -139,3 +156,42 @@ def test_bad_labels(data, mapped):
     y = data[1] > 0.0
     with pytest.raises(ValueError, match="positive sample_weight of each of the 2 classes"):
         SMM().fit(mapped, y, y.astype(float))
+
+
+@pytest.mark.parametrize("at", ["sample", "pass"])
+def test_ctrl_c_ends_the_fit_of_several_classes(data, mapped, monkeypatch, at):
+    X, f = data
+    y = np.digitize(f, [-2.0, 1.0, 3.0])
+    whole = SMM(**PARAMETERS).fit(mapped, y)
+    method = {"sample": "sample", "pass": "map_reduce"}[at]
+    calls, plain = {}, getattr(ArrayBlocks, method)
+
+    def interrupted(blocks, *arguments, **named):
+        calls[blocks] = calls.get(blocks, 0) + 1
+        # In the second of six problems: its first look at a part, or its second pass.
+        if len(calls) == 2 and calls[blocks] == (1 if at == "sample" else 2):
+            raise KeyboardInterrupt
+        return plain(blocks, *arguments, **named)
+
+    monkeypatch.setattr(ArrayBlocks, method, interrupted)
+    monkeypatch.setattr(interruption, "_last", -np.inf)
+    with (
+        pytest.warns(ConvergenceWarning, match="The model is kept"),
+        pytest.warns(
+            UserWarning, match="Interrupted in problem 2 of 6: the 1 before it are solved"
+        ),
+    ):
+        model = SMM(**PARAMETERS).fit(mapped, y)
+    assert len(calls) == 2  # no other one was begun
+    np.testing.assert_allclose(model.coef_[0], whole.coef_[0], rtol=1e-12)
+    assert model.dual_gap_[0] <= 1e-6 and not model.coef_[2:].any()
+    assert model.n_iter_.tolist() == [whole.n_iter_[0], 0 if at == "sample" else 1, 0, 0, 0, 0]
+    for k, (first, second) in enumerate(combinations(range(4), 2)):  # each objective is true
+        rows = (y == first) | (y == second)
+        signs = np.where(y[rows] == second, 1.0, -1.0)
+        values = np.linalg.svd(model.coef_[k], compute_uv=False)
+        decisions = X[rows].reshape(rows.sum(), -1).astype(float) @ model.coef_[k].ravel()
+        loss = np.maximum(1.0 - signs * (decisions + model.intercept_[k]), 0.0).sum()
+        expected = 0.5 * values @ values + 10.0 * values.sum() + loss
+        assert model.objective_[k] == pytest.approx(expected, rel=1e-9)
+    assert model.predict(mapped).shape == (N,) and model.dual_coef_.shape == (6, N)

@@ -49,7 +49,19 @@ def is_large(X: Any) -> bool:
 
 def is_streamed(X: Any) -> bool:
     """Whether X is to be read block by block."""
+    refuse_labelled_dask(X)
     return is_stored(X) and is_large(X)
+
+
+def refuse_labelled_dask(X: Any) -> None:
+    """Say what to pass instead of an xarray.DataArray on Dask, which would silently be loaded."""
+    if hasattr(X, "coords") and getattr(X, "chunks", None) and is_large(X):
+        raise ValueError(
+            "X is a DataArray on Dask that is larger than scikit-learn's working_memory of "
+            f"{working_memory() / 2**20:g} MiB. Pass its Dask array, X.data, with the samples "
+            "along the first axis (X.transpose(...).data): that is read block by block. Or load "
+            "it with X.load() if it fits."
+        )
 
 
 def loaded(X: Any) -> Any:

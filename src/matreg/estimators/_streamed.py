@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._typing import Array
 from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
 from ..dask_blocks import DaskBlocks, is_dask
 from ..penalties import SpectralPenalty
-from ..solvers import Model, SolverResult, solve_stream
+from ..solvers import Model, SolverResult, solve_stream, starting_point
 from ._duplicates import Distinct, merge_duplicates
 from ._input import check_matrix_shape, reject_complex, validate_weights
 from ._stored import working_memory
@@ -258,6 +259,24 @@ def solve_on_blocks(
     what = Model(loss_of, penalty, model.fit_intercept, (blocks.p, blocks.q))
     limits = {"tol": model.tol, "memory": working_memory(), "verbose": model.verbose}
     return solve_stream(blocks, what, **limits, **options)
+
+
+def unsolved(loss: float, shape: tuple[int, int]) -> SolverResult:
+    """W = 0 for a problem that was not begun after Ctrl-C, with the loss that it has there."""
+    point = starting_point(np.zeros(shape), 0.0, np.zeros(0))
+    return replace(point, primal=loss, interrupted=True)
+
+
+def warn_if_interrupted(results: list[SolverResult]) -> None:
+    """Say which of several problems Ctrl-C has left unsolved."""
+    left = [k for k, result in enumerate(results) if result.interrupted]
+    if len(results) > 1 and left:
+        warnings.warn(
+            f"Interrupted in problem {left[0] + 1} of {len(results)}: the {left[0]} before it are "
+            "solved, those after it were not begun and have W = 0. `dual_gap_` says how far each "
+            "of them is.",
+            stacklevel=2,
+        )
 
 
 def check_streamed_family(family: str) -> None:

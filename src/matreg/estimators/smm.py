@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import Array, Index
 from ..blocks import Blocks
 from ..design import ArrayDesign
+from ..interruption import may_keep
 from ..losses import PiecewiseLoss, hinge, squared_hinge
 from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
@@ -35,7 +36,9 @@ from ._streamed import (
     part_of_blocks,
     solve_on_blocks,
     store_streamed,
+    unsolved,
     validate_stored,
+    warn_if_interrupted,
 )
 
 LOSS_CONSTRAINT = [StrOptions({"hinge", "squared_hinge"})]
@@ -253,18 +256,32 @@ class SMM(MatrixClassifier):
             y, weights = validate_stored(self, X, y, sample_weight)
             weights = self._weigh_classes(y, weights)
             self._set_streamed_scale(as_blocks(X, y, weights, self.matrix_shape_))
-            results = []
+            results: list[tuple[Blocks, SolverResult]] = []
             for two in self._problems(y):
                 signs, some = two.everywhere(weights)
                 part = as_blocks(X, signs, some, self.matrix_shape_)
-                loss_of, penalty = partial(block_hinge, C=self.C_), SpectralElasticNet(self.tau_)
-                rare = smaller_class(signs, some)
-                results.append((part, solve_on_blocks(self, part, loss_of, penalty, rare=rare)))
+                begun = not any(result.interrupted for _, result in results)
+                results.append((part, self._solve_two(part, signs, some, begun, not results)))
+            warn_if_interrupted([result for _, result in results])
             store_streamed(self, results)
         worst = max((result for _, result in results), key=lambda result: result.gap)
         warn_unless_converged("SMM", worst, self.tol, MORE_MEMORY)
         warn_if_zero_on_blocks(int(np.max(self.rank_)), self.tau_)
         return self
+
+    def _solve_two(
+        self, blocks: Blocks, signs: Array, weights: Array, begin: bool, first: bool
+    ) -> SolverResult:
+        """One of the problems of two classes, or W = 0 if it is not to begin after Ctrl-C."""
+        loss_of = partial(block_hinge, C=self.C_)
+        try:
+            if begin:
+                penalty, rare = SpectralElasticNet(self.tau_), smaller_class(signs, weights)
+                return solve_on_blocks(self, blocks, loss_of, penalty, rare=rare)
+        except KeyboardInterrupt:  # before its first pass
+            if first or not may_keep():
+                raise
+        return unsolved(loss_of(signs, weights).value(signs), self.matrix_shape_)
 
     def _check_streamed(self) -> None:
         """Refuse what needs all samples in memory."""

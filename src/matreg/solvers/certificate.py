@@ -52,6 +52,8 @@ class SolverResult:
         Method that found the point.
     state : object
         What the solver needs to start again from here.
+    interrupted : bool
+        Whether Ctrl-C has ended the search.
     """
 
     W: Factors
@@ -65,6 +67,7 @@ class SolverResult:
     history: NDArray[Any]
     method: str = ""
     state: Any = None
+    interrupted: bool = False
 
     def after(self, earlier: SolverResult) -> SolverResult:
         """The better of this result and that of an earlier stage, with what both of them did."""

@@ -1,11 +1,12 @@
 """Problems of few rows that stand for all samples.
 
 **Band and groups.** Rows near a kink are kept. Of the others, those above move their multipliers
-together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and those
-inside keep ``beta_i = 0``. That restricts the dual and nothing else: the optimum of this problem is
-a *lower bound* of that of all samples, and each of its dual points is one of theirs, of the same
-value. A group is one sample: the mean of its members, weighted by their slopes. Nothing depends on
-whether the guess of the sides was right; if it was, the optimum is that of all samples.
+together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
+on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and
+nothing else: the optimum of this problem is a *lower bound* of that of all samples, and each of its
+dual points is one of theirs, of the same value. A group is one sample: the mean of its members,
+weighted by their slopes. Nothing depends on whether the guess of the sides was right; if it was,
+the optimum is that of all samples.
 
 **Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of that as weight.
 A linear term makes the gradient at the present W exactly that of all samples. It is no bound, but
@@ -24,7 +25,11 @@ from ...design import ArrayDesign
 from ...losses import PiecewiseLoss
 from ...penalties import SpectralPenalty
 from ...problem import Problem, RMRProblem
-from .scan import Lens, LossOf, Seen
+from .scan import Lens, LossOf
+from .seen import GROUPS, Seen
+
+# Signs of the multipliers of the groups.
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
@@ -64,60 +69,82 @@ class Lift:
         Where the sides were seen.
     index, beta : ndarray of shape (k,)
         Samples of the band and their multipliers.
-    above, below : float
-        Shares of their slopes that the groups' multipliers have.
+    shares : ndarray of shape (4,)
+        Shares theta of the groups.
     """
 
     lens: Lens
     index: Index
     beta: Array
-    above: float
-    below: float
+    shares: Array
 
     def __call__(self, block: Block) -> Array:
         """Multipliers of the samples of a block."""
         r = block.y - block.X.astype(np.float64, copy=False) @ self.lens.W - self.lens.b
-        beta = self.lens.loss_of(block.y, block.weights).gradient(r)
-        beta = beta * np.where(beta > 0.0, self.above, self.below)
+        groups, _ = self.lens.groups(self.lens.loss_of(block.y, block.weights), r)
+        beta = np.asarray(self.shares @ groups)
         first, last = np.searchsorted(self.index, [block.start, block.start + len(block.y)])
         beta[self.index[first:last] - block.start] = self.beta[first:last]
         return beta
 
 
-def band_core(model: Model, seen: Seen) -> RMRProblem:
-    """The problem of the band and the groups."""
-    X, rows = seen.rows()
-    loss = model.loss_of(rows.y, rows.weights)
-    some = np.flatnonzero(seen.slopes)
-    slopes = seen.slopes[some]
-    zero = np.zeros(len(some))
-    groups = PiecewiseLoss(
-        np.minimum(slopes, 0.0), np.maximum(slopes, 0.0), seen.tubes[some] / np.abs(slopes), zero
-    )
-    return model.on(
-        np.concatenate([X, seen.groups[some] / slopes[:, None]]),
-        np.concatenate([rows.y, seen.labels[some] / slopes]),
-        joined(loss, groups),
-    )
+class Band:
+    """The rows near a kink and the groups of all others.
 
+    Parameters
+    ----------
+    model : Model
+        What to solve.
+    lens : Lens
+        Where the samples were looked at.
+    seen : Seen
+        What was seen of them.
 
-def lift(lens: Lens, seen: Seen, beta: Array) -> Lift:
-    """Dual point of all samples from one of the band core."""
-    shares = np.zeros(2)
-    some = np.flatnonzero(seen.slopes)
-    shares[some] = beta[len(beta) - len(some) :] / seen.slopes[some]
-    index = np.sort(seen.index)
-    return Lift(lens, index, beta[: len(index)], float(shares[0]), float(shares[1]))
+    Attributes
+    ----------
+    problem : Problem
+        The problem of the rows and, after them, the groups.
+    """
+
+    def __init__(self, model: Model, lens: Lens, seen: Seen) -> None:
+        self.lens = lens
+        X, self.rows = seen.sorted()
+        y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
+        # The groups are all of their samples but for the rows that were kept.
+        kept = np.ascontiguousarray(self.rows["beta"].T)
+        self.slopes = seen.slopes - kept.sum(axis=1)
+        rest = (seen.members > np.count_nonzero(kept, axis=1)) & (self.slopes * SIGNS > 0.0)
+        self.groups = np.flatnonzero(rest)
+        some, slopes = self.groups, self.slopes[self.groups]
+        tubes = (seen.tubes - np.abs(kept) @ loss.epsilon)[some] / np.abs(slopes)
+        group_loss = PiecewiseLoss(
+            np.minimum(slopes, 0.0),
+            np.maximum(slopes, 0.0),
+            np.maximum(tubes, 0.0),
+            np.zeros(len(some)),
+        )
+        self.problem = model.on(
+            np.concatenate([X, (seen.sums - kept @ X)[some] / slopes[:, None]]),
+            np.concatenate([y, (seen.labels - kept @ y)[some] / slopes]),
+            joined(loss, group_loss),
+        )
+
+    def lift(self, beta: Array) -> Lift:
+        """Dual point of all samples from one of the problem."""
+        k, shares = len(self.rows), np.zeros(GROUPS)
+        shares[self.groups] = beta[k:] / self.slopes[self.groups]
+        return Lift(self.lens, self.rows["index"], beta[:k], shares)
 
 
 def graded_core(model: Model, lens: Lens, seen: Seen) -> RMRProblem:
     """The problem of the rows that were kept, with the slope of all samples at W."""
-    X, rows = seen.rows()
-    loss = model.loss_of(rows.y, rows.weights).times(1.0 / rows.keep)
-    beta = loss.gradient(rows.y - X @ lens.W - lens.b)
-    T = (beta @ X - seen.G).reshape(model.shape)
-    problem = model.on(X, rows.y, loss)
-    return replace(problem, T=T, t=float(beta.sum()) - seen.g)
+    X, rows = seen.sorted()
+    chance = seen.limit / np.maximum(rows["distance"], seen.limit)
+    loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
+    beta = rows["beta"][:, :2].sum(axis=1) / chance
+    G, g = seen.gradient
+    problem = model.on(X, rows["y"], loss)
+    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=float(beta.sum()) - g)
 
 
 def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:

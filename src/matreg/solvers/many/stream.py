@@ -18,17 +18,18 @@ import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...blocks import Block, Blocks, raise_not_finite
-from ...interruption import may_keep
-from ...linalg.factors import Factors, zero_factors
+from ...interruption import ADVICE, may_keep
+from ...linalg.factors import Factors, svd, zero_factors
 from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
-from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
-from .augmented import AugmentedSettings, State, coordinates, growing_samples, solve_core
-from .cores import Lift, Model, band_core, graded_core, lift
+from .augmented import AugmentedSettings, State, coordinates, solve_core, solve_many
+from .best import Best, Tangent
+from .cores import Band, Model, graded_core
 from .ramps import edge_distances
-from .scan import EDGES, Lens, Seen, width_for
+from .scan import EDGES, Lens, floor_for, width_for
+from .seen import Seen
 
 STREAM_COLUMNS = np.dtype(
     [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
@@ -53,10 +54,12 @@ class StreamSettings:
     wide_enough, reach : float
         A band must be `wide_enough` times the error of W wide, and samples beyond `reach` times
         the error are left to the linear term of a graded core.
+    parts : tuple of float
+        What may be left of a step that led too far.
     rough, fine : float
         Gap of the sample, and of the cores relative to tol.
     most_passes, most_failures : int
-        Passes at most, and passes that may fail to improve on the best.
+        Passes at most, and passes in a row that may fail to improve on the best.
     core : AugmentedSettings
         Numbers of the solver of the cores.
     """
@@ -68,6 +71,7 @@ class StreamSettings:
     held_out: float = 0.1
     wide_enough: float = 1.5
     reach: float = 5.0
+    parts: tuple[float, ...] = tuple(0.5 * 0.7**k for k in range(30))
     rough: float = 1e-4
     fine: float = 0.2
     most_passes: int = 25
@@ -76,23 +80,10 @@ class StreamSettings:
 
 
 DEFAULT = StreamSettings()
+# Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
+# digits.
+ROUNDING = 1e-7
 NONE: Index = np.zeros(0, dtype=np.intp)
-
-
-@dataclass
-class Best:
-    """The best certified point so far."""
-
-    W: Factors
-    b: float
-    primal: float = np.inf
-    dual: float = 0.0
-    lift: Lift | None = None
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return relative_gap(self.primal, self.dual) if np.isfinite(self.primal) else 1.0
 
 
 class Stream:
@@ -131,7 +122,8 @@ class Stream:
         size = blocks.p * blocks.q
         self.most_rows = max(int(memory / (settings.overhead * 8 * size)), 1000)
         self.rows = min(settings.rows * size, self.most_rows, blocks.n)
-        self.best = Best(zero_factors(blocks.p, blocks.q), 0.0)
+        nothing = Tangent(np.inf, np.zeros(size), 0.0)
+        self.best = Best(zero_factors(blocks.p, blocks.q), 0.0, nothing)
         self.state: State | None = None
         self.history: list[tuple[Any, ...]] = []
         self.begun = time.perf_counter()
@@ -153,22 +145,21 @@ class Stream:
             out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
             X = block.X.astype(np.float64)
             problem = self.model.on(X[~out], block.y[~out], self.losses(block, stand_for, ~out))
-            for part in growing_samples(problem, ours.core):
-                self.state = solve_core(
-                    part, self.state, tol=ours.rough, few=ours.core.few, settings=ours.core
-                ).state
-            result = solve_core(problem, self.state, tol=ours.rough, few=2, settings=ours.core)
+            result = solve_many(problem, tol=ours.rough, settings=ours.core)
             self.state = result.state
             d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)
             enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
-            self.rows, self.state = enough, None
+            self.rows = enough
         W = result.W
         self.held_out = X[out]
         r = block.y[out] - self.held_out @ W.matrix.reshape(-1) - result.b
         distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
-        self.unit = float(np.median(distance)) or 1.0
+        off = np.abs(block.y - np.median(block.y))
+        self.rounding = ROUNDING * (float(np.median(off)) or float(np.mean(off)) or 1.0)
+        off = distance[distance > self.rounding]
+        self.unit = float(np.median(off)) if len(off) else 1.0
         bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
         counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
         self.counts = counts.astype(np.float64)
@@ -197,49 +188,50 @@ class Stream:
         return loss.times(self.n / each.sum() * each)
 
     def slope(self) -> float:
-        """Share of the samples near a kink per distance from it."""
-        total = np.cumsum(self.counts)
+        """Share of the samples near a kink, but not on it, per distance from it."""
+        total = np.cumsum([0.0, *self.counts[1:]])
         at = int(np.searchsorted(total, 0.1 * total[-1]))
         at = min(max(at, 1), len(EDGES) - 1)
-        return float(total[at] / total[-1] / (EDGES[at] * self.unit))
+        share = total[at] / total[-1] if total[-1] > 0.0 else 1.0
+        return float(share / (EDGES[at] * self.unit))
 
     # -- rounds
 
     def lens(self, W: Factors, b: float) -> Lens:
         """What to look at in the next pass: a band if it is wide enough, or graded."""
-        near = width_for(self.counts, self.unit, self.rows, 0.0)
-        far = 0.0
+        # There may be more on the kinks than rows.
+        near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
+        far = floor = 0.0
         if self.settings.wide_enough * self.error > near:
             far = self.settings.reach * self.reach * self.error
-            near = width_for(self.counts, self.unit, self.rows, far)
+            floor = floor_for(self.counts, self.unit, far)
+            near = width_for(self.counts, self.unit, self.rows, far, floor)
         return Lens(
             W=W.matrix.reshape(-1),
             b=b,
             loss_of=self.model.loss_of,
             near=near,
             far=far,
-            rows=self.rows,
-            n=self.blocks.n,
+            floor=floor,
+            most=self.most_rows,
             mean_weight=self.mean_weight,
             unit=self.unit,
+            rounding=self.rounding,
             seed=len(self.history) * 0x51ED27,
         )
 
     def solve(self, lens: Lens, seen: Seen) -> tuple[Factors, float]:
         """Next W and b from the core of a pass."""
-        if lens.graded:
-            problem = graded_core(self.model, lens, seen)
-        else:
-            problem = band_core(self.model, seen)
+        band = None if lens.graded else Band(self.model, lens, seen)
+        problem = graded_core(self.model, lens, seen) if band is None else band.problem
         ours = self.settings
         tol = max(ours.fine * self.tol, 1e-12)
         result = solve_core(
             problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
         )
         self.state = result.state
-        if not lens.graded and result.dual > self.best.dual:
-            self.best.dual = result.dual
-            self.best.lift = lift(lens, seen, result.beta)
+        if band is not None and result.dual > self.best.dual:
+            self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
         return result.W, result.b
 
     def restarted(self, lens: Lens) -> State | None:
@@ -262,41 +254,47 @@ class Stream:
     def run(self) -> None:
         """Passes until the certificate holds."""
         W, b = self.first()
-        failures, again = 0, False
+        failures = 0
         while True:
             lens = self.lens(W, b)
             started = time.perf_counter()
-            seen = self.blocks.map_reduce(lens)
+            seen = self.blocks.map_reduce(lens).capped()
             if seen.bad >= 0:
                 raise_not_finite(seen.bad)
             self.counts = seen.counts.astype(np.float64)
             primal = self.model.penalty.value_of(W) + seen.loss
-            better = again or primal < self.best.primal
-            again = not better
+            better = primal <= self.best.primal
             if better:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
+                self.best.tangent = Tangent.of(seen)
             self.record(W, seen, lens.graded, time.perf_counter() - started)
             done = self.best.gap <= self.tol or self.stopped
             if done or len(self.history) >= self.settings.most_passes:
                 return
-            if not better:
-                failures += 1
-                if failures == self.settings.most_failures:
-                    return
-                self.back_off()
-                W, b = self.best.W, self.best.b
+            failures = 0 if better else failures + 1
+            if failures == self.settings.most_failures:
+                return
+            if failures:
+                W, b = self.back_off(W, b, seen)
                 continue
-            if len(seen.y) == 0:  # the distances are not what they were: look again, now known
-                again = True
-                continue
-            W, b = self.solve(lens, seen)
-            self.update_error(W, b, lens)
+            if len(seen.rows):  # else the distances are not what they were: look again, now known
+                W, b = self.solve(lens, seen)
+                self.update_error(W, b, lens)
 
-    def back_off(self) -> None:
-        """After a step that led away: more rows, and further."""
+    def back_off(self, W: Factors, b: float, seen: Seen) -> tuple[Factors, float]:
+        """After a step that led too far: a part of it, then more rows, and further."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
         self.reach *= 2.0
         self.error *= 2.0
+        best, at = self.best, Tangent.of(seen)
+        D, db = W.matrix - best.W.matrix, b - best.b
+
+        def value(t: float) -> float:
+            behind, ahead = best.tangent.along(D, db, t), at.along(D, db, t - 1.0)
+            return self.model.penalty.value_of(svd(best.W.matrix + t * D)) + max(behind, ahead)
+
+        t = min(self.settings.parts, key=value)
+        return svd(best.W.matrix + t * D), best.b + t * db
 
     def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
         """Add a row to the history, print it if asked, and tell whoever listens."""
@@ -304,7 +302,7 @@ class Stream:
         now = time.perf_counter() - self.begun
         method = "graded" if graded else "band"
         row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
-        self.history.append((*row, len(seen.y), seconds, gigabytes))
+        self.history.append((*row, len(seen.rows), seconds, gigabytes))
         self.stopped = tell(f"pass {len(self.history)}", best.gap, self.tol)
         if self.verbose:
             if len(self.history) == 1:
@@ -314,7 +312,7 @@ class Stream:
                 )
             print(
                 f"{len(self.history):5d} {seconds:8.2f} {gigabytes:7.2f} "
-                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.y):10d} {best.primal:13.6e} "
+                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.rows):10d} {best.primal:13.6e} "
                 f"{best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
                 flush=True,
             )
@@ -380,9 +378,10 @@ def solve_stream(
             raise
         warnings.warn(
             f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
-            f"relative duality gap of {run.best.gap:.1e}.",
+            f"relative duality gap of {run.best.gap:.1e}. {ADVICE}",
             stacklevel=2,
         )
+        return replace(run.result(), interrupted=True)
     return run.result()
 
 
