@@ -11,9 +11,10 @@ from matreg.losses import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
 from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.rmr.neighbour import Neighbour, position_of
 from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
-from matreg.solvers.rmr.working_set import WorkingSet, solve_working_set
+from matreg.solvers.rmr.working_set import WorkingSet, finish, solve_working_set
 from problems import at, gap_of_result, make_problem, random_data
 
 LOSSES = {
@@ -88,3 +89,11 @@ def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
     result = solve_working_set(posed, neighbour=last.state)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
     assert solver.solve(posed, last).converged
+
+
+def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():
+    problem = at(many(), 0.5 * tau_max(many()))
+    far = Neighbour(position_of(problem), np.zeros((4, 3)), np.zeros((4, 3)), 0.0 * problem.y, 1e3)
+    result = finish(problem, neighbour=far, reach=0.0)
+    assert not result.converged and result.n_iter == 0
+    assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

@@ -191,6 +191,8 @@ def grow(
     start, n_iter = neighbour, 0
     max_iter = min(max_iter, settings.most_linearisations)
     for _ in range(settings.most_rounds):
+        if not free.any():  # then there is nothing to solve
+            break
         part = WorkingSet(problem, np.flatnonzero(free), beta)
         found = part.solve(start, settings.share * tol, max_iter - n_iter)
         n_iter += found.n_iter
