@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 
 from matreg import (
     GRMR,
@@ -20,6 +21,7 @@ from matreg import (
     smm_path,
     tau_max,
 )
+from matreg.datasets import make_matrix_regression
 from matreg.estimators._stored import is_stored, is_streamed
 from problems import certified_gap, random_data
 
@@ -158,10 +160,23 @@ def test_rmr_cv_chooses_on_a_part(data, mapped):
         model = RMR(search.tau_, C=search.C_, epsilon=search.epsilon_).fit(X, y)
     assert search.C_ in (0.5, 1.0)
     assert set(search.cv_results_["param_C"]) == {0.5, 1.0}
-    assert search.tau_ in search.taus_
+    assert search.tau_ in search.taus_ and search.tau_ in search.cv_results_["param_tau"]
     assert len(search.cv_samples_) < 5000
     assert search.dual_gap_ <= 1e-6 and search.n_passes_ < 8
     np.testing.assert_allclose(search.coef_, model.coef_, rtol=1e-9)
+
+
+def test_rmr_cv_on_a_part_chooses_the_tau_of_all_samples(tmp_path):
+    """A part has more noise in its sums: its own best tau is too large for all samples."""
+    data = make_matrix_regression(6000, (8, 8), rank=1, noise_scale=4.0, random_state=0)
+    search = RMRCV(n_taus=15, cv=3, C=1.0, epsilon=0.1, tol=1e-4)
+    choice = clone(search).fit(data.X, data.y).tau_
+    np.save(tmp_path / "X.npy", data.X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    on_part = clone(search).fit(mapped, data.y)
+    assert len(on_part.cv_samples_) < 1500
+    step = on_part.taus_[0] / on_part.taus_[1]
+    assert 1.0 / step**1.5 <= on_part.tau_ / choice <= step**1.5
 
 
 def test_bad_input_is_refused_before_the_work(data, mapped, tmp_path):

@@ -2,7 +2,10 @@
 
 The parameters of RMR and SMM are chosen on a part of the samples that fits into memory, where the
 losses count for all: how well a choice does is known to about one over the root of the number of
-samples anyway.
+samples anyway. The best tau is proportional to the noise in ``sum_i beta_i X_i``. For n of N
+samples whose losses count N / n times that is the root of N / n times what it is for all. So the
+part is fitted with so much more tau, and what is reported is the tau of all samples.
+
 R-GLM needs the moments of the folds alone, which one pass gives, and so uses all samples.
 """
 
@@ -47,17 +50,23 @@ def choose_on_part(
     if is_classifier(model):
         check_classes_of_part(model.classes_, block.y, "the folds look at", blocks.n)
     part = clone(model).set_params(matrix_shape=None)
+    noisier = float(np.sqrt(blocks.n / len(index)))
+    if model.taus is not None:
+        part.set_params(taus=noisier * np.asarray(model.taus, dtype=float))
     weights = blocks.n / len(index) * block.weights
     some = None if groups is None else np.asarray(groups)[index]
     labels = model._decode(block.y)
     part.fit(block.X.reshape(-1, *shape), labels, sample_weight=weights, groups=some)
     chosen = {name: getattr(part, f"{name}_") for name in model._chosen_on_part}
+    chosen["tau"] /= noisier
     single.set_params(**chosen).fit(X, y, sample_weight)
     given = single.get_params()
     fitted = {name: value for name, value in vars(single).items() if name not in given}
     model.__dict__.update(fitted)
-    for name in ("cv_results_", "best_index_", "best_score_", "taus_"):
+    for name in ("cv_results_", "best_index_", "best_score_"):
         setattr(model, name, getattr(part, name))
+    model.taus_ = part.taus_ / noisier
+    model.cv_results_["param_tau"] = part.cv_results_["param_tau"] / noisier
     model.cv_samples_ = index
     model.n_passes_ += len(index) / blocks.n
 
