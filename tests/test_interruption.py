@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -44,11 +45,15 @@ def started():
             env=environment,
             start_new_session=True,
         )
-        runs.append(run)
+        # A script that does not end fails the test instead of holding it up.
+        watchdog = threading.Timer(120.0, run.kill)
+        watchdog.start()
+        runs.append((run, watchdog))
         return run
 
     yield start
-    for run in runs:
+    for run, watchdog in runs:
+        watchdog.cancel()
         run.stdout.close()
         run.stderr.close()
         if run.poll() is None:
