@@ -13,7 +13,10 @@ from matreg import interruption
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
+# Where tests run in the background Ctrl-C is ignored, and children inherit that.
 DATA = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from matreg import RMRCV, rmr_path
 from matreg.datasets import make_matrix_regression
 from sklearn.model_selection import cross_val_score
