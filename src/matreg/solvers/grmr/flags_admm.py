@@ -92,8 +92,7 @@ class FlagTracker(SplitTracker):
         """Freeze the best split, with its samples."""
         assert self.factors is not None
         fill(self.problem, self.factors, self.beta, out=self.E)
-        # The next start is made from the best: the last iterate's own low-rank part can go.
-        state.factors, state.svt = self.factors, WarmStartedSVT()
+        state.svt = WarmStartedSVT()  # it remembers the last iterate's low-rank part
         return super().result(n_iter, state)
 
 

@@ -87,5 +87,5 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
         cost = problem.split(None).cost(E, d)
     fit = starting_point(arrays["W"], arrays["b"], arrays["beta"])
     nothing = fit.history
-    split = Decomposition(E, d, L, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
+    split = Decomposition(E, d, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
     return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, nothing)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, gram_norm
+from ...linalg.factors import Factors, gram_norm, singular_values
 from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import RowProblem, blocks, square
 from .split import SplitProblem
@@ -190,6 +190,13 @@ class ExactSplit:
             return
         self.changes += 1
         self.state.goal = self.state.mu
+
+    def clean_values(self, tol: float) -> Array:
+        """Singular values of ``D - E``. L makes room for it, and comes back from its factors."""
+        del self.L
+        d = singular_values(self.problem.D - self.E, tol)
+        self.L = self.state.low_rank
+        return d
 
     def multiplier(self) -> tuple[Array, Array]:
         """Multiplier after the X-step."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
+from ...linalg.factors import singular_values
 from .row_prox import blocks, soft, square
 from .split import SplitProblem
 from .split_admm import SplitState
@@ -89,6 +90,10 @@ class PaperSplit:
 
     def balance(self) -> None:
         """The paper's penalty is fixed."""
+
+    def clean_values(self, tol: float) -> Array:
+        """Singular values of ``D - E``."""
+        return singular_values(self.problem.D - self.E, tol)
 
     def multiplier(self) -> tuple[Array, Array]:
         """Multiplier clipped to its box, with the gradient of the loss."""

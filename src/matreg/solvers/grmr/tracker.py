@@ -43,8 +43,6 @@ class Decomposition:
         ``D - E``, where samples are missing too.
     d : ndarray
         Singular values of the clean signals; of the low-rank part where outliers are replaced.
-    factors : Factors
-        The low-rank part.
     cost : float
         What the split adds to the objective of the regression on the clean signals.
     primal, dual, gap : float
@@ -55,13 +53,12 @@ class Decomposition:
         Whether the gap is at most the tolerance that was asked for.
     history : structured ndarray
         One row per check of the certificate.
-    state : object
-        What the solver needs to start again from here.
+    state : SplitState
+        What the solver needs to start again from here, the low-rank part among it.
     """
 
     E: Array
     d: Array
-    factors: Factors
     cost: float
     primal: float
     dual: float
@@ -69,7 +66,13 @@ class Decomposition:
     n_iter: int
     converged: bool
     history: NDArray[Any]
-    state: Any = None
+    state: Any
+
+    @property
+    def factors(self) -> Factors:
+        """The low-rank part, of shape (n, m), in factors."""
+        factors: Factors = self.state.factors
+        return factors
 
     def copy(self) -> Decomposition:
         """The same in memory of its own, to be used up."""
@@ -87,6 +90,10 @@ class Splitting(Protocol):
     @property
     def E(self) -> Array:
         """Outliers."""
+        ...
+
+    def clean_values(self, tol: float) -> Array:
+        """Singular values of ``D - E``, their sum to far less than `tol` of it."""
         ...
 
     def multiplier(self) -> tuple[Array, Array]:
@@ -173,8 +180,8 @@ class SplitTracker:
         return self.gap <= self.tol or stop
 
     def _offer(self, solver: Splitting) -> None:
+        d = solver.clean_values(self.tol)
         E = solver.E
-        d = singular_values(self.problem.D - E, self.tol)
         primal = self.problem.objective(E, d)
         if primal < self.primal:
             self.primal, self.d, self.factors = primal, d, solver.state.factors
@@ -182,11 +189,11 @@ class SplitTracker:
             np.copyto(self.E, E)
 
     def result(self, n_iter: int, state: Any) -> Decomposition:
-        """Freeze the best split."""
+        """Freeze the best split. The next one starts from its low-rank part."""
+        state.factors = _low_rank(self.problem.D) if self.factors is None else self.factors
         return Decomposition(
             E=self.E,
             d=self.d,
-            factors=_low_rank(self.problem.D) if self.factors is None else self.factors,
             cost=self.cost,
             primal=self.primal,
             dual=self.dual,
