@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...linalg.large_svt import WarmStartedSVT
 from .decompose import decompose
 from .flags import Filled, FlagProblem, fill, reflag
 from .row_prox import blocks
-from .split_admm import ExactSplit, SplitState
+from .split_admm import ExactSplit
 from .tracker import Decomposition, Splitting, SplitTracker
 
 
@@ -92,25 +92,23 @@ class FlagTracker(SplitTracker):
         """Freeze the best split, with its samples."""
         assert self.factors is not None
         fill(self.problem, self.factors, self.beta, out=self.E)
-        state.svt = WarmStartedSVT()  # it remembers the last iterate's low-rank part
         return super().result(n_iter, state)
 
 
 FlagSplit.tracker = FlagTracker
 
 
-def _state(problem: FlagProblem, start: Decomposition, penalty: float) -> SplitState:
-    """Iterate at the low-rank part of a start, with the multiplier that belongs to the flags."""
-    old = start.state
-    L, beta = start.factors, old.beta.copy()
-    Y = old.Y
-    for i in blocks(*Y.shape, least=64):
-        pull = np.outer(beta[i] / problem.root[i], problem.w)
+def _suit(start: Decomposition, problem: FlagProblem, penalty: float) -> None:
+    """Give the state of a start the multiplier that belongs to the flags, and a new penalty."""
+    state, L = start.state, start.factors
+    for i in blocks(*state.Y.shape, least=64):
+        pull = np.outer(state.beta[i] / problem.root[i], problem.w)
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
-        Y[i] = np.where(problem.flags[i], pull, detail)
-    mu = penalty * problem.mu
+        state.Y[i] = np.where(problem.flags[i], pull, detail)
+    state.mu = state.goal = penalty * problem.mu
+    state.gamma, state.svt = problem.gamma, WarmStartedSVT()
     # The outliers of the best low-rank part are computed at the end: those of the start can go.
-    return SplitState(Y, beta, mu, mu, problem.gamma, factors=L, spare=start.E)
+    state.spare = start.E
 
 
 def replace_outliers(
@@ -163,7 +161,7 @@ def _solve(
     settings: FlagSettings,
 ) -> Decomposition:
     """The convex problem given the flags."""
-    start = replace(start, state=_state(problem, start, settings.penalty))
+    _suit(start, problem, settings.penalty)
     return decompose(
         problem, FlagSplit, start=start, tol=tol, max_iter=max_iter, verbose=verbose, warn=False
     )
