@@ -23,7 +23,7 @@ class LogSettings:
     Attributes
     ----------
     patience : float
-        Seconds without a line of progress.
+        Longest time without a line of progress, in seconds.
     """
 
     patience: float = 2.0
@@ -39,10 +39,10 @@ class Decomposition:
     Attributes
     ----------
     E : ndarray of shape (n, m)
-        Outliers, exactly sparse, in rows times the root of their weight; the clean signals are
-        ``D - E``, where samples are missing too.
-    d : ndarray
-        Singular values of the clean signals; of the low-rank part where outliers are replaced.
+        Outliers, exactly sparse. Each row is times the root of its weight. The clean signals are
+        ``D - E``, also where entries are missing.
+    d : ndarray of shape (r,)
+        Singular values of the clean signals; where outliers are replaced, of the low-rank part.
     cost : float
         What the split adds to the objective of the regression on the clean signals.
     primal, dual, gap : float
@@ -75,7 +75,7 @@ class Decomposition:
         return factors
 
     def copy(self) -> Decomposition:
-        """The same in memory of its own, to be used up."""
+        """A copy that a solver may overwrite."""
         state = self.state
         state = replace(state, Y=state.Y.copy(), beta=state.beta.copy(), spare=None)
         return replace(self, E=self.E.copy(), state=state)
@@ -107,7 +107,7 @@ class SplitLog(History):
     Parameters
     ----------
     verbose : int
-        1 prints a line every few seconds, 2 every certificate too.
+        1 prints one line every few seconds, 2 one line per certificate too.
     """
 
     def __init__(self, verbose: int) -> None:
@@ -124,7 +124,7 @@ class SplitLog(History):
         return line
 
     def watch(self, iteration: int, residual: float) -> None:
-        """Print how far a long search is, between the checks."""
+        """Print between the checks how far a long search is."""
         now = time.perf_counter()
         if self.verbose and now - self.spoke > DEFAULT.patience:
             self._say(f"{iteration:5d} {now - self.start:8.2f}  residual {residual:.1e}")
@@ -135,18 +135,18 @@ class SplitLog(History):
 
 
 class SplitTracker:
-    """Best certified split so far; no worse than the one to start from.
+    """Best certified split so far, never worse than the start.
 
     Parameters
     ----------
     problem : SplitProblem
         What is solved.
     start : Decomposition or None
-        Where to start; without it, no outliers at all. A better split is written over its own.
+        Split to start from. A better one overwrites its outliers. None starts without outliers.
     tol : float
         Relative duality gap at which the search ends.
     verbose : int
-        1 prints a line every few seconds, 2 every check too.
+        1 prints one line every few seconds, 2 one line per certificate too.
     """
 
     def __init__(self, problem: Any, start: Decomposition | None, tol: float, verbose: int) -> None:
@@ -159,7 +159,7 @@ class SplitTracker:
         if start is None:
             self.E: Array = np.zeros_like(D)
             self.d: Array = singular_values(D, self.tol)
-            self.factors: Factors | None = None  # those of D, which are seldom asked for
+            self.factors: Factors | None = None  # the factors of D, computed in the end if at all
         else:
             self.E, self.d, self.factors = start.E, start.d, start.factors
         self.cost = self.problem.cost(self.E, self.d)
@@ -206,7 +206,7 @@ class SplitTracker:
 
 
 def _low_rank(D: Array) -> Factors:
-    """Samples in factors, without the singular values that are rounding errors."""
+    """Factors of D without the singular values that are rounding errors."""
     f = svd(D)
     r = int(np.count_nonzero(f.d > max(D.shape) * np.finfo(float).eps * f.d.max(initial=0.0)))
     return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
