@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -345,3 +346,22 @@ def test_outliers_everywhere_are_reported():
     data = planted(60)
     with pytest.warns(UserWarning, match=r"calls \d+% of the entries outliers.*raise lam"):
         GRMR(tau=5.0, outliers="split", lam=1e-3, gamma=1.0).fit(data.X, data.y)
+
+
+@pytest.mark.filterwarnings("ignore:G-RMR calls")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outliers", ["replace", "split"])
+def test_memory_is_at_most_ten_arrays_of_the_size_of_the_samples(outliers, weighted):
+    """Dense noise leaves no low rank to save memory by."""
+    data = planted(500, (24, 24), x_rank=20, x_corruption=0.1)
+    rng = np.random.default_rng(0)
+    X = data.X + 0.05 * rng.standard_normal(data.X.shape)
+    weights = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    model = GRMR(tau=10.0, C=1.0, epsilon=0.1, outliers=outliers)
+    model.fit(X[:30, :8, :8], data.y[:30])  # what is imported on the way does not count
+    tracemalloc.start()
+    model.fit(X, data.y, weights)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.clean_rank_ > 200
+    assert X.nbytes + peak <= 10.0 * X.nbytes

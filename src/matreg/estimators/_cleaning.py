@@ -1,4 +1,4 @@
-"""What models that clean samples do with new ones."""
+"""Cleaning of new samples, for all models that clean samples."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ._streamed import clean_streamed, decide_streamed
 
 
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
-    """New samples are cleaned with what a fit has learned, and predicted from that."""
+    """Methods for new samples, which are cleaned with what a fit has learned."""
 
-    # What the fit leaves behind, as arrays, and the parameter that says whether it is used.
+    # What the fit has learned, as arrays; and the parameter that says whether predict cleans.
     _row_space: dict[str, Any]
     clean_predict: bool
     _takes_missing = True
@@ -29,7 +29,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return clean(rows, space_from(self._row_space)).reshape(D.shape)
 
     def _completed(self, D: Array) -> Array:
-        """New samples as they are predicted from: cleaned, or with missing entries filled in."""
+        """New samples (n, p, q) as they are predicted from: cleaned, or only filled in."""
         if self.clean_predict:
             return self._clean(D)
         missing = np.isnan(D)
@@ -38,10 +38,9 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """Clean new samples with the row space and the price of outliers that were learned.
 
-        Each sample on its own, without its label: a convex problem, given the flags where outliers
-        are replaced, solved to a certified gap.
-        Samples of the training set come out about as in `X_clean_`, where their labels had a say.
-        Missing entries are filled in.
+        Each sample is cleaned on its own and without its label: a convex problem, given the flags
+        where outliers are replaced, is solved to a certified gap. Missing entries are filled in.
+        Training samples come out about as in `X_clean_`, for which their labels were used too.
 
         Parameters
         ----------
@@ -64,8 +63,8 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples. Missing entries, NaN, are filled in as :meth:`transform` does, whether
-            the others are cleaned or not.
+            Observed samples, NaN where entries are missing. These are filled in as
+            :meth:`transform` does, even if `clean_predict` is False.
 
         Returns
         -------
@@ -78,7 +77,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return D.reshape(len(D), -1) @ self.coef_.reshape(-1) + self.intercept_
 
     def sample_outlier_score(self, X: ArrayLike) -> Array:
-        """How much of each new sample is outliers: `sample_outlier_score_` of new samples.
+        """Share of outliers in each new sample, as `sample_outlier_score_` has it.
 
         Parameters
         ----------
@@ -95,6 +94,6 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
 
 
 def outlier_score(D: Array, E: Array) -> Array:
-    """``||E_i||_1 / ||D_i||_1`` over the known entries, 0 for samples of zeros."""
+    """``||E_i||_1 / ||D_i||_1`` over the known entries, of shape (n,); 0 for samples of zeros."""
     size, outliers = (np.array([np.nansum(np.abs(one)) for one in A]) for A in (D, E))
     return outliers / np.where(size > 0.0, size, 1.0)

@@ -1,4 +1,4 @@
-"""Successive halving over folds: the worse half of the candidates goes after each of them."""
+"""Successive halving over folds: after each fold the worse half of the candidates is dropped."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]
 
 
 def halved(scored: Scored, folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
-    """Scores and ranks by fold and candidate, NaN where a candidate was dropped before.
+    """Scores and ranks by fold and candidate, NaN on the folds after a candidate was dropped.
 
     Parameters
     ----------
     scored : callable
-        Scores and ranks, of shape (folds, taus of all candidates), of some candidates on some
-        folds.
+        Function of folds and candidates. Returns their scores and ranks, of shape
+        (folds, taus of all candidates).
     folds : list
         The folds, in the order in which they are used.
     candidates : list of Candidate
-        Each is as good as its best tau on the folds so far.
+        Candidates; each counts by its best tau on the folds so far.
 
     Returns
     -------
     scores, ranks : ndarray of shape (folds, taus of all candidates)
-        Of the finished folds, where the user stops the search and keeps what there is.
+        If the user stops the search and keeps what there is, of the finished folds alone.
     """
     owner = np.repeat(np.arange(len(candidates)), [len(one.taus) for one in candidates])
     scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))

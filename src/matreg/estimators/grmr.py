@@ -41,7 +41,7 @@ from ._scale import Units, scaled_tau
 from ._stored import refuse_streamed_cleaning
 from .rmr import score_labels
 
-# Share of the entries above which outliers are no exception any more.
+# Share of the entries above which outliers are the rule: a warning says so.
 MANY_OUTLIERS = 0.5
 
 
@@ -55,49 +55,53 @@ class GRMR(Cleaning, MatrixRegressor):
         ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i l(y_i - <W, X_i> - b)
         + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
 
-    with a loss l of :class:`RMR` (``outliers="split"``, the paper's model). By default outliers are
-    replaced: X is D but for entries that are flagged, a low-rank part L tells what these should be,
-    and the last two terms are ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i -
-    L_i||_F^2 + sum_{j flagged} (limit noise_j)^2)``, n the median of the noise. Detail that has no
-    low rank then stays. Solved by alternation between the regression and the split of the samples.
-    Both are convex and solved to a certified gap, given the flags where outliers are replaced. A
-    sample of weight s counts as s copies of it. NaN in a sample means that the entry was not
-    observed: its outlier has no price.
+    with a loss l of :class:`RMR`. This is the paper's model, ``outliers="split"``. By default
+    outliers are replaced: X is D except in flagged entries, where a low-rank part L tells what they
+    should be. The last two terms are then
+
+        ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i - L_i||_F^2
+        + sum_{j flagged} (limit noise_j)^2)``
+
+    with n the median of the noise, and detail that has no low rank stays in X. The regression and
+    the split of the samples are solved in turn. Both are convex and solved to a certified gap, the
+    split given its flags where outliers are replaced. A sample of weight s counts as s copies of
+    it. NaN in a sample means that the entry was not observed: its outlier has no price.
 
     Parameters
     ----------
     tau : float or str, default="scale"
-        Weight of the nuclear norm of the coefficients. "scale" is 0.005 of the smallest at which
-        they are zero on the samples as robust principal component analysis cleans them.
+        Weight of the nuclear norm of the coefficients. "scale" is 0.005 times the smallest tau at
+        which they are zero, on the samples as robust principal component analysis cleans them.
     gamma : float, default=None
-        Weight of the nuclear norm; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
+        Weight of the nuclear norm of the samples; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
         ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
     lam : float, default=None
-        Price of the outliers. By default it follows from `gamma` by the same rule. Without that
-        either it is ``C`` times the median absolute deviation of the labels over the typical
-        absolute entry of the samples (median over the samples of their medians): the outlier of one
-        typical entry costs what a typical deviation of one label does.
+        Price of the outliers. By default it follows from a given `gamma` by the rule above. If
+        neither is given it is ``C`` times the median absolute deviation of the labels, over the
+        typical absolute entry of the samples (median over the samples of their medians). Then the
+        outlier of one typical entry costs what a typical deviation of one label does.
     C : float or str, default="scale"
         Weight of the loss.
     epsilon : float or str, default="scale"
-        Half the width of the tube in which residuals cost nothing. "scale" and its multiples are
-        those of :class:`RMR`, for tau, C and delta too: predictions then do not depend on units.
+        Half the width of the tube in which residuals cost nothing. "scale" and its multiples mean
+        what they do in :class:`RMR`, for tau, C and delta too: predictions do not depend on units.
     loss, delta, quantile
         As in :class:`RMR`.
     outliers : {"replace", "split"}, default="replace"
-        Whether outliers are flagged and replaced, so that all else of the samples stays as it is,
-        or split off as in the paper, for samples of low rank and noise but for their outliers.
+        "replace" flags outliers and replaces them; all other entries stay as they are. "split"
+        splits them off as in the paper, for samples that are low rank plus noise plus outliers.
     noise : float or array-like of shape (p, q), default=None
-        Standard deviation of the detail, for all cells or each, in the units of the samples, where
-        outliers are replaced. By default it is estimated by cell.
+        Standard deviation of the detail in the units of the samples: one number, or one per cell.
+        It is used where outliers are replaced. By default it is estimated for each cell.
     limit : float, default=4.0
-        How many times its noise an entry is away from low rank to be an outlier. Raise it where
-        honest samples have peaks that the training samples did not; :class:`GRMRCV` tries 3, 4, 6.
+        An entry is an outlier if it is more than this many times its noise away from the low-rank
+        part. Raise it where clean new samples have peaks that the training samples did not have;
+        :class:`GRMRCV` tries 3, 4 and 6.
     coupling : {"exact", "squared"}, default="exact"
-        Loss by which the labels pull at the samples in the split. "exact" is that of the
-        regression, so that the alternation descends on the objective. "squared" is the paper's:
-        ``C sum_i s_i r_i^2``, by its Algorithm 2; the objective may then rise. It pulls upwards
-        as much as downwards, which makes no sense for a quantile.
+        Loss by which the labels pull at the samples in the split. "exact" is the loss of the
+        regression: the alternation never raises the objective. "squared" is the loss of the paper,
+        ``C sum_i s_i r_i^2``, with its Algorithm 2: the objective may rise. It pulls upwards as
+        much as downwards, and is therefore refused with ``loss="quantile"``.
     fit_intercept : bool, default=True
         Whether to fit b.
     clean_predict : bool, default=True
@@ -105,7 +109,7 @@ class GRMR(Cleaning, MatrixRegressor):
     matrix_shape : tuple of int, default=None
         Shape (p, q) of samples that come as the rows of a 2-D array; by default (p, 1).
     tol : float, default=1e-4
-        Stop when an alternation lowers the objective by no more than this share.
+        Stop when an alternation lowers the objective by at most this share of it.
     max_iter : int, default=20
         Largest number of alternations.
     regression_tol : float, default=1e-5
@@ -117,11 +121,11 @@ class GRMR(Cleaning, MatrixRegressor):
     split_max_iter : int, default=1000
         Largest number of iterations of one split.
     warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if that was to samples of the same shape. It keeps
-        two arrays of the size of the samples for this.
+        Whether `fit` starts from the last fit, if its samples had the shape of these; where
+        outliers are replaced they must be equal. Two arrays of the size of the samples are kept.
     verbose : int, default=0
-        1 prints the half-steps of the alternation and, every few seconds, how far a split is; 2
-        their iterations too.
+        1 prints one line per half-step of the alternation, and one every few seconds in a long
+        split; 2 prints their iterations too.
 
     Attributes
     ----------
@@ -134,28 +138,26 @@ class GRMR(Cleaning, MatrixRegressor):
     dual_coef_ : ndarray of shape (n,)
         Dual variables of the regression on the clean signals.
     X_clean_, outliers_ : ndarray of shape (n, p, q)
-        Clean signals and exactly sparse outliers of the training samples, which add up to them.
-        Where samples are missing the clean signals are filled in, and the outliers are NaN.
+        Clean signals and exactly sparse outliers of the training samples; they add up to the
+        samples. Where entries are missing the clean signals are filled in and the outliers are NaN.
     clean_rank_ : int
         Rank of the stacked clean signals, up to the tolerance of the split.
     outlier_fraction_ : float
-        Share of the known entries of all samples that have an outlier.
+        Share of the known entries of all samples that are outliers.
     sample_outlier_score_ : ndarray of shape (n,)
-        ``||E_i||_1 / ||D_i||_1``: the samples with the largest look corrupted.
+        ``||E_i||_1 / ||D_i||_1``: samples with a large score look corrupted.
     label_outlier_score_ : ndarray of shape (n,)
         How much each label looks wrong, as in :class:`RMR`.
-    tau_, C_, epsilon_, delta_ : float
+    tau_, C_, epsilon_, delta_, gamma_, lam_ : float
         Numbers used.
-    gamma_, lam_ : float
-        Weights used.
     noise_ : ndarray of shape (p, q) or None
-        Noise by cell that was given or found; None with ``outliers="split"``.
+        Noise of each cell, given or estimated; None with ``outliers="split"``.
     objective_ : float
         Objective reached.
     dual_gap_ : float
         Certificate of the regression on the clean signals: its relative duality gap.
     split_gap_ : float
-        Certificate of the split: its relative duality gap, given the regression before the last.
+        Certificate of the split: its relative duality gap, for the regression before the last.
     n_iter_ : int
         Alternations done.
     history_ : structured ndarray
@@ -284,7 +286,7 @@ class GRMR(Cleaning, MatrixRegressor):
             Fitted estimator.
         """
         refuse_streamed_cleaning(type(self).__name__, X)
-        # Taken away before it is changed: an interrupted fit leaves no half-changed start behind.
+        # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
         with self._fitting():
             D, y, weights = self._validate_fit(X, y, sample_weight)
@@ -330,7 +332,7 @@ class GRMR(Cleaning, MatrixRegressor):
         )
 
     def _with_tau(self, problem: GRMRProblem) -> tuple[GRMRProblem, Decomposition | None]:
-        """The problem with tau as a number, and the split of the samples that this may take."""
+        """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
         if not isinstance(self.tau, str):
             self.tau_ = problem.tau
             return problem, None
@@ -341,7 +343,7 @@ class GRMR(Cleaning, MatrixRegressor):
         return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
-        """Noise of every cell, flat, if it is given."""
+        """Noise of every cell, of shape (p q,), if it is given."""
         if self.noise is None or self.outliers == "split":
             return None
         noise = to_numbers("noise", self.noise)
@@ -374,7 +376,7 @@ class GRMR(Cleaning, MatrixRegressor):
         )
 
     def _store_split(self, D: Array, distinct: Distinct, result: GRMRResult) -> None:
-        """Fitted attributes of the split; samples of weight zero are cleaned like new ones."""
+        """Set the attributes of the split. Samples of weight zero are cleaned like new ones."""
         problem, split = result.problem, result.split
         self.gamma_, self.lam_ = problem.gamma, problem.lam
         self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
@@ -406,7 +408,7 @@ class GRMR(Cleaning, MatrixRegressor):
         )
 
     def _warn_of_outliers(self) -> None:
-        """Say that what is called an outlier is the rule, and what to change."""
+        """Say that most entries are called outliers, and what to change."""
         remedy = "limit" if self.outliers == "replace" else "lam"
         warnings.warn(
             f"G-RMR calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank of "

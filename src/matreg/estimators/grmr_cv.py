@@ -48,14 +48,14 @@ from .path import check_taus
 
 _TOLERANCE = Interval(Real, 0, None, closed="left")
 
-# Values to try, gamma in units of the rule: six or three candidates besides tau.
+# Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
 
 
 @dataclass(frozen=True)
 class Family(Candidate):
-    """Candidates with the same loss; `taus` are those of all."""
+    """Candidates with one loss; `taus` joins the taus of all of them."""
 
     steps: tuple[Candidate, ...]
 
@@ -64,11 +64,12 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
-    In each fold robust principal component analysis is done once for all of them, and along tau
-    each fit starts from the last: its regression, its split of the samples, and the clean signals
-    of the samples that are left out. Therefore long lists of tau are cheap and long ones of the
-    other parameters are not. The fits in the folds are rough (`fold_tol`, `fold_split_tol`); the
-    last one, to all the data, is as tight as ever. Where fits are long `halving` helps.
+    In each fold robust principal component analysis is done once for all of them. Along tau each
+    fit starts from the fit before: from its regression, its split of the samples, and its clean
+    signals of the samples that are left out. Therefore long lists of tau are cheap, and long lists
+    of the other parameters are not. The fits in the folds are rough (`fold_tol`, `fold_split_tol`);
+    the last fit, to all the data, is as tight as that of :class:`GRMR`. `halving` saves time where
+    fits are long.
 
     Parameters
     ----------
@@ -78,37 +79,36 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
     n_taus : int, default=10
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
-        Its last value relative to its first.
+        Smallest value of that sequence relative to its largest.
     gamma : float, array-like or None, default=None
-        Values to try. None is a half of the rule of :class:`GRMR` and the rule itself, with
+        Values to try. None is a half of the default of :class:`GRMR` and the default itself; with
         ``outliers="split"`` a quarter of it too.
     lam : float, array-like or None, default=None
-        Values to try; None is the rule of :class:`GRMR`.
+        Values to try; None is the default of :class:`GRMR`.
     outliers : {"replace", "split"}, default="replace"
         As in :class:`GRMR`.
     noise : float, array-like or None, default=None
-        Values to try, one number for all cells each; None is the estimate of :class:`GRMR`.
+        Values to try, each for all cells; None is the estimate of :class:`GRMR`.
     limit : float, array-like or None, default=None
         Values to try; None is 3, 4 and 6.
     C, epsilon : float, str or a list of them, default="scale"
-        Values to try: numbers, or words as in :class:`GRMR`. Of epsilon only one with losses that
-        do not depend on it.
+        Values to try: numbers, or words as in :class:`GRMR`. Only one epsilon may be given with
+        losses that do not depend on it.
     loss, delta, quantile, coupling
         As in :class:`GRMR`.
     fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float or None, default=1.0 and 1e-2
-        `tol` and `split_tol` of the fits in the folds: by default one alternation with a rough
-        split, which chose as tight fits did wherever both were tried. None is as tight as the last
-        fit.
+        `tol` and `split_tol` of the fits in the folds. By default this is one alternation with a
+        rough split. None is as tight as the last fit.
     halving : bool, default=False
         Whether to drop the worse half of the candidates after each fold. A candidate is a
-        combination of all parameters but tau, and is as good as its best tau on the folds so far.
-        The choice is between those that have seen all folds.
+        combination of all parameters but tau; it counts by its best tau on the folds so far. The
+        choice is between the candidates that are left after the last fold.
     cv, scoring, one_standard_error, n_jobs
         As in :class:`RMRCV`.
     verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+        Whether to report progress even without a terminal.
     tau : float or array-like
         Former name of `taus`, deprecated.
 
@@ -119,10 +119,10 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
     delta_ : float
         Number used.
     cv_results_, best_index_, best_score_
-        As in :class:`RMRCV`. With `halving` the scores of folds that a candidate has not seen, and
-        its mean, are NaN.
+        As in :class:`RMRCV`. With `halving`, a candidate that was dropped has a score of NaN on the
+        later folds, and a mean of NaN.
     best_estimator_ : GRMR
-        The chosen model, fitted to all the data; its attributes are those of this estimator too.
+        The chosen model, fitted to all the data. This estimator has its attributes too.
 
     Examples
     --------
@@ -252,18 +252,18 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
 
     def _limits(self) -> list[float]:
         if self.outliers == "split":
-            return [4.0]  # of no account
+            return [4.0]  # not used where outliers are split off
         return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
 
     def _gammas(self, distinct: Distinct, loss: dict[str, float]) -> list[float]:
-        """The given values, or some around the rule for all the data."""
+        """The given values, or the default for all the data times the factors of GAMMAS."""
         if self.gamma is not None:
             return number_list("gamma", self.gamma, positive=True)
         rule = self._model(Candidate(loss, np.ones(1)))._problem(distinct).gamma
         return [factor * rule for factor in GAMMAS[self.outliers]]
 
     def _tau_grid(self, distinct: Distinct, loss: dict[str, float]) -> Array:
-        """Values of tau from the smallest with W = 0 on the samples without gross outliers."""
+        """Values of tau below the smallest with W = 0 on the samples without gross outliers."""
         model = self._model(Candidate(loss, np.ones(1)))
         problem = model._problem(distinct)
         largest = rmr_tau_max(problem.regression(first_samples(problem, model._limits())))
@@ -306,7 +306,7 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
-        noise: Array | None = None  # of the samples, the same for all candidates
+        noise: Array | None = None  # the samples have one noise for all candidates
         predictions, ranks = [], []
         for step in candidate.steps:
             model = self._model(
@@ -333,7 +333,7 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         X_test: Array,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
-        """Predictions (k, n_test) for values of tau, each fit from the last, and the ranks (k,)."""
+        """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last."""
         predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
         last: GRMRResult | None = None
         cleaner: Any = None
@@ -379,7 +379,7 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
 
 
 def _families(candidates: list[Candidate]) -> Iterator[Family]:
-    """Neighbours with the same loss, together."""
+    """Families of neighbouring candidates with one loss."""
 
     def loss(candidate: Candidate) -> dict[str, Any]:
         return {key: candidate.parameters[key] for key in ("C", "epsilon")}

@@ -6,7 +6,7 @@ import pytest
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.grmr.noise import alike, left_out
+from matreg.solvers.grmr.noise import NoiseSettings, alike, left_out, spread
 from matreg.solvers.grmr.problem import GRMRProblem
 from matreg.solvers.grmr.start import Limits, robust_pca, with_noise
 
@@ -65,8 +65,9 @@ def test_missing_entries_have_none():
     missing = np.random.default_rng(2).random(D.shape) < 0.1
     D[missing] = np.nan
     problem = make_problem(D)
-    left = left_out(problem, robust_pca(problem, Limits()))
-    np.testing.assert_array_equal(np.isnan(left), missing.reshape(len(D), -1))
+    left, index = left_out(problem, robust_pca(problem, Limits()))
+    assert sorted(index) == list(range(len(D)))
+    np.testing.assert_array_equal(np.isnan(left), missing.reshape(len(D), -1)[index])
     assert 0.2 < np.median(noise_of(D)) < 0.4
 
 
@@ -84,6 +85,26 @@ def test_groups_hold_samples_that_are_alike():
     assert sorted(np.unique(groups)) == [0, 1, 2, 3]
     for four in groups.reshape(4, 5):
         assert len(set(four)) == 1
+
+
+def test_some_samples_of_each_group_show_its_noise():
+    problem = make_problem(planted(600, spikes=0.05))
+    pca = robust_pca(problem, Limits())
+    (some, few), (every, _) = (left_out(problem, pca, NoiseSettings(most=m)) for m in (40, 600))
+    assert len(set(few)) == len(few) == len(some) == 160 and len(every) == 600
+    sizes = [np.median(np.abs(left)) for left in (some, every)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.05)
+
+
+def test_some_of_a_group_have_all_its_sizes_whatever_the_order():
+    rng = np.random.default_rng(0)
+    size, members = rng.random(100), rng.permutation(100)[:60]
+    some = spread(members, size, 20)
+    assert set(some) <= set(members) and len(set(some)) == 20
+    rank = np.searchsorted(np.sort(size[members]), size[some])
+    np.testing.assert_array_equal(rank // 3, np.arange(20))  # one of every three
+    np.testing.assert_array_equal(spread(members[::-1], size, 20), some)
+    assert set(spread(members, size, 60)) == set(members)
 
 
 def test_weights_are_copies():

@@ -208,7 +208,7 @@ def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert result.state.rank > 100  # no low rank to save memory by
-    # Besides those of the problem and of the start: D, E and Y.
+    # Besides D, and E and Y of the start.
     assert peak <= 7.0 * p.D.nbytes
 
 

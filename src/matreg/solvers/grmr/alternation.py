@@ -1,7 +1,7 @@
 """G-RMR by alternation: split the samples for the regression, fit the regression to the samples.
 
-Both halves are convex. Each starts from the other's result and never makes its own objective
-worse; with the exact coupling both objectives are the same one, which therefore descends.
+Both halves are convex. Each starts from the result of the other and never raises its own
+objective. With the exact coupling both have one objective, which therefore never rises.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class AlternationSettings:
     Attributes
     ----------
     paper_iterations : int
-        Iterations after which the exact splitting takes over from the paper's.
+        Iterations of the paper's method, after which the exact splitting takes over.
     start : StartSettings
-        Numbers of the start, among them the gap of the first splits.
+        Numbers of the start; one of them is the gap of the first splits.
     """
 
     paper_iterations: int = 300
@@ -72,13 +72,13 @@ class GRMRResult:
     split : Decomposition
         The split, certified for the regression before the last one.
     objective : float
-        G-RMR objective of the two.
+        G-RMR objective of this regression and this split.
     change : float
-        Relative decrease in the last alternation.
+        Decrease of the objective in the last alternation, relative to it.
     n_iter : int
         Alternations done.
     converged : bool
-        Whether the decrease fell to the tolerance, with both certificates.
+        Whether this decrease is at most the tolerance, and both certificates hold.
     history : structured ndarray
         One row per half-step.
     """
@@ -147,17 +147,18 @@ def alternate(
     limits : Limits, default=None
         When to end.
     start : GRMRResult, default=None
-        Where to start: its split, for a regression on it. It is used up. By default the split of
-        robust principal component analysis.
+        Result to start from: a regression on its split comes first. Its arrays are overwritten.
+        By default the start is the robust principal component analysis of the samples.
     pca : Decomposition, default=None
-        That split, if it is known, where outliers are replaced. It is used up.
+        Robust principal component analysis of the samples, if it is known. It is used where
+        outliers are replaced, and its arrays are overwritten.
     settings : AlternationSettings, optional
         Numbers of the method.
 
     Returns
     -------
     GRMRResult
-        The last iterate, of the lowest objective found with the exact coupling.
+        The last iterate. With the exact coupling none before it has a lower objective.
     """
     limits = limits or Limits()
     record = _Record(problem, limits.verbose)
@@ -185,8 +186,8 @@ def alternate(
         record.add(iteration, "split", halfway, split.gap, last, split)
         value = fit.primal + split.cost
         record.add(iteration, "regress", value, fit.gap, fit, split)
-        # A split that is optimal leaves the regression alone to lower the objective; flags do not
-        # claim to be optimal.
+        # After an optimal split the regression alone can lower the objective, so that its decrease
+        # counts. Flags are not certified to be optimal: there the whole alternation counts.
         level = before if problem.outliers == "replace" else min(before, halfway)
         change = _relative(level - value, value) if np.isfinite(level) else 1.0
         settled = np.isfinite(before) or limits.tol >= 1.0
@@ -209,7 +210,7 @@ def _split(
     limits: Limits,
     paper_iterations: int,
 ) -> Decomposition:
-    """Second half step."""
+    """Second half: split the samples for the regression `fit`."""
     most, verbose = limits.split_max_iter, limits.verbose
     if problem.outliers == "replace":
         assert start is not None
@@ -229,9 +230,10 @@ def _split(
 def _regress(
     problem: GRMRProblem, fit: SolverResult | None, split: Decomposition, limits: Limits
 ) -> tuple[float, SolverResult]:
-    """Objective of a regression after a split, and the first half step from there.
+    """First half: fit the regression to the samples that a split has cleaned.
 
-    What was there stays if it is better.
+    Returns the objective before and the new regression. Before is the old regression `fit` on these
+    samples, or no coefficients at all. The old regression stays if the new one is worse.
     """
     regression = problem.regression(problem.clean(split.E))
     result = solve_rmr(
@@ -241,7 +243,7 @@ def _regress(
         max_iter=limits.regression_max_iter,
         verbose=max(limits.verbose - 1, 0),
     )
-    # Its state holds these samples and products of them, which the next regression will not have.
+    # Its state holds products of these samples, which are of no use to the next regression.
     result = replace(result, state=None)
     if fit is None:
         nothing, _ = regression.primal_at(0.0, problem.y)

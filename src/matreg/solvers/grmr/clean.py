@@ -18,7 +18,7 @@ from .tracker import Decomposition
 
 @dataclass(frozen=True)
 class CleanSettings:
-    """How new samples are taken.
+    """Numbers of the method.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ DEFAULT = CleanSettings()
 
 
 def learned_space(problem: GRMRProblem, split: Decomposition) -> RowSpace | FlagSpace:
-    """What a fit leaves behind to clean new samples."""
+    """Space that a fit has learned, to clean new samples with."""
     return (FlagSpace if problem.outliers == "replace" else RowSpace).of(problem, split)
 
 
 def space_from(arrays: dict[str, Any]) -> RowSpace | FlagSpace:
-    """The same from its fields, as `vars` gives them."""
+    """Learned space from its fields, as `vars` gives them."""
     return FlagSpace(**arrays) if "limit" in arrays else RowSpace(**arrays)
 
 

@@ -51,17 +51,17 @@ def decompose(
     problem : SplitProblem or FlagProblem
         What to solve.
     method : type, default=ExactSplit
-        :class:`ExactSplit` for either coupling, :class:`PaperSplit` for the squared one, or the
-        one for a FlagProblem, which needs a start.
+        :class:`ExactSplit` for either coupling, :class:`PaperSplit` for the squared one. A
+        FlagProblem has a method of its own, ``FlagSplit``, which needs a start.
     start : Decomposition, default=None
-        Result of a similar problem to start from. What is returned is never worse than it. It is
-        used up: its arrays become those of the new result.
+        Result of a similar problem to start from. What is returned is never worse than it. Its
+        arrays are overwritten by the new result.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
         Largest number of iterations.
     verbose : int, default=0
-        1 prints a line every few seconds, 2 the certificates too.
+        1 prints one line every few seconds, 2 one line per certificate too.
     warn : bool, default=True
         Whether to warn when the gap stays above `tol`.
     settings : DecomposeSettings, optional
@@ -91,7 +91,7 @@ def decompose(
     state = start.state if start is not None else start_state(problem)
     state.rescale(problem.gamma)
     solver = method(problem, state)
-    # Residuals at which a certificate is likely to hold; a good start may have one at once.
+    # Residuals at which a certificate is likely to hold. After a good start it may hold at once.
     level = tol if start is None else np.inf
     if start is not None and tracker.check(0, solver):
         return tracker.result(0, state)

@@ -1,4 +1,4 @@
-"""Weights of the nuclear norm and of the outliers in G-RMR that fit data of any scale."""
+"""Default weights of the nuclear norm and of the outliers in G-RMR, for data of any scale."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ScaleSettings:
     Attributes
     ----------
     to_deviation : float
-        From the median absolute deviation of a normal law to its standard deviation.
+        Standard deviation of a normal law over its median absolute deviation.
     resolution : float
-        Detail at least, relative to a typical entry.
+        Smallest noise, relative to a typical entry.
     """
 
     to_deviation: float = 1.4826
@@ -31,15 +31,16 @@ DEFAULT = ScaleSettings()
 
 
 def robust_scale(x: Array, s: Array) -> float:
-    """Standard deviation of weighted numbers as their median absolute deviation shows it."""
+    """Standard deviation of weighted numbers, estimated by their median absolute deviation."""
     deviation = float(weighted_median(np.abs(x - weighted_median(x, s)), s))
     return DEFAULT.to_deviation * deviation
 
 
 def typical_size(A: Array, s: Array) -> float:
-    """Robust size of the entries of weighted rows; of all of them if most are zero, 1 if all.
+    """Typical absolute entry of weighted rows: the median over the rows of their medians.
 
-    NaN are left out, and so are rows of nothing else.
+    If this is 0 it is the mean, and if that is 0 too it is 1. NaN are left out, and so are rows
+    with no other entries.
     """
     some = ~np.isnan(A).all(axis=1)
     A, s = (A, s) if some.all() else (A[some], s[some])
@@ -54,26 +55,26 @@ def typical_size(A: Array, s: Array) -> float:
 def noise_scale(E: Array, D: Array, s: Array) -> Array:
     """Standard deviation of the detail in every cell of the samples.
 
-    What is left of the samples without their low-rank part is mostly detail. Its typical size by
-    cell and over all cells are added as variances: a cell without detail of its own has that of
-    all. Where there is no detail at all, a thousandth of a typical entry stands for it.
+    What is left of the samples without their low-rank part is mostly detail. Its typical size in
+    the cell and over all cells are added as variances, so that a cell without detail of its own has
+    the overall size. The noise is at least a thousandth of a typical entry.
 
     Parameters
     ----------
     E, D : ndarray of shape (n, m)
-        What is left, and samples, as rows; NaN where entries are missing.
+        What is left of the samples, and the samples, as rows; NaN where entries are missing.
     s : ndarray of shape (n,)
         Positive sample weights.
 
     Returns
     -------
     ndarray of shape (m,)
-        In the units of D.
+        Noise of each cell in the units of D.
     """
     some = ~np.isnan(E).all(axis=1)
     middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    columns = blocks(E.shape[1], len(E))  # some at a time: medians need copies
+    columns = blocks(E.shape[1], len(E))  # medians need copies: a few columns at a time
     cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
     noise = DEFAULT.to_deviation * np.hypot(cells, overall)
     return np.maximum(noise, DEFAULT.resolution * typical_size(D, s))
@@ -118,7 +119,7 @@ def default_weights(
     C : float
         Weight of the loss.
     gamma, lam : float or None
-        The given ones are kept.
+        Weights that are given stay as they are.
     outliers : {"split", "replace"}, default="split"
         What is done with outliers.
 

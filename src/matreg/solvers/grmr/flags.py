@@ -6,9 +6,9 @@ that the regression sees is X: D where an entry is not flagged, free where it is
     minimise over L, the flags F, and X with X = D outside of F:
         L(y - b - Xw) + gamma ||L||_* + mu/2 ||X - L||_F^2 + mu/2 sum_{ij in F} limit_j^2.
 
-Every flag has its price, so that without a say of the labels an entry is flagged where it is more
-than `limit_j` away from the low-rank part, and X is L there. Missing entries are flags that are
-given and cost nothing. Rows are times the roots of their weights, as in :mod:`.split`.
+Every flag has its price. Without the labels an entry would be flagged where it is more than
+`limit_j` away from L, and X would be L there. Missing entries are always flagged, at no price. Each
+row is multiplied by the root of its weight, as in :mod:`.split`.
 
 Given L, the flags and X are found row by row. Given the flags, L and X are a convex problem, solved
 by alternating directions. Its dual is to maximise
@@ -45,17 +45,17 @@ class FlagProblem:
     target : ndarray of shape (n,)
         ``y - b``.
     w : ndarray of shape (m,)
-        Coefficients; zero where the labels are to have no say.
+        Coefficients; zero if the labels are not to be used.
     coupling : PiecewiseLoss
         Loss of ``target - Xw``.
     gamma, mu : float
         Positive weights of the nuclear norm and of the detail.
     limit : ndarray of shape (m,)
-        Detail of a cell from which on it is an outlier.
+        Distance from L above which an entry is an outlier, by cell.
     missing : ndarray of bool of shape (n, m) or None
         Which entries of the samples are not known.
     flags : ndarray of bool of shape (n, m)
-        Which entries are flagged, the missing ones among them.
+        Which entries are flagged; all missing ones are.
     """
 
     D: Array
@@ -71,18 +71,18 @@ class FlagProblem:
 
     @cached_property
     def base(self) -> Array:
-        """Residuals with nothing on the flags, ``target - Kw``."""
+        """Residuals with zeros on the flags, ``target - Kw``, of shape (n,)."""
         base = self.target.copy()
         for i in blocks(*self.D.shape):
             base[i] -= (self.kept(i) @ self.w) / self.root[i]
         return base
 
     def kept(self, i: slice) -> Array:
-        """Some rows of D, 0 on the flags."""
+        """The rows i of D, with zeros on the flags."""
         return np.where(self.flags[i], 0.0, self.D[i])
 
     def row_problem(self, i: slice, mu: float) -> RowProblem:
-        """Rows of X, free on the flags and fixed elsewhere."""
+        """Problem of the rows i of X, which are free on the flags and fixed elsewhere."""
         return RowProblem(
             w=self.w,
             w2=self.w**2,
@@ -95,17 +95,17 @@ class FlagProblem:
         )
 
     def flag_prices(self, i: slice) -> Array:
-        """What the flags of some rows cost."""
+        """Cost of the flags of each of the rows i."""
         known = self.flags[i] if self.missing is None else self.flags[i] & ~self.missing[i]
         return 0.5 * self.mu * self.root[i] ** 2 * (known @ self.limit**2)
 
     @cached_property
     def flag_cost(self) -> float:
-        """What all flags cost."""
+        """Cost of all flags."""
         return sum(float(self.flag_prices(i).sum()) for i in blocks(*self.D.shape))
 
     def bound(self, Z: Array, beta: Array) -> float:
-        """Dual objective at a multiplier with ``Z = beta w'`` on the flags, scaled to the ball."""
+        """Dual objective at Z, scaled into the ball; on the flags Z must be ``beta w'``."""
         norm = gram_norm(Z)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base)
@@ -118,14 +118,14 @@ class FlagProblem:
 
 @dataclass
 class Filled:
-    """What the samples that belong to a low-rank part cost.
+    """Cost of the best samples for a low-rank part.
 
     Attributes
     ----------
     beta : ndarray of shape (n,)
         Subgradients of the loss.
     loss, cost : ndarray of shape (n,)
-        By row, the loss, and what the rest but for the nuclear norm costs.
+        The loss of each row, and its other terms without the nuclear norm.
     """
 
     beta: Array
@@ -145,12 +145,12 @@ def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None
     beta : ndarray of shape (n,)
         Subgradients of the loss to start from.
     out : ndarray of shape (n, m), default=None
-        Where to write the outliers ``D - X``, if they are asked for.
+        Where to write the outliers ``D - X``, if they are needed.
 
     Returns
     -------
     Filled
-        What they cost.
+        Their subgradients and costs.
     """
     n = len(problem.D)
     found = Filled(np.empty(n), np.empty(n), np.empty(n))
@@ -172,10 +172,10 @@ def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None
 
 
 def reflag(problem: FlagProblem, L: Factors, beta: Array) -> FlagProblem:
-    """Flags that suit a low-rank part: none of the rows costs more than before.
+    """New flags for a low-rank part, with which no row costs more than before.
 
-    Proposed is what would be best if the labels had no say; a row keeps its flags where these cost
-    less.
+    The flags that would be best without the labels are proposed. A row keeps its old flags if these
+    cost less.
     """
     flags = np.empty_like(problem.flags)
     for i in blocks(*flags.shape, least=64):

@@ -1,8 +1,8 @@
-"""Replace the flagged entries of the samples: alternating directions given the flags, new flags."""
+"""Flag and replace entries of the samples: alternating directions for the flags, then new flags."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...linalg.large_svt import WarmStartedSVT
 from .decompose import decompose
 from .flags import Filled, FlagProblem, fill, reflag
 from .row_prox import blocks
-from .split_admm import ExactSplit, SplitState
+from .split_admm import ExactSplit
 from .tracker import Decomposition, Splitting, SplitTracker
 
 
@@ -25,9 +25,9 @@ class FlagSettings:
     penalty : float
         Penalty of the splitting, relative to the weight of the detail.
     rounds : int
-        Rounds of new flags and a new low-rank part.
+        Largest number of times that new flags are found.
     few : float
-        Share of the entries whose flags may change in the last round.
+        New flags end when they change at most this share of the entries.
     """
 
     penalty: float = 0.3
@@ -39,11 +39,11 @@ DEFAULT = FlagSettings()
 
 
 class FlagSplit(ExactSplit):
-    """Alternating directions on the low-rank part twice, for given flags.
+    """Alternating directions for given flags, with two copies of the low-rank part.
 
-    The step of the singular values is that of :class:`ExactSplit`. In the rows, the low-rank part
-    is drawn to D outside of the flags; on them it is drawn along w by the loss of X, which is
-    beyond it by ``beta w / mu``.
+    The copy of low rank is found by the singular value step of :class:`ExactSplit`, the other copy
+    row by row. Outside of the flags the rows are drawn to D. On the flags the loss draws them along
+    w, and X is beyond them by ``beta w / mu``.
     """
 
     problem: FlagProblem
@@ -64,7 +64,7 @@ class FlagSplit(ExactSplit):
 
 
 class FlagTracker(SplitTracker):
-    """Best certified low-rank part so far, with the samples that belong to it."""
+    """Best certified low-rank part so far, and the cost of the samples that belong to it."""
 
     problem: FlagProblem
 
@@ -81,7 +81,7 @@ class FlagTracker(SplitTracker):
     def _offer(self, solver: Splitting) -> None:
         L = solver.state.factors
         assert L is not None
-        if L is self.factors:  # as at the start
+        if L is self.factors:  # no step has been done yet
             return
         found = fill(self.problem, L, solver.state.beta)
         value = self.problem.gamma * float(L.d.sum()) + float(np.sum(found.cost + found.loss))
@@ -89,29 +89,26 @@ class FlagTracker(SplitTracker):
             self._take(L, found)
 
     def result(self, n_iter: int, state: Any) -> Decomposition:
-        """Freeze the best split, with its samples."""
+        """Freeze the best split, and compute its outliers."""
         assert self.factors is not None
         fill(self.problem, self.factors, self.beta, out=self.E)
-        # The next start is made from the best: the last iterate's own low-rank part can go.
-        state.factors, state.svt = self.factors, WarmStartedSVT()
         return super().result(n_iter, state)
 
 
 FlagSplit.tracker = FlagTracker
 
 
-def _state(problem: FlagProblem, start: Decomposition, penalty: float) -> SplitState:
-    """Iterate at the low-rank part of a start, with the multiplier that belongs to the flags."""
-    old = start.state
-    L, beta = start.factors, old.beta.copy()
-    Y = old.Y
-    for i in blocks(*Y.shape, least=64):
-        pull = np.outer(beta[i] / problem.root[i], problem.w)
+def _suit(start: Decomposition, problem: FlagProblem, penalty: float) -> None:
+    """Give the state of a start the multiplier that belongs to the flags, and a new penalty."""
+    state, L = start.state, start.factors
+    for i in blocks(*state.Y.shape, least=64):
+        pull = np.outer(state.beta[i] / problem.root[i], problem.w)
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
-        Y[i] = np.where(problem.flags[i], pull, detail)
-    mu = penalty * problem.mu
+        state.Y[i] = np.where(problem.flags[i], pull, detail)
+    state.mu = state.goal = penalty * problem.mu
+    state.gamma, state.svt = problem.gamma, WarmStartedSVT()
     # The outliers of the best low-rank part are computed at the end: those of the start can go.
-    return SplitState(Y, beta, mu, mu, problem.gamma, factors=L, spare=start.E)
+    state.spare = start.E
 
 
 def replace_outliers(
@@ -128,22 +125,22 @@ def replace_outliers(
     Parameters
     ----------
     problem : FlagProblem
-        What to solve; its flags are those of `start`.
+        What to solve, with the flags that `start` has.
     start : Decomposition
-        Where to start. It is used up.
+        Where to start. Its arrays are overwritten.
     tol : float, default=1e-4
         Relative duality gap, given the flags, at which to stop.
     max_iter : int, default=1000
-        Largest number of iterations for the same flags.
+        Largest number of iterations for one set of flags.
     verbose : int, default=0
-        1 prints a line every few seconds, 2 the certificates too.
+        1 prints one line every few seconds, 2 one line per certificate too.
     settings : FlagSettings, optional
         Numbers of the method.
 
     Returns
     -------
     Decomposition
-        The best split found; `d` are the singular values of the low-rank part.
+        The best split found; its `d` are the singular values of the low-rank part.
     """
     for _ in range(settings.rounds):
         flagged = reflag(problem, start.factors, start.state.beta)
@@ -163,8 +160,8 @@ def _solve(
     verbose: int,
     settings: FlagSettings,
 ) -> Decomposition:
-    """The convex problem given the flags."""
-    start = replace(start, state=_state(problem, start, settings.penalty))
+    """Solve the convex problem for given flags."""
+    _suit(start, problem, settings.penalty)
     return decompose(
         problem, FlagSplit, start=start, tol=tol, max_iter=max_iter, verbose=verbose, warn=False
     )

@@ -1,14 +1,14 @@
-"""Replace the outliers of new samples, without their labels, as those of the old ones were.
+"""Replace the outliers of new samples as in the training samples, but without labels.
 
 The low-rank part of a new row is ``l = V a``, with V the row space and d the singular values that
-were learned. What it adds to their nuclear norm is at most ``h(a) = 1/2 sum_k a_k^2 / d_k`` (see
+were learned. It adds to the nuclear norm at most ``h(a) = 1/2 sum_k a_k^2 / d_k`` (see
 :mod:`.new_samples`). Minimise over a, the flags F, and x with x = d outside of F,
 
     gamma h(a) + mu/2 |x - V a|^2 + mu/2 sum_{j in F} limit_j^2.
 
-From the convex cleaning by the rule of robust principal component analysis follow the flags, and
-given these the minimiser a; neither step makes the objective larger. More of such steps were tried:
-they predict no better.
+First the convex cleaning of :mod:`.new_samples`, with the weights of robust principal component
+analysis, gives the flags; then a is the minimiser for these flags. Neither step raises the
+objective. More rounds of the two steps were tried and predict no better.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class FlagCleanerSettings:
     Attributes
     ----------
     tol, max_iter : float, int
-        Relative duality gap of every sample given its flags, and iterations.
+        Relative duality gap of every sample given its flags, and largest number of iterations.
     check_every : int
         Iterations between certificates.
     start : float
-        Relative duality gap of the convex cleaning to start from.
+        Relative duality gap of the convex cleaning that gives the flags.
     """
 
     tol: float = 1e-3
@@ -61,9 +61,9 @@ class FlagSpace:
     gamma, mu : float
         Weights of the nuclear norm and of the detail.
     limit : ndarray of shape (m,)
-        Detail of a cell from which on it is an outlier.
+        Distance from L above which an entry is an outlier, by cell.
     ratio : float
-        Weight of the nuclear norm in the convex cleaning to start from.
+        Weight of the nuclear norm in the convex cleaning, relative to that of the outliers.
     """
 
     Vt: Array
@@ -75,18 +75,18 @@ class FlagSpace:
 
     @classmethod
     def of(cls, problem: GRMRProblem, split: Decomposition) -> FlagSpace:
-        """What a split tells about new samples."""
+        """Space that a split has learned."""
         L = split.factors
         ratio = default_ratio("split", float(problem.s.sum()), L.Vt.shape[1])
         return cls(L.Vt, L.d, problem.gamma, problem.detail, problem.limits, ratio)
 
     @property
     def convex(self) -> RowSpace:
-        """The same row space for the convex cleaning."""
+        """Row space as the convex cleaning takes it."""
         return RowSpace(self.Vt, self.d, self.ratio, 1.0)
 
     def cleaner(self, D: Array) -> FlagCleaner:
-        """Cleaner of new samples."""
+        """Cleaner of new samples D of shape (n, m)."""
         return FlagCleaner(D)
 
     def shrink(self, X: Array) -> Array:
@@ -95,7 +95,7 @@ class FlagSpace:
         return ((X @ self.Vt.T) * factor) @ self.Vt
 
     def gaps(self, kept: Array, flags: Mask, L: Array) -> Array:
-        """Relative duality gaps of low-rank rows, given the flags; `kept` is 0 on these."""
+        """Relative duality gaps (n,) of low-rank rows, given the flags; `kept` is 0 on these."""
         Z = np.where(flags, 0.0, self.mu * (kept - L))
         detail = np.einsum("ij,ij->i", Z, Z) / self.mu
         Vt, d, gamma = self.Vt, self.d, self.gamma
@@ -131,12 +131,12 @@ class FlagCleaner:
 
     @property
     def filled(self) -> Array:
-        """The samples as they are, with their missing entries replaced."""
+        """The samples (n, m) as they are, with only their missing entries replaced."""
         return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
 
     @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(self, space: FlagSpace) -> Array:
-        """Replace the outliers of all samples; return their relative gaps, given the flags."""
+        """Replace the outliers of all samples; return their relative gaps (n,), given the flags."""
         self.convex.clean(space.convex, tol=self.settings.start)
         L = self.convex.X
         flags = self._flags(self._limits(space, L), L)
@@ -146,7 +146,7 @@ class FlagCleaner:
         return gaps
 
     def _limits(self, space: FlagSpace, L: Array) -> Array:
-        """Limits by entry, for each sample so wide that at most half of it is outliers."""
+        """Limits (n, m), widened where more than half of a sample would be outliers."""
         far = np.abs(self.D - L) / space.limit
         if self.missing is not None:
             far[self.missing] = np.nan
@@ -165,7 +165,7 @@ def low_rank_rows(
     start: Array,
     settings: FlagCleanerSettings = DEFAULT,
 ) -> tuple[Array, Array]:
-    """Low-rank parts of rows whose flags are given, and their gaps.
+    """Low-rank parts (n, m) of rows whose flags are given, and their relative gaps (n,).
 
     Accelerated proximal gradient steps, each row on its own, with the restart of O'Donoghue and
     Candes (2015).

@@ -6,9 +6,9 @@ singular vectors V, by at most
     h(x) = 1/2 sum_k (V'x)_k^2 / d_k + ||x - V V'x||_2,
 
 the first term because ``||X||_* <= tr(X'X Q^-1)/2 + tr(Q)/2`` for every positive definite Q, with
-equality at ``(X'X)^{1/2}``, the second by the triangle inequality. A new sample is therefore split
-as the old ones were: minimise ``lam ||d - x||_1 + gamma h(x)``. Where ``lam <= gamma / sqrt(pq)``
-nothing leaves the row space; where `lam` is huge the sample stays as it is.
+equality at ``(X'X)^{1/2}``, the second by the triangle inequality. A new sample d is therefore
+split as the training samples were: minimise ``lam ||d - x||_1 + gamma h(x)``. Where
+``lam <= gamma / sqrt(pq)`` x stays in the row space; where `lam` is huge x is d.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CleanerSettings:
     check_every : int
         Iterations between certificates, and between changes of the penalties.
     tol, max_iter : float, int
-        Relative duality gap of every sample, and iterations at most.
+        Relative duality gap of every sample, and largest number of iterations.
     """
 
     relaxation: float = 1.6
@@ -68,15 +68,15 @@ class RowSpace:
 
     @classmethod
     def of(cls, problem: GRMRProblem, split: Decomposition) -> RowSpace:
-        """What a split tells about new samples."""
+        """Space that a split has learned."""
         return cls(split.factors.Vt, split.factors.d, problem.gamma, problem.lam)
 
     def cleaner(self, D: Array) -> Cleaner:
-        """Cleaner of new samples."""
+        """Cleaner of new samples D of shape (n, m)."""
         return Cleaner(D)
 
     def objective(self, D: Array, X: Array, missing: Mask | None = None) -> Array:
-        """Objective of every row."""
+        """Objective of every row, of shape (n,)."""
         A = X @ self.Vt.T
         off = np.linalg.norm(X - A @ self.Vt, axis=1)
         h = 0.5 * (A**2 @ (1.0 / self.d)) + off
@@ -111,22 +111,22 @@ class RowSpace:
 
 
 class Cleaner:
-    """Alternating directions on ``x = z``, for one row space after another.
+    """Clean samples by alternating directions on ``x = z``, for one row space after another.
 
-    Each sample on its own, to a certified gap.
+    Each sample is cleaned on its own, to a certified gap.
 
     Parameters
     ----------
     D : ndarray of shape (n, m)
-        Samples, the same ones for all row spaces: each start is where the last one ended. NaN where
-        an entry is missing: its outlier has no price, the box of its multiplier is zero.
+        Samples. Each call starts where the call before, for another row space, has ended. NaN
+        where an entry is missing: its outlier has no price, the box of its multiplier is zero.
     settings : CleanerSettings, optional
         Numbers of the method.
 
     Attributes
     ----------
     X : ndarray of shape (n, m)
-        Their clean signals, in the row space (and outside of it only where `lam` is large).
+        Clean signals. They leave the row space only where `lam` is large.
 
     Examples
     --------
@@ -148,24 +148,24 @@ class Cleaner:
 
     @property
     def filled(self) -> Array:
-        """The samples as they are, with their missing entries from the clean signals."""
+        """The samples (n, m), with only their missing entries taken from the clean signals."""
         return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
 
     @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(
         self, space: RowSpace, tol: float | None = None, max_iter: int | None = None
     ) -> Array:
-        """Clean all samples; return their relative duality gaps.
+        """Clean all samples; return their relative duality gaps (n,).
 
-        Rows leave as soon as they are certified. Tolerance and number of iterations are those of
-        the settings unless given.
+        A row is done as soon as it is certified. `tol` and `max_iter` come from the settings unless
+        they are given.
         """
         ours = self.settings
         tol = ours.tol if tol is None else tol
         max_iter = ours.max_iter if max_iter is None else max_iter
         gaps = np.zeros(len(self.D))
         todo = np.flatnonzero(self.D.any(axis=1))
-        first = 1  # a start from another row space may have its certificate at once
+        first = 1  # after another row space the certificate may hold at once
         if not self.rho.any():
             first = ours.check_every
             known = self.D.shape[1] if self.missing is None else (~self.missing[todo]).sum(axis=1)
@@ -180,7 +180,7 @@ class Cleaner:
             r = rho[:, None]
             G = X - Y / r - D
             U = soft(G, priced(space.lam / r, missing))
-            Z = r * (G - U)  # minus the multiplier between the steps: in the box
+            Z = r * (G - U)  # minus the multiplier after the first step, which is in its box
             V = ours.relaxation * (D + U) + (1.0 - ours.relaxation) * X + Y / r
             before, X = X, space.prox(V, rho)
             Y = r * (V - X)
@@ -197,7 +197,7 @@ class Cleaner:
 
 
 def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> Array:
-    """Factor by which to change the penalty of every row, less and less."""
+    """Factors (n,) by which the penalties of the rows change, nearer to 1 with every check."""
     primal_size, size, dual_size, force = (np.linalg.norm(A, axis=1) for A in (primal, X, dual, Y))
     behind, ahead = primal_size * force, dual_size * size
     with np.errstate(divide="ignore", invalid="ignore"):

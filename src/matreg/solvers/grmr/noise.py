@@ -1,10 +1,10 @@
 """Noise of the samples, measured on samples that had no say in their low-rank part.
 
 A low-rank part that has been fitted to a sample has taken up much of its detail: what is left is
-too small a measure of the detail of new samples, for faces twenty times. Therefore groups of
-samples are left out in turn, each is cleaned with the row space of the others, and the noise is the
-size of what is left. Samples that are alike, such as images of one person, would show each other's
-detail: they are left out together.
+too small a measure of the detail of new samples, for faces by a factor of twenty. Therefore groups
+of samples are left out in turn, each is cleaned with the row space of the others, and the noise is
+the size of what is left. Samples that are alike, such as images of one person, would show each
+other's detail: they are left out together. Some samples of each group are enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from ...robust import weighted_median
 from .default_weights import default_ratio
 from .new_samples import Cleaner, RowSpace
 from .problem import GRMRProblem
-from .row_prox import blocks
 from .tracker import Decomposition
 
 
@@ -32,11 +31,14 @@ class NoiseSettings:
     ----------
     halvings : int
         How often the samples are halved: two make four groups.
+    most : int
+        Largest number of samples of a group that are cleaned.
     tol, max_iter : float, int
-        Relative duality gap of the cleaning of the samples left out, and iterations.
+        Relative duality gap of their cleaning, and largest number of iterations.
     """
 
     halvings: int = 2
+    most: int = 64
     tol: float = 1e-2
     max_iter: int = 300
 
@@ -44,8 +46,10 @@ class NoiseSettings:
 DEFAULT = NoiseSettings()
 
 
-def left_out(problem: GRMRProblem, pca: Decomposition, settings: NoiseSettings = DEFAULT) -> Array:
-    """What is left of each sample when it is cleaned with the row space of unlike ones.
+def left_out(
+    problem: GRMRProblem, pca: Decomposition, settings: NoiseSettings = DEFAULT
+) -> tuple[Array, NDArray[np.intp]]:
+    """What is left of samples when they are cleaned with the row space of unlike ones.
 
     Parameters
     ----------
@@ -58,25 +62,36 @@ def left_out(problem: GRMRProblem, pca: Decomposition, settings: NoiseSettings =
 
     Returns
     -------
-    ndarray of shape (n, m)
+    left : ndarray of shape (k, m)
         Rows in the units of the samples, NaN where entries are missing.
+    index : ndarray of int of shape (k,)
+        The samples that they belong to: all of them, if the groups are small.
     """
     D = problem.D.reshape(len(problem.D), -1)
     ratio = default_ratio("split", float(problem.s.sum()), D.shape[1])
     L = pca.factors
     scores = L.U * L.d
-    groups = alike(scores / problem.root[:, None], problem.s, settings.halvings)
-    left = np.empty_like(D)
-    for group in range(groups.max() + 1):
+    unscaled = scores / problem.root[:, None]
+    groups = alike(unscaled, problem.s, settings.halvings)
+    size = np.linalg.norm(unscaled, axis=1)
+    left, index = [], []
+    for group in np.unique(groups):
         f = svd(scores[groups != group])
         kept = f.d > 1e-8 * f.d.max(initial=0.0)
         space = RowSpace(f.Vt[kept] @ L.Vt, f.d[kept], ratio, 1.0)
-        out = np.flatnonzero(groups == group)
-        for i in blocks(len(out), D.shape[1], least=64):  # a cleaner takes a dozen arrays
-            cleaner = Cleaner(D[out[i]])
-            cleaner.clean(space, tol=settings.tol, max_iter=settings.max_iter)
-            left[out[i]] = D[out[i]] - cleaner.X
-    return left
+        out = spread(np.flatnonzero(groups == group), size, settings.most)
+        cleaner = Cleaner(D[out])
+        cleaner.clean(space, tol=settings.tol, max_iter=settings.max_iter)
+        left.append(D[out] - cleaner.X)
+        index.append(out)
+    return np.concatenate(left), np.concatenate(index)
+
+
+def spread(members: NDArray[np.intp], size: Array, most: int) -> NDArray[np.intp]:
+    """At most `most` of the members of a group, spread evenly over the order of their sizes."""
+    ordered = members[np.argsort(size[members], kind="stable")]
+    number = min(len(members), most)
+    return ordered[((np.arange(number) + 0.5) * len(members) / number).astype(np.intp)]
 
 
 def alike(scores: Array, s: Array, halvings: int) -> NDArray[np.intp]:
@@ -89,12 +104,12 @@ def alike(scores: Array, s: Array, halvings: int) -> NDArray[np.intp]:
     s : ndarray of shape (n,)
         Positive weights.
     halvings : int
-        How often.
+        How often the samples are halved.
 
     Returns
     -------
     ndarray of int of shape (n,)
-        Group of each sample, from 0 on; they do not depend on the order of the samples.
+        Group of each sample, from 0 on. The groups do not depend on the order of the samples.
     """
     groups = np.zeros(len(scores), dtype=np.intp)
     for _ in range(halvings):

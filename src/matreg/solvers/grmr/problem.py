@@ -35,6 +35,27 @@ class GRMRProblem:
     with ``l_j = limit noise_j`` by cell and n the median of the noise.
 
     Where D is NaN an entry is missing, and its outlier or flag has no price.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, p, q)
+        Samples, NaN where entries are missing.
+    y, s : ndarray of shape (n,)
+        Labels and positive sample weights.
+    loss : PiecewiseLoss
+        Losses l_i.
+    tau, gamma, lam : float
+        Weights of the nuclear norms of W and of the samples, and price of the outliers.
+    coupling : {"exact", "squared"}, default="exact"
+        Loss by which the labels pull at the samples: `loss`, or the squared loss of the paper.
+    fit_intercept : bool, default=True
+        Whether b is free; else it is 0.
+    outliers : {"split", "replace"}, default="split"
+        What is done with outliers.
+    noise : ndarray of shape (p * q,), default=None
+        Noise of each cell; None if it is not known yet, or not used.
+    limit : float, default=4.0
+        An entry is an outlier if it is more than `limit` times its noise away from L.
     """
 
     D: Array
@@ -52,42 +73,42 @@ class GRMRProblem:
 
     @cached_property
     def root(self) -> Array:
-        """Roots of the weights: a row times its root stands for its copies."""
+        """Roots of the weights, of shape (n,): a row times its root stands for its copies."""
         return np.sqrt(self.s)
 
     @cached_property
     def missing(self) -> Mask | None:
-        """Which entries of the rows are missing; None if none is."""
+        """Which entries of the rows are missing, of shape (n, p q); None if none is."""
         missing = np.isnan(self.D.reshape(len(self.D), -1))
         return missing if missing.any() else None
 
     @cached_property
     def rows(self) -> Array:
-        """Samples as rows times the roots of their weights, 0 where they are missing."""
+        """Samples as rows (n, p q), times the roots of their weights; 0 where they are missing."""
         rows = self.D.reshape(len(self.D), -1)
         if np.any(self.root != 1.0):
             rows = rows * self.root[:, None]
         return rows if self.missing is None else np.where(self.missing, 0.0, rows)
 
     def unscaled(self, rows: Array) -> Array:
-        """Matrices (n, p, q) from scaled rows, in their memory."""
+        """Matrices (n, p, q) from scaled rows (n, p q), which are overwritten."""
         rows /= self.root[:, None]
         return rows.reshape(self.D.shape)
 
     def clean(self, E: Array) -> Array:
-        """Clean signals (n, p, q) for outliers in scaled rows."""
+        """Clean signals (n, p, q) for outliers E in scaled rows (n, p q)."""
         X = self.rows - E
         X /= self.root[:, None]
         return X.reshape(self.D.shape)
 
     def regression(self, X: Array) -> Problem:
-        """The first half: RMR on clean signals."""
+        """The first half: RMR on clean signals X of shape (n, p, q)."""
         penalty = SpectralElasticNet(self.tau)
         return Problem(ArrayDesign(X), self.y, self.loss, penalty, self.fit_intercept)
 
     @property
     def limits(self) -> Array:
-        """Detail of a cell from which on it is an outlier."""
+        """Distance from L above which an entry is an outlier, by cell, of shape (p q,)."""
         assert self.noise is not None
         return self.limit * self.noise
 
@@ -98,7 +119,7 @@ class GRMRProblem:
         return self.lam / float(np.median(self.noise))
 
     def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
-        """What both forms of the second half know of the regression; without one it is zero."""
+        """Arguments that both forms of the second half share; without a fit, W and b are 0."""
         exact = self.coupling == "exact"
         return {
             "D": self.rows,
@@ -111,10 +132,10 @@ class GRMRProblem:
         }
 
     def flagged(self, fit: SolverResult | None, E: Array) -> FlagProblem:
-        """The second half where outliers are replaced, flagged where E is not zero."""
+        """The second half where outliers are replaced; entries with ``E != 0`` are flagged."""
         flags = E != 0.0 if self.missing is None else (E != 0.0) | self.missing
         return FlagProblem(**self.coupled(fit), mu=self.detail, limit=self.limits, flags=flags)
 
     def split(self, fit: SolverResult | None) -> SplitProblem:
-        """The second half: the rows split for a regression; without one, robust PCA."""
+        """The second half where outliers are split off; without a regression, robust PCA."""
         return SplitProblem(**self.coupled(fit), lam=self.lam)

@@ -22,7 +22,7 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
     Parameters
     ----------
     result : GRMRResult
-        Where an alternation ended.
+        Result of an alternation.
 
     Returns
     -------
@@ -50,22 +50,22 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
 
 
 def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResult | None:
-    """Start of a problem; None if there is nothing to start from or the samples do not fit.
+    """Result to start a problem from; None if there is none or its samples do not fit.
 
-    They must have the same shape; where outliers are replaced they must be the same, for their
-    noise is not estimated anew.
+    The samples must have the shape of the earlier ones. Where outliers are replaced they must be
+    equal to them, because the noise is not estimated again.
 
     Parameters
     ----------
     arrays : dict or None
-        From :func:`to_arrays`. They are used up: the alternation works in the same memory.
+        From :func:`to_arrays`. The alternation overwrites them.
     problem : GRMRProblem
         What to solve from there.
 
     Returns
     -------
     GRMRResult or None
-        A result whose certificates are void.
+        Its gaps and bounds are placeholders: nothing is certified.
     """
     if arrays is None or arrays["E"].shape != problem.rows.shape:
         return None
@@ -87,5 +87,5 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
         cost = problem.split(None).cost(E, d)
     fit = starting_point(arrays["W"], arrays["b"], arrays["beta"])
     nothing = fit.history
-    split = Decomposition(E, d, L, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
+    split = Decomposition(E, d, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
     return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, nothing)

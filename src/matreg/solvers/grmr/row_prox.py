@@ -19,10 +19,10 @@ class RowSettings:
     Attributes
     ----------
     block : int
-        Entries treated at a time: they stay in the cache through all of Newton's steps.
+        Entries treated at a time, so few that they stay in the cache.
     max_steps : int
-        Newton's steps at most: a bisection every fourth step alone would be down to rounding by
-        then.
+        Largest number of Newton's steps. Every fourth is a bisection: these alone reach rounding
+        errors by then.
     """
 
     block: int = 2**15
@@ -33,12 +33,12 @@ DEFAULT = RowSettings()
 
 
 def soft(A: Array, t: Array | float) -> Array:
-    """Move every entry towards zero by `t`, stopping there."""
+    """Soft threshold: move every entry towards zero by `t`, and not beyond zero."""
     return A - np.clip(A, -t, t)
 
 
 def priced(price: Array | float, missing: Mask | None) -> Array | float:
-    """Price of an outlier by entry: none where the sample is missing."""
+    """Price of an outlier in each entry: zero where the entry is missing."""
     return price if missing is None else np.where(missing, 0.0, price)
 
 
@@ -48,7 +48,7 @@ def square(A: Array) -> float:
 
 
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
-    """Slices of rows that hold about ``DEFAULT.block`` entries each, and `least` rows."""
+    """Slices of n rows of m entries, with about ``DEFAULT.block`` entries and `least` rows."""
     rows = max(least, DEFAULT.block // max(m, 1))
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
@@ -74,7 +74,7 @@ class RowProblem:
     missing: Mask | None = None
 
     def take(self, index: NDArray[np.intp] | slice) -> RowProblem:
-        """The same for some of the rows."""
+        """The problem of some of the rows."""
         return RowProblem(
             self.w,
             self.w2,
@@ -87,12 +87,12 @@ class RowProblem:
         )
 
     def move(self, g: Array, beta: Array) -> Array:
-        """Minimisers for given subgradients."""
+        """Minimisers u for given subgradients, of the shape of g."""
         A = g + (beta * self.scale / self.mu)[:, None] * self.w
         return soft(A, priced(self.thr[:, None], self.missing))
 
     def residual(self, g: Array, beta: Array) -> tuple[Array, Array]:
-        """``base - v'u(beta)`` and minus its derivative, at least 0."""
+        """Residuals ``base - v'u(beta)``, and their derivatives times -1, which are at least 0."""
         u = self.move(g, beta)
         slope = (u != 0.0) @ self.w2 * self.scale**2 / self.mu
         return self.base - self.scale * (u @ self.w), slope
@@ -102,7 +102,7 @@ class RowProblem:
         beta = np.zeros_like(self.base)
         coupled = self.w.any()
         r0 = self.residual(g, beta)[0] if coupled else self.base
-        ends = self.loss.gradient(r0)  # the slope at most, as moving brings the residual inwards
+        ends = self.loss.gradient(r0)  # largest slopes: moving makes the residual smaller
         out = np.flatnonzero(ends)
         if out.size:
             sign, end = np.sign(ends[out]), np.abs(ends[out])
@@ -114,8 +114,8 @@ class RowProblem:
     def _root(self, g: Array, sign: Array, end: Array, b: Array) -> Array:
         """Zero of the decreasing ``sign r(sign b) - epsilon - curvature b`` on [0, end].
 
-        Newton from the piece of the last call, within a bracket; where the function is still
-        positive at the right end, that end.
+        Newton's method within a bracket, started at `b`. Where the function is still positive at
+        the right end, that end is returned.
         """
         root, low, high = b.copy(), np.zeros_like(b), np.full_like(b, np.inf)
         epsilon, curvature = self.loss.epsilon, self.loss.curvature

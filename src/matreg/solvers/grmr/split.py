@@ -4,15 +4,15 @@ With row i of the stacked matrices the sample i, and (w, b) fixed,
 
     minimise over X, E with D = X + E:   L(y - b - Xw) + gamma ||X||_* + lam ||E||_1.
 
-A sample of weight s counts as s copies of itself. Copies of a row change the nuclear norm as its
-multiplication by ``sqrt(s)`` does, so that the problem is solved in rows times ``sqrt(s)``.
+A sample of weight s counts as s copies of it. The nuclear norm of s copies of a row is that of the
+row times ``sqrt(s)``. Therefore each row is multiplied by the root of its weight.
 
 The dual is to maximise ``beta'(y - b) - L*(beta) + <Z, D>`` subject to ``|Z_ij| <= lam`` and
 ``||Z + beta w'||_2 <= gamma``: any multiplier, scaled down until it is feasible, bounds the optimum
 from below.
 
 Where an entry of a sample is missing, its outlier has no price: ``lam_ij = 0``. The box of Z is
-zero there, and neither D nor its dual see what the entry is filled with.
+zero there, and neither objective depends on what the entry is filled with.
 """
 
 from __future__ import annotations
@@ -61,28 +61,28 @@ class SplitProblem:
 
     @cached_property
     def base(self) -> Array:
-        """Residuals with no outliers, ``target - Dw``."""
+        """Residuals without outliers, ``target - Dw``, of shape (n,)."""
         return self.target - (self.D @ self.w) / self.root
 
     @cached_property
     def threshold(self) -> Array:
-        """Price of an outlier by row, in the scaled rows."""
+        """Price of an outlier in each scaled row, of shape (n,)."""
         return self.lam * self.root
 
     @cached_property
     def row_sizes(self) -> Array:
-        """Mean absolute known entry of every row."""
+        """Mean absolute known entry of every row, of shape (n,)."""
         total = np.abs(self.D).sum(axis=1)
         if self.missing is None:
             return total / self.D.shape[1]
         return total / np.maximum(self.D.shape[1] - self.missing.sum(axis=1), 1)
 
     def prices(self, i: slice) -> Array | float:
-        """Price of an outlier by entry of some rows: zero where the sample is missing."""
+        """Price of an outlier in each entry of the rows i: zero where the entry is missing."""
         return priced(self.threshold[i, None], None if self.missing is None else self.missing[i])
 
     def residual(self, E: Array) -> Array:
-        """``target - Xw`` with ``X = D - E``."""
+        """``target - Xw`` with ``X = D - E``, of shape (n,)."""
         return self.base + (E @ self.w) / self.root
 
     def cost(self, E: Array, d: Array) -> float:
@@ -95,7 +95,7 @@ class SplitProblem:
         return self.coupling.value(self.residual(E)) + self.cost(E, d)
 
     def bound(self, Y: Array, beta: Array) -> float:
-        """Dual objective at ``Z = Y - beta w'``, which must be in its box, scaled into the ball."""
+        """Dual objective at ``Z = Y - beta w'``, scaled into the ball; Z must be in its box."""
         norm = gram_norm(Y)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base) + float(np.vdot(Y, self.D))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, gram_norm
+from ...linalg.factors import Factors, gram_norm, singular_values
 from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import RowProblem, blocks, square
 from .split import SplitProblem
@@ -22,11 +22,11 @@ class SplitSettings:
     Attributes
     ----------
     relaxation : float
-        Over-relaxation of the steps, once the penalty is at its goal.
+        Over-relaxation of the steps once the penalty has reached its goal.
     growth : float
-        Growth of the penalty in a cold start, until it is at its goal.
+        Factor by which the penalty grows per iteration until it has reached its goal.
     imbalance : float
-        Ratio of the two residuals from which on the penalty changes.
+        Ratio of the two residuals above which the penalty changes.
     """
 
     relaxation: float = 1.6
@@ -39,10 +39,24 @@ DEFAULT = SplitSettings()
 
 @dataclass
 class SplitState:
-    """Iterate of a splitting: low-rank part in factors, multiplier, penalty and warm starts.
+    """Iterate of a splitting, which its steps overwrite.
 
-    The penalty grows to its goal, from where the residuals of the splitting guide it. An array of
-    the size of Y that nobody needs while the splitting runs is its memory for the outliers.
+    Attributes
+    ----------
+    Y : ndarray of shape (n, m)
+        Multiplier of ``X = L``.
+    beta : ndarray of shape (n,)
+        Subgradients of the loss.
+    mu, goal : float
+        Penalty, and the value to which it grows. Afterwards the residuals guide it.
+    gamma : float
+        Weight of the nuclear norm to which the multiplier and the penalty belong.
+    svt : WarmStartedSVT
+        Thresholding of singular values, with its start for the next call.
+    factors : Factors or None
+        Low-rank part L; None is zero.
+    spare : ndarray of shape (n, m) or None
+        Memory for the outliers, if the caller has some to spare.
     """
 
     Y: Array
@@ -61,24 +75,25 @@ class SplitState:
 
     @property
     def low_rank(self) -> Array:
-        """The low-rank part itself."""
+        """The low-rank part as an array of shape (n, m)."""
         return np.zeros_like(self.Y) if self.factors is None else self.factors.matrix
 
     def rescale(self, gamma: float) -> None:
-        """Bring the multiplier and its penalty to another weight of the nuclear norm."""
+        """Scale the multiplier and the penalty to another weight of the nuclear norm."""
         ratio = gamma / self.gamma
         self.Y *= ratio
         self.mu, self.goal, self.gamma = ratio * self.mu, ratio * self.goal, gamma
 
 
 def start_state(problem: SplitProblem) -> SplitState:
-    """Zero, with a penalty under which hardly any singular value passes the first threshold.
+    """State with L = 0 and Y = 0.
 
-    At the goal the threshold is about a typical entry.
+    The first penalty is so small that hardly any singular value passes its threshold. At the goal
+    the threshold is about the size of a typical entry.
     """
     D = problem.D
     norm = gram_norm(D)
-    # Mean over the copies that the weights stand for.
+    # A weighted mean: a sample of weight s counts as s copies.
     size = float(problem.root @ problem.row_sizes) / float(problem.root @ problem.root)
     if norm > 0.0:
         mu, goal = 1.25 * problem.gamma / norm, 0.75 * problem.gamma / size
@@ -92,16 +107,16 @@ class ExactSplit:
 
     The L-step thresholds the singular values, the X-step treats every row on its own
     (:class:`RowProblem`). With ``w = 0`` this is the usual splitting of robust principal component
-    analysis. The multiplier goes along with either step; after the X-step it
-    lies in the box of the outliers' price, which is what the certificate is made of. Four arrays of
-    the size of D are all there is to it: D, E, L and Y.
+    analysis. Both steps update the multiplier. After the X-step it lies in the box that the price
+    of the outliers sets, which the certificate needs. Four arrays of the size of D are held: D, E,
+    L and Y.
 
     Parameters
     ----------
     problem : SplitProblem or FlagProblem
         What to solve.
     state : SplitState
-        Where to start; it is the iterate from then on.
+        Where to start. The steps overwrite it.
     settings : SplitSettings, optional
         Numbers of the method.
     """
@@ -126,7 +141,7 @@ class ExactSplit:
         self._row_step()
 
     def _singular_value_step(self) -> None:
-        """Minimise over L, and measure how far the two steps are apart."""
+        """Minimise over L, and measure how far X and L are apart."""
         s, D, E, L = self.state, self.problem.D, self.E, self.L
         ahead = self.settings.relaxation - 1.0 if s.mu >= s.goal else 0.0
         for i in blocks(*D.shape):
@@ -149,7 +164,7 @@ class ExactSplit:
         )
 
     def _row_step(self) -> None:
-        """Minimise over X, with the loss' subgradients beta."""
+        """Minimise over X, and find the subgradients beta of the loss."""
         s, D, rows = self.state, self.problem.D, self._rows()
         for i in blocks(*D.shape):
             g = self.L[i] - s.Y[i] / s.mu - D[i]
@@ -177,7 +192,7 @@ class ExactSplit:
         return float(np.clip(1e-2 * max(self.residuals), 1e-10, 1e-5))
 
     def balance(self) -> None:
-        """Change the penalty when one of the two residuals lags behind, less each time."""
+        """Change the penalty when one of the two residuals lags behind, by less each time."""
         if self.state.mu < self.state.goal:
             return
         (primal, dual), most = self.residuals, self.settings.imbalance
@@ -191,6 +206,13 @@ class ExactSplit:
         self.changes += 1
         self.state.goal = self.state.mu
 
+    def clean_values(self, tol: float) -> Array:
+        """Singular values of ``D - E``. L makes room for it, and comes back from its factors."""
+        del self.L
+        d = singular_values(self.problem.D - self.E, tol)
+        self.L = self.state.low_rank
+        return d
+
     def multiplier(self) -> tuple[Array, Array]:
-        """Multiplier after the X-step."""
+        """Multiplier (n, m) after the X-step, and subgradients (n,) of the loss."""
         return self.state.Y, self.state.beta

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
+from ...linalg.factors import singular_values
 from .row_prox import blocks, soft, square
 from .split import SplitProblem
 from .split_admm import SplitState
@@ -12,12 +13,12 @@ from .tracker import SplitTracker
 
 
 class PaperSplit:
-    """The paper's Algorithm 2, with its slips corrected: for the squared coupling.
+    """The paper's Algorithm 2 for the squared coupling, with its slips corrected.
 
-    A proximal gradient step on X, one soft-threshold for E (no more is needed), and Nesterov's
-    extrapolation of X and the multiplier with the restart of Goldstein et al. (2014), which goes
-    back to the iterates before. The paper's multiplier, that of ``-tr(Gamma'(D - X - E))``, is
-    ``-Y``. The outliers follow from X and Y and are worked out where they are needed.
+    One iteration is a proximal gradient step on X, one soft threshold for E, and Nesterov's
+    extrapolation of X and the multiplier. The restart of Goldstein et al. (2014) goes back to the
+    iterates before. The paper's multiplier Gamma, in the term ``-tr(Gamma'(D - X - E))``, is
+    ``-Y``. The outliers follow from X and Y and are computed where they are needed.
     """
 
     eta = 0.999
@@ -61,14 +62,14 @@ class PaperSplit:
         )
 
     def _extrapolated(self, i: slice) -> tuple[Array, Array, Array]:
-        """Rows of X and Y ahead of the last iterate, and of the E that belongs to them."""
+        """The rows i of X and Y, extrapolated, and of the outliers E that follow from them."""
         p, s = self.problem, self.state
         X = self.X[i] + self.ahead * (self.X[i] - self.X_before[i])
         Y = s.Y[i] + self.ahead * (s.Y[i] - self.Y_before[i])
         return X, Y, soft(p.D[i] - X + Y / s.mu, p.prices(i) / s.mu)
 
     def _gradient(self, i: slice, X: Array, Y: Array, E: Array) -> Array:
-        """Gradient of the loss and of the augmented term in rows of X."""
+        """Gradient of the loss and of the augmented term in the rows i of X."""
         p = self.problem
         residual = p.target[i] - (X @ p.w) / p.root[i]
         pull = residual / p.coupling.curvature[i] / p.root[i]
@@ -83,15 +84,19 @@ class PaperSplit:
 
     @property
     def E(self) -> Array:
-        """Outliers."""
+        """Outliers, of shape (n, m)."""
         p = self.problem
         return np.concatenate([self._extrapolated(i)[2] for i in blocks(*p.D.shape)])
 
     def balance(self) -> None:
         """The paper's penalty is fixed."""
 
+    def clean_values(self, tol: float) -> Array:
+        """Singular values of ``D - E``."""
+        return singular_values(self.problem.D - self.E, tol)
+
     def multiplier(self) -> tuple[Array, Array]:
-        """Multiplier clipped to its box, with the gradient of the loss."""
+        """Multiplier (n, m) clipped to its box, and gradients (n,) of the loss."""
         p, s = self.problem, self.state
         Y = s.Y.copy()
         for i in blocks(*Y.shape):

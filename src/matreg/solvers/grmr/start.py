@@ -23,7 +23,7 @@ class StartSettings:
     Attributes
     ----------
     loose : float
-        Gap of the first splits; later ones are as tight as the objective's decrease asks.
+        Gap of the first splits. Later ones have a tenth of the last decrease, if that is less.
     """
 
     loose: float = 1e-2
@@ -39,13 +39,13 @@ class Limits:
     Attributes
     ----------
     tol, max_iter : float, int
-        Decrease of the objective in an alternation, relative to it, and number of alternations.
+        Relative decrease of the objective in one alternation, and number of alternations.
     split_tol, split_max_iter : float, int
-        Relative duality gap of the last split, and iterations of each.
+        Relative duality gap of the last split, and largest number of iterations of each.
     regression_tol, regression_max_iter : float, int
-        Relative duality gap of the regressions, and iterations of each.
+        Relative duality gap of the regressions, and largest number of iterations of each.
     verbose : int
-        1 prints the half-steps and, every few seconds, how far a split is; 2 their iterations too.
+        1 prints one line per half-step and one every few seconds in a split; 2 iterations too.
     """
 
     tol: float = 1e-4
@@ -61,12 +61,12 @@ class Limits:
 def robust_pca(
     problem: GRMRProblem, limits: Limits, settings: StartSettings = DEFAULT
 ) -> Decomposition:
-    """Robust principal component analysis of the samples by the usual rule, roughly.
+    """Robust principal component analysis of the samples with the usual weights, to a rough gap.
 
-    It depends on the samples, their weights and what is missing of them, and on nothing else.
+    It depends only on the samples and their weights.
     """
     n, m = float(problem.s.sum()), problem.D[0].size
-    # Without labels, whose loss would be part of what the gap is relative to.
+    # Labels of 0 have no loss: the gap is relative to the objective, of which it would be part.
     y = np.zeros_like(problem.y)
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
@@ -80,15 +80,16 @@ def robust_pca(
 
 @single_threaded(lambda problem: problem.D.size)
 def with_noise(problem: GRMRProblem, pca: Decomposition) -> GRMRProblem:
-    """The problem with the noise that its samples show, if it has a place for it and none yet."""
+    """The problem with its noise estimated, if outliers are replaced and it is not known yet."""
     if problem.noise is not None or problem.outliers == "split":
         return problem
-    D = problem.D.reshape(pca.E.shape)
-    return replace(problem, noise=noise_scale(left_out(problem, pca), D, problem.s))
+    left, index = left_out(problem, pca)
+    D = problem.D.reshape(pca.E.shape)[index]
+    return replace(problem, noise=noise_scale(left, D, problem.s[index]))
 
 
 def first_samples(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Array:
-    """Samples (n, p, q) of the first regression, roughly: without their gross outliers."""
+    """Samples (n, p, q) without their gross outliers, about those of the first regression."""
     pca = pca or robust_pca(problem, limits)
     if problem.outliers == "split":
         return problem.clean(pca.E)

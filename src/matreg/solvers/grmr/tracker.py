@@ -23,7 +23,7 @@ class LogSettings:
     Attributes
     ----------
     patience : float
-        Seconds without a line of progress.
+        Longest time without a line of progress, in seconds.
     """
 
     patience: float = 2.0
@@ -39,12 +39,10 @@ class Decomposition:
     Attributes
     ----------
     E : ndarray of shape (n, m)
-        Outliers, exactly sparse, in rows times the root of their weight; the clean signals are
-        ``D - E``, where samples are missing too.
-    d : ndarray
-        Singular values of the clean signals; of the low-rank part where outliers are replaced.
-    factors : Factors
-        The low-rank part.
+        Outliers, exactly sparse. Each row is times the root of its weight. The clean signals are
+        ``D - E``, also where entries are missing.
+    d : ndarray of shape (r,)
+        Singular values of the clean signals; where outliers are replaced, of the low-rank part.
     cost : float
         What the split adds to the objective of the regression on the clean signals.
     primal, dual, gap : float
@@ -55,13 +53,12 @@ class Decomposition:
         Whether the gap is at most the tolerance that was asked for.
     history : structured ndarray
         One row per check of the certificate.
-    state : object
-        What the solver needs to start again from here.
+    state : SplitState
+        What the solver needs to start again from here, the low-rank part among it.
     """
 
     E: Array
     d: Array
-    factors: Factors
     cost: float
     primal: float
     dual: float
@@ -69,10 +66,16 @@ class Decomposition:
     n_iter: int
     converged: bool
     history: NDArray[Any]
-    state: Any = None
+    state: Any
+
+    @property
+    def factors(self) -> Factors:
+        """The low-rank part, of shape (n, m), in factors."""
+        factors: Factors = self.state.factors
+        return factors
 
     def copy(self) -> Decomposition:
-        """The same in memory of its own, to be used up."""
+        """A copy that a solver may overwrite."""
         state = self.state
         state = replace(state, Y=state.Y.copy(), beta=state.beta.copy(), spare=None)
         return replace(self, E=self.E.copy(), state=state)
@@ -89,6 +92,10 @@ class Splitting(Protocol):
         """Outliers."""
         ...
 
+    def clean_values(self, tol: float) -> Array:
+        """Singular values of ``D - E``, their sum to far less than `tol` of it."""
+        ...
+
     def multiplier(self) -> tuple[Array, Array]:
         """Multiplier Y and subgradients beta of the loss with ``Y - beta w'`` in its box."""
         ...
@@ -100,7 +107,7 @@ class SplitLog(History):
     Parameters
     ----------
     verbose : int
-        1 prints a line every few seconds, 2 every certificate too.
+        1 prints one line every few seconds, 2 one line per certificate too.
     """
 
     def __init__(self, verbose: int) -> None:
@@ -117,7 +124,7 @@ class SplitLog(History):
         return line
 
     def watch(self, iteration: int, residual: float) -> None:
-        """Print how far a long search is, between the checks."""
+        """Print between the checks how far a long search is."""
         now = time.perf_counter()
         if self.verbose and now - self.spoke > DEFAULT.patience:
             self._say(f"{iteration:5d} {now - self.start:8.2f}  residual {residual:.1e}")
@@ -128,18 +135,18 @@ class SplitLog(History):
 
 
 class SplitTracker:
-    """Best certified split so far; no worse than the one to start from.
+    """Best certified split so far, never worse than the start.
 
     Parameters
     ----------
     problem : SplitProblem
         What is solved.
     start : Decomposition or None
-        Where to start; without it, no outliers at all. A better split is written over its own.
+        Split to start from. A better one overwrites its outliers. None starts without outliers.
     tol : float
         Relative duality gap at which the search ends.
     verbose : int
-        1 prints a line every few seconds, 2 every check too.
+        1 prints one line every few seconds, 2 one line per certificate too.
     """
 
     def __init__(self, problem: Any, start: Decomposition | None, tol: float, verbose: int) -> None:
@@ -152,7 +159,7 @@ class SplitTracker:
         if start is None:
             self.E: Array = np.zeros_like(D)
             self.d: Array = singular_values(D, self.tol)
-            self.factors: Factors | None = None  # those of D, which are seldom asked for
+            self.factors: Factors | None = None  # the factors of D, computed in the end if at all
         else:
             self.E, self.d, self.factors = start.E, start.d, start.factors
         self.cost = self.problem.cost(self.E, self.d)
@@ -173,8 +180,8 @@ class SplitTracker:
         return self.gap <= self.tol or stop
 
     def _offer(self, solver: Splitting) -> None:
+        d = solver.clean_values(self.tol)
         E = solver.E
-        d = singular_values(self.problem.D - E, self.tol)
         primal = self.problem.objective(E, d)
         if primal < self.primal:
             self.primal, self.d, self.factors = primal, d, solver.state.factors
@@ -182,11 +189,11 @@ class SplitTracker:
             np.copyto(self.E, E)
 
     def result(self, n_iter: int, state: Any) -> Decomposition:
-        """Freeze the best split."""
+        """Freeze the best split. The next one starts from its low-rank part."""
+        state.factors = _low_rank(self.problem.D) if self.factors is None else self.factors
         return Decomposition(
             E=self.E,
             d=self.d,
-            factors=_low_rank(self.problem.D) if self.factors is None else self.factors,
             cost=self.cost,
             primal=self.primal,
             dual=self.dual,
@@ -199,7 +206,7 @@ class SplitTracker:
 
 
 def _low_rank(D: Array) -> Factors:
-    """Samples in factors, without the singular values that are rounding errors."""
+    """Factors of D without the singular values that are rounding errors."""
     f = svd(D)
     r = int(np.count_nonzero(f.d > max(D.shape) * np.finfo(float).eps * f.d.max(initial=0.0)))
     return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
