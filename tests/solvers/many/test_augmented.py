@@ -17,10 +17,11 @@ from matreg.losses import (
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.certificate import Tracker
-from matreg.solvers.many import augmented
-from matreg.solvers.many.augmented import AugmentedLagrangian, solve_core, solve_many
+from matreg.solvers.many import solve
+from matreg.solvers.many.augmented import AugmentedLagrangian, solve_core
 from matreg.solvers.many.newton import through_coefficients, through_samples
 from matreg.solvers.many.ramps import Ramps
+from matreg.solvers.many.solve import solve_many
 from matreg.solvers.many.sums import RampSums
 from matreg.solvers.rmr.cold import solve_cold
 from problems import random_data, random_weights
@@ -200,7 +201,7 @@ def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch
         tracker = Tracker(problem, tol, method="working set")
         return tracker.result(3)
 
-    monkeypatch.setattr(augmented, "finish", failing)
+    monkeypatch.setattr(solve, "finish", failing)
     result = solve_many(problem)
     assert result.converged and "working set" in result.history["method"]
     assert result.method == "ramps"

@@ -24,12 +24,13 @@ from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
 from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
-from .augmented import AugmentedSettings, State, coordinates, solve_core, solve_many
+from .augmented import AugmentedSettings, State, coordinates, solve_core
 from .best import Best, Tangent
 from .cores import Band, Model, graded_core
 from .ramps import edge_distances
 from .scan import EDGES, Lens, floor_for, width_for
 from .seen import Seen
+from .solve import solve_many
 
 STREAM_COLUMNS = np.dtype(
     [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]

@@ -8,7 +8,8 @@ from functools import partial
 
 from ...problem import RMRProblem
 from ..certificate import SolverResult
-from ..many.augmented import State, pays, solve_many
+from ..many.augmented import State
+from ..many.solve import pays, solve_many
 from .active_set import solve_active_set
 from .cold import solve_cold
 from .linearisation import fits_whole
