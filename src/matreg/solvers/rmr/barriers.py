@@ -99,16 +99,16 @@ class Box:
         return float(np.vdot(s, m)) / max(self.count, 1)
 
 
-def room(between: Array, width: Array) -> Array:
+def room(distance: Array, width: Array) -> Array:
     """Distance of two ends, `width` where it is infinite."""
-    return np.where(np.isfinite(between), between, width)
+    return np.where(np.isfinite(distance), distance, width)
 
 
-def between(pull: Array, room: Array, mu: float) -> Array:
-    """Distances of x from 0 and from `room` with ``mu / (room - x) - mu / x = pull``."""
-    strength = np.abs(pull) * room
-    near = 2.0 * mu * room / (2.0 * mu + strength + np.hypot(strength, 2.0 * mu))
-    ends = np.stack([near, room - near])
+def between(pull: Array, length: Array, mu: float) -> Array:
+    """Distances of x from 0 and from `length` with ``mu / (length - x) - mu / x = pull``."""
+    strength = np.abs(pull) * length
+    near = 2.0 * mu * length / (2.0 * mu + strength + np.hypot(strength, 2.0 * mu))
+    ends = np.stack([near, length - near])
     return np.where(pull < 0.0, ends, ends[::-1])
 
 
