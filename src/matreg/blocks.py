@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from threading import Lock
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Array, Index
+from .design import ArrayDesign
+from .linalg.threads import allowed, one_thread
 
-# Bytes of a block. Two of them are in memory: one is read while the other is treated.
-BLOCK = 2**25
+# Bytes of a block. One is read while others are treated.
+BLOCK = 2**24
+# Threads that treat blocks at most: as many as one that reads can keep busy.
+MOST_THREADS = 4
 # Rows that a sample takes in a row: single ones would be as slow as all of them.
 RUN = 64
 
@@ -42,6 +49,16 @@ class Block(NamedTuple):
     y: Array
     weights: Array
 
+    @property
+    def design(self) -> ArrayDesign:
+        """The samples as a linear operator on coefficients (p*q, 1)."""
+        return ArrayDesign(self.X[:, :, None])
+
+    def part(self, start: int, stop: int) -> Block:
+        """Some samples of the block."""
+        some = slice(start, stop)
+        return Block(self.start + start, self.X[some], self.y[some], self.weights[some])
+
 
 class Summary(Protocol):
     """What a block is reduced to. Two of them merge to that of both, in any order."""
@@ -52,6 +69,7 @@ class Summary(Protocol):
 
 
 S = TypeVar("S", bound=Summary)
+T = TypeVar("T")
 Scan = Callable[[Block], S]
 
 
@@ -108,8 +126,8 @@ class ArrayBlocks:
     >>> import numpy as np
     >>> X = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     >>> blocks = ArrayBlocks(X, np.zeros(2), np.ones(2), (2, 3))
-    >>> [block.X.sum() for block in blocks]
-    [np.uint64(66)]
+    >>> blocks.map_rows(lambda block: block.X.sum(axis=1))
+    array([15, 51], dtype=uint64)
     """
 
     def __init__(self, X: Any, y: Array, weights: Array, shape: tuple[int, int]) -> None:
@@ -120,44 +138,54 @@ class ArrayBlocks:
         self.rows_read = 0
         self.step = aligned(max(1, BLOCK // row), X)
         self.read = reader(X)
-
-    def __iter__(self) -> Iterator[Block]:
-        """Blocks in order; the next one is read while one is treated."""
-        starts = range(0, self.n, self.step)
-        with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(self.block, 0)
-            for start in starts:
-                block = coming.result()
-                if start + self.step < self.n:
-                    coming = ahead.submit(self.block, start + self.step)
-                yield block
+        # Files can be read by several threads at a time; of other kinds that is not known.
+        self.reading = nullcontext() if isinstance(self.read, FileReader) else Lock()
 
     def block(self, start: int, stop: int | None = None) -> Block:
         """The samples from `start` to `stop`, one step by default."""
         stop = min(start + self.step if stop is None else stop, self.n)
-        X = self.read(start, stop)
+        with self.reading:
+            X = self.read(start, stop)
         if len(X) != stop - start:
             raise ValueError(
                 f"X ends before sample {stop - 1}: it was shortened after it was opened, when it "
                 f"had {self.n} samples. Open it again."
             )
-        self.rows_read += stop - start
         return Block(
             start, X.reshape(stop - start, -1), self.y[start:stop], self.weights[start:stop]
         )
 
     def map_reduce(self, scan: Scan[S]) -> S:
         """Merged summaries of all blocks: one pass over the samples."""
-        whole: S | None = None
-        for block in self:
-            summary = scan(block)
-            whole = summary if whole is None else whole.merge(summary)
-        assert whole is not None
+        summaries = self.each(scan)
+        whole = next(summaries)
+        for summary in summaries:
+            whole = whole.merge(summary)
         return whole
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Array:
         """One number per sample, or `columns` of them, in the order of the samples."""
-        return np.concatenate([scan(block) for block in self])
+        return np.concatenate(list(self.each(scan)))
+
+    def each(self, treat: Callable[[Block], T]) -> Iterator[T]:
+        """A function of each block, in the order of the blocks.
+
+        Each of a few threads reads a block and treats it: while one reads, others work.
+        """
+
+        def read_and_treat(start: int) -> T:
+            return treat(self.block(start))
+
+        count = min(allowed(), MOST_THREADS) + 1
+        with ThreadPoolExecutor(count) as pool, one_thread(0):
+            under_way: deque[Future[T]] = deque()
+            for start in range(0, self.n, self.step):
+                under_way.append(pool.submit(read_and_treat, start))
+                self.rows_read += min(self.step, self.n - start)
+                if len(under_way) > count:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
         """Runs of samples at equal distances, and their indices."""
@@ -165,6 +193,7 @@ class ArrayBlocks:
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
         """Samples of some runs (start, stop) in order, and their indices."""
+        self.rows_read += sum(stop - start for start, stop in runs)
         return joined([self.block(start, stop) for start, stop in runs])
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ._typing import Array
 
 # Numbers in a piece of the samples that is treated at a time: it stays in the cache.
-PIECE = 2**16
+PIECE = 2**18
 
 
 class Design(Protocol):
@@ -48,7 +48,10 @@ class Design(Protocol):
         ...
 
     def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
-        """Slices of about so many entries with their samples (k, p, q) in float64."""
+        """Slices of about so many entries with their samples (k, p, q) in float64.
+
+        The samples may be in the same array each time: they are there until the next slice.
+        """
         ...
 
     def stack(self) -> Array:
@@ -116,12 +119,18 @@ class ArrayDesign:
 
     def adjoint(self, beta: Array) -> Array:
         """``sum_i beta_i X_i``."""
+        return self.adjoint_each(beta)[0]
+
+    def adjoint_each(self, *betas: Array) -> Array:
+        """Sums of k multipliers in one pass over the samples, of shape (k, p, q)."""
+        rows = np.stack(betas)
         if self._double:
-            return (beta @ self._flat).reshape(self.p, self.q)
-        out = np.zeros(self.p * self.q)
-        for part, X in self.blocks():
-            out += beta[part] @ X.reshape(len(X), -1)
-        return out.reshape(self.p, self.q)
+            out = rows @ self._flat
+        else:
+            out = np.zeros((len(betas), self.p * self.q))
+            for part, X in self.blocks():
+                out += rows[:, part] @ X.reshape(len(X), -1)
+        return out.reshape(-1, self.p, self.q)
 
     def take(self, index: NDArray[Any] | slice) -> Self:
         """Some of the samples."""
@@ -130,9 +139,15 @@ class ArrayDesign:
     def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
         """Slices of about so many entries with their samples in float64."""
         rows = max(1, entries // (self.p * self.q))
+        # One array for all: new ones are slow where memory goes back to the system at once.
+        room = None if self._double else np.empty((min(rows, self.n), self.p, self.q))
         for start in range(0, self.n, rows):
             part = slice(start, min(start + rows, self.n))
-            yield part, self.X[part].astype(np.float64, copy=False)
+            X = self.X[part]
+            if room is not None:
+                X = room[: len(X)]
+                X[:] = self.X[part]
+            yield part, X
 
     def stack(self) -> Array:
         """All samples in float64."""

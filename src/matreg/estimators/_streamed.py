@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
 from ..dask_blocks import DaskBlocks, is_dask
+from ..design import ArrayDesign
 from ..penalties import SpectralPenalty
 from ..solvers import Model, SolverResult, solve_stream, starting_point
 from ._duplicates import Distinct, merge_duplicates
 from ._input import check_matrix_shape, reject_complex, validate_weights
 from ._stored import working_memory
 
-# Rows that are treated at a time, in float64.
+# Samples that are cleaned at a time.
 PIECE = 2048
 # Rows from which the units of the data are learned.
 UNIT_ROWS = 4096
@@ -87,22 +88,10 @@ def validate_stored(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any
     return labels, sample_weight if lazy_weights else validate_weights(weights, n)
 
 
-def linear(
-    X: NDArray[Any], W: Array, b: Array, clean: Callable[[Array], Array] | None = None
-) -> Array:
-    """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k).
-
-    Samples of another type than float64 are converted some at a time.
-    """
-    f = np.empty((len(W), len(X)))
-    rows = max(len(X), 1) if X.dtype == np.float64 and clean is None else PIECE
-    for start in range(0, len(X), rows):
-        part = slice(start, start + rows)
-        F = X[part].astype(np.float64, copy=False)
-        F = F if clean is None else clean(F)
-        with np.errstate(invalid="ignore"):  # samples that are not finite are reported
-            f[:, part] = W @ F.T + b[:, None]
-    return f
+def linear(X: NDArray[Any], W: Array, b: Array) -> Array:
+    """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k)."""
+    with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+        return ArrayDesign(X[:, :, None]).forward_each(*W) + b[:, None]
 
 
 @dataclass(frozen=True)
@@ -126,11 +115,19 @@ class Prediction:
 
     def __call__(self, block: Block) -> Array:
         """Those of a block, of shape (k,), or (k, columns) as they are combined."""
-        f = linear(block.X, self.W, self.b, self.clean)
+        f = np.concatenate([linear(X, self.W, self.b) for X in self.parts(block.X)], axis=1)
         bad = np.flatnonzero(~np.isfinite(f).all(axis=0))
         if len(bad):
             raise_not_finite(block.start + int(bad[0]))
         return f[0] if self.combine is None else self.combine(f)
+
+    def parts(self, X: NDArray[Any]) -> Iterator[NDArray[Any]]:
+        """The samples as they are, or some at a time if they are cleaned."""
+        if self.clean is None:
+            yield X
+            return
+        for start in range(0, max(len(X), 1), PIECE):
+            yield self.clean(X[start : start + PIECE].astype(np.float64, copy=False))
 
 
 def decide_streamed(

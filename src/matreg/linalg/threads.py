@@ -46,6 +46,11 @@ def belongs_to_numpy(path: str) -> bool:
     return any(part in ("numpy", "numpy.libs") for part in Path(path).parts)
 
 
+def allowed() -> int:
+    """Threads that the linear algebra may have now."""
+    return max((library["num_threads"] for library in controller().info()), default=1)
+
+
 def one_thread(size: int) -> AbstractContextManager[Any]:
     """Context with one thread for the linear algebra of samples of this many numbers.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
+from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from .newton import direction
@@ -226,6 +227,7 @@ def coordinates(rank: int, p: int, q: int) -> int:
     return rank * (p + q - rank) + 1
 
 
+@single_threaded(lambda problem: problem.design.size)
 def solve_core(
     problem: RMRProblem,
     start: State | None = None,

@@ -80,7 +80,7 @@ class Lift:
 
     def __call__(self, block: Block) -> Array:
         """Multipliers of the samples of a block."""
-        r = block.y - block.X.astype(np.float64, copy=False) @ self.lens.W - self.lens.b
+        r = block.y - block.design.forward(self.lens.W) - self.lens.b
         groups, _ = self.lens.groups(self.lens.loss_of(block.y, block.weights), r)
         beta = np.asarray(self.shares @ groups)
         first, last = np.searchsorted(self.index, [block.start, block.start + len(block.y)])

@@ -33,13 +33,13 @@ class ScanSettings:
 
     Attributes
     ----------
-    piece : int
-        Bytes of the rows that are treated at a time, in float64: what a core has as cache.
+    rows : int
+        Samples that are treated at a time: their numbers stay in the cache.
     heavy : float
         Weights above this multiple of the mean count as lying on a kink: no part of any group.
     """
 
-    piece: int = 2**22
+    rows: int = 2**13
     heavy: float = 20.0
 
 
@@ -118,28 +118,22 @@ class Lens:
 
     def __call__(self, block: Block) -> Seen:
         """Look at a block."""
-        whole, rows = self.nothing, max(self.settings.piece // (8 * len(self.W)), 1)
-        # One array for all pieces: new ones are slow where memory goes back to the system at once.
-        room = np.empty((min(rows, len(block.y)), len(self.W)))
+        whole, rows = self.nothing, self.settings.rows
         for start in range(0, len(block.y), rows):
-            part = slice(start, start + rows)
-            piece = Block(block.start + start, block.X[part], block.y[part], block.weights[part])
-            F = room[: len(piece.y)]
-            F[:] = piece.X
-            whole = whole.merge(self.look(piece, F))
+            whole = whole.merge(self.look(block.part(start, start + rows)))
         return whole
 
-    def look(self, piece: Block, F: Array) -> Seen:
-        """Look at a few rows, given in float64, too."""
-        y, weights = piece.y, piece.weights
+    def look(self, piece: Block) -> Seen:
+        """Look at some rows."""
+        y, weights, samples = piece.y, piece.weights, piece.design
         index = piece.start + np.arange(len(y))
         with np.errstate(invalid="ignore"):  # samples that are not finite are reported
-            r = y - F @ self.W - self.b
+            r = y - samples.forward(self.W) - self.b
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
             some = slice(GROUPS if beta[2:].any() else 2)
             sums = np.zeros((GROUPS, len(self.W)))
-            sums[some] = beta[some] @ F
+            sums[some] = samples.adjoint_each(*beta[some])[:, :, 0]
             heavy = weights > self.settings.heavy * self.mean_weight
             apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
             key = apart * spread_out(index + self.seed) if self.graded else apart

@@ -20,7 +20,6 @@ from ..._typing import Array, Index, Mask
 from ...blocks import Block, Blocks, raise_not_finite
 from ...interruption import ADVICE, may_keep
 from ...linalg.factors import Factors, svd, zero_factors
-from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
 from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
@@ -372,8 +371,7 @@ def solve_stream(
     """
     run = Stream(blocks, model, tol, memory, verbose, rare, settings)
     try:
-        with one_thread(run.rows * blocks.p * blocks.q):
-            run.run()
+        run.run()
     except KeyboardInterrupt:
         if not (np.isfinite(run.best.primal) and may_keep()):
             raise

@@ -10,6 +10,7 @@ themselves, and where the gap is too large the exact gradient corrects the momen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,24 +140,18 @@ class Sums:
 
 @dataclass(frozen=True)
 class CertificateScan:
-    """Sums over a block, at coefficients W (m, k) and intercepts b (k,)."""
+    """Sums over a block, at coefficients W (k, m) and intercepts b (k,)."""
 
     W: Array
     b: Array
-    settings: GramSettings = DEFAULT
 
     def __call__(self, block: Block) -> Sums:
         """Sums over a block."""
-        (m, k), piece = self.W.shape, self.settings.piece
-        whole = Sums(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros((k, m)))
-        for start in range(0, len(block.y), piece):
-            part = slice(start, start + piece)
-            X = block.X[part].astype(np.float64, copy=False)
-            r = block.y[part, None] - X @ self.W - self.b
-            sr = block.weights[part, None] * r
-            rr = np.einsum("ij,ij->j", r, sr)
-            whole = whole.merge(Sums(rr, block.y[part] @ sr, sr.sum(axis=0), sr.T @ X))
-        return whole
+        samples, y = block.design, block.y
+        r = y - samples.forward_each(*self.W) - self.b[:, None]
+        sr = block.weights * r
+        Z = samples.adjoint_each(*sr)[:, :, 0]
+        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr.sum(axis=1), Z)
 
 
 @dataclass(frozen=True)
@@ -169,7 +164,7 @@ class DualRows:
 
     def __call__(self, block: Block) -> Array:
         """Those of a block."""
-        r = block.y - block.X.astype(np.float64, copy=False) @ self.W - self.b
+        r = block.y - block.design.forward(self.W) - self.b
         return np.asarray(self.t * block.weights * r)
 
 
@@ -202,14 +197,19 @@ class Reduced:
         self.mean = G[m] / self.weight if fit_intercept else np.zeros(m + 2)
         C = G - self.weight * np.outer(self.mean, self.mean)
         self.S, self.c, self.yy = C[:m, :m], C[:m, m + 1], float(max(C[m + 1, m + 1], 0.0))
-        values, self.V = np.linalg.eigh(self.S)
-        kept = values > settings.rounding * max(values[-1], 0.0) if m else values > 0.0
-        self.root, self.V = np.sqrt(values[kept]), self.V[:, kept]
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """Roots (k,) and eigenvectors (m, k) of the eigenvalues of S that are not rounding."""
+        values, V = np.linalg.eigh(self.S)
+        kept = values > self.settings.rounding * max(values[-1], 0.0) if len(values) else values > 0
+        return np.sqrt(values[kept]), V[:, kept]
 
     def problem(self, c: Array | None = None) -> Problem:
         """Pseudo-samples; `c` stands for the moments of samples and labels if given."""
-        z = (self.V.T @ (self.c if c is None else c)) / self.root
-        rows = (self.root[:, None] * self.V.T).reshape(-1, *self.shape)
+        root, V = self.factor
+        z = (V.T @ (self.c if c is None else c)) / root
+        rows = (root[:, None] * V.T).reshape(-1, *self.shape)
         penalty = SpectralElasticNet(1.0, ridge=0.0)
         return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, False)
 
@@ -346,7 +346,7 @@ def certified(
     """Solutions with objective, bound and gap on all samples, and their exact gradients."""
     Ws = [result.W.matrix.reshape(-1) for result in results]
     b = np.array([reduced.intercept(W) if reduced.fit_intercept else 0.0 for W in Ws])
-    sums = blocks.map_reduce(CertificateScan(np.stack(Ws, axis=1), b, reduced.settings))
+    sums = blocks.map_reduce(CertificateScan(np.stack(Ws), b))
     found = []
     for k, (tau, result) in enumerate(zip(taus, results, strict=True)):
         shift = float(sums.r[k]) / reduced.weight if reduced.fit_intercept else 0.0
