@@ -145,7 +145,7 @@ class Stream:
             out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
             X = block.X.astype(np.float64)
             problem = self.model.on(X[~out], block.y[~out], self.losses(block, stand_for, ~out))
-            result = solve_many(problem, tol=ours.rough, settings=ours.core)
+            result = solve_many(problem, start=self.state, tol=ours.rough, settings=ours.core)
             self.state = result.state
             d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)
             enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
