@@ -1,4 +1,4 @@
-"""The best point of passes over the samples, and the way back to it from a step too far."""
+"""The best point of passes over the samples, and how far to go from one to the next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, svd
+from ...penalties import SpectralPenalty
 from ...problem import relative_gap
 from .cores import Lift
 from .seen import Seen
@@ -32,9 +33,65 @@ class Tangent:
         """From what was seen in a pass."""
         return cls(seen.loss, *seen.gradient)
 
-    def along(self, D: Array, db: float, t: float) -> float:
-        """The bound at W + t D and b + t db."""
-        return self.loss - t * (float(self.G @ D.reshape(-1)) + self.g * db)
+    def slope(self, D: Array, db: float) -> float:
+        """Derivative of the loss in a direction."""
+        return -float(self.G @ D.reshape(-1)) - self.g * db
+
+
+# Parts of a step that are tried.
+PARTS = tuple(0.75**k for k in range(36))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step from a point where the tangent is known.
+
+    Attributes
+    ----------
+    W, b, tangent : Factors, float, Tangent
+        The point.
+    D, db : ndarray of shape (p, q), float
+        The step.
+    """
+
+    W: Factors
+    b: float
+    tangent: Tangent
+    D: Array
+    db: float
+
+    def part(self, t: float) -> tuple[Factors, float]:
+        """W and b after a part of the step."""
+        return svd(self.W.matrix + t * self.D), self.b + t * self.db
+
+    def back(self, ahead: Tangent, penalty: SpectralPenalty) -> float:
+        """The part of the step to take instead of all of it, which led too far.
+
+        The loss is convex, so that its tangents at both ends bound it from below: the part is where
+        the larger of the two, and the penalty, is smallest.
+        """
+        behind, slope = self.tangent.slope(self.D, self.db), ahead.slope(self.D, self.db)
+
+        def value(t: float) -> float:
+            bound = max(self.tangent.loss + t * behind, ahead.loss + (t - 1.0) * slope)
+            return penalty.value_of(self.part(t)[0]) + bound
+
+        return min(PARTS[1:], key=value)
+
+    def best_part(self, taken: float, ahead: Tangent, penalty: SpectralPenalty) -> float:
+        """The part of the step that was best, by the slopes of the loss before and after a part.
+
+        A graded core says where the optimum is but for chance. If chance makes c times the error
+        that there was before, the best part is 1 / (1 + c^2), and leaves the share
+        c / sqrt(1 + c^2) of it instead of c.
+        """
+        behind, slope = self.tangent.slope(self.D, self.db), ahead.slope(self.D, self.db)
+        curvature = max(slope - behind, 0.0) / taken
+
+        def value(t: float) -> float:
+            return penalty.value_of(self.part(t)[0]) + t * behind + 0.5 * curvature * t * t
+
+        return min(PARTS, key=value)
 
 
 @dataclass

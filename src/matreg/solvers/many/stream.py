@@ -19,12 +19,12 @@ import numpy as np
 from ..._typing import Array, Index, Mask
 from ...blocks import Block, Blocks, raise_not_finite
 from ...interruption import ADVICE, may_keep
-from ...linalg.factors import Factors, svd, zero_factors
+from ...linalg.factors import Factors, zero_factors
 from ...losses import PiecewiseLoss
 from ...progress import tell
 from ..certificate import COLUMNS, SolverResult
 from .augmented import AugmentedSettings, State, coordinates, solve_core
-from .best import Best, Tangent
+from .best import Best, Step, Tangent
 from .cores import Band, Model, graded_core
 from .ramps import edge_distances
 from .scan import EDGES, Lens, floor_for, width_for
@@ -54,8 +54,6 @@ class StreamSettings:
     wide_enough, reach : float
         A band must be `wide_enough` times the error of W wide, and samples beyond `reach` times
         the error are left to the linear term of a graded core.
-    parts : tuple of float
-        What may be left of a step that led too far.
     rough, fine : float
         Gap of the sample, and of the cores relative to tol.
     most_passes, most_failures : int
@@ -71,7 +69,6 @@ class StreamSettings:
     held_out: float = 0.1
     wide_enough: float = 1.5
     reach: float = 5.0
-    parts: tuple[float, ...] = tuple(0.5 * 0.7**k for k in range(30))
     rough: float = 1e-4
     fine: float = 0.2
     most_passes: int = 25
@@ -127,7 +124,7 @@ class Stream:
         self.state: State | None = None
         self.history: list[tuple[Any, ...]] = []
         self.begun = time.perf_counter()
-        self.reach = 1.0
+        self.trust = 1.0  # the part of a graded step to take
         self.counts: Array = np.zeros(len(EDGES) + 1)
         self.n = float(blocks.n)  # samples of positive weight, about
 
@@ -203,7 +200,7 @@ class Stream:
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
         far = floor = 0.0
         if self.settings.wide_enough * self.error > near:
-            far = self.settings.reach * self.reach * self.error
+            far = self.settings.reach * self.error
             floor = floor_for(self.counts, self.unit, far)
             near = width_for(self.counts, self.unit, self.rows, far, floor)
         return Lens(
@@ -220,8 +217,8 @@ class Stream:
             seed=len(self.history) * 0x51ED27,
         )
 
-    def solve(self, lens: Lens, seen: Seen) -> tuple[Factors, float]:
-        """Next W and b from the core of a pass."""
+    def solve(self, lens: Lens, seen: Seen) -> SolverResult:
+        """The core of a pass, solved."""
         band = None if lens.graded else Band(self.model, lens, seen)
         problem = graded_core(self.model, lens, seen) if band is None else band.problem
         ours = self.settings
@@ -232,7 +229,7 @@ class Stream:
         self.state = result.state
         if band is not None and result.dual > self.best.dual:
             self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
-        return result.W, result.b
+        return result
 
     def restarted(self, lens: Lens) -> State | None:
         """The last state with ramps as wide as W is wrong."""
@@ -254,7 +251,8 @@ class Stream:
     def run(self) -> None:
         """Passes until the certificate holds."""
         W, b = self.first()
-        failures = 0
+        step: Step | None = None
+        failures, taken = 0, 1.0
         while True:
             lens = self.lens(W, b)
             started = time.perf_counter()
@@ -263,10 +261,10 @@ class Stream:
                 raise_not_finite(seen.bad)
             self.counts = seen.counts.astype(np.float64)
             primal = self.model.penalty.value_of(W) + seen.loss
-            better = primal <= self.best.primal
+            better, tangent = primal <= self.best.primal, Tangent.of(seen)
             if better:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
-                self.best.tangent = Tangent.of(seen)
+                self.best.tangent = tangent
             self.record(W, seen, lens.graded, time.perf_counter() - started)
             done = self.best.gap <= self.tol or self.stopped
             if done or len(self.history) >= self.settings.most_passes:
@@ -274,27 +272,25 @@ class Stream:
             failures = 0 if better else failures + 1
             if failures == self.settings.most_failures:
                 return
+            if step is not None:
+                self.trust = step.best_part(taken, tangent, self.model.penalty)
             if failures:
-                W, b = self.back_off(W, b, seen)
-                continue
-            if len(seen.rows):  # else the distances are not what they were: look again, now known
-                W, b = self.solve(lens, seen)
-                self.update_error(W, b, lens)
+                W, b, step = *self.back_off(W, b, tangent), None
+            elif len(seen.rows) == 0:  # the distances are not what they were: look again, now known
+                step = None
+            else:
+                result = self.solve(lens, seen)
+                self.update_error(result.W, result.b, lens)
+                step = Step(W, b, tangent, result.W.matrix - W.matrix, result.b - b)
+                taken = self.trust if lens.graded else 1.0
+                W, b = (result.W, result.b) if taken == 1.0 else step.part(taken)
 
-    def back_off(self, W: Factors, b: float, seen: Seen) -> tuple[Factors, float]:
-        """After a step that led too far: a part of it, then more rows, and further."""
+    def back_off(self, W: Factors, b: float, tangent: Tangent) -> tuple[Factors, float]:
+        """After a step that led too far: a part of it, then more rows."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
-        self.reach *= 2.0
-        self.error *= 2.0
-        best, at = self.best, Tangent.of(seen)
-        D, db = W.matrix - best.W.matrix, b - best.b
-
-        def value(t: float) -> float:
-            behind, ahead = best.tangent.along(D, db, t), at.along(D, db, t - 1.0)
-            return self.model.penalty.value_of(svd(best.W.matrix + t * D)) + max(behind, ahead)
-
-        t = min(self.settings.parts, key=value)
-        return svd(best.W.matrix + t * D), best.b + t * db
+        best = self.best
+        step = Step(best.W, best.b, best.tangent, W.matrix - best.W.matrix, b - best.b)
+        return step.part(step.back(tangent, self.model.penalty))
 
     def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
         """Add a row to the history, print it if asked, and tell whoever listens."""
