@@ -79,7 +79,7 @@ class StreamSettings:
 DEFAULT = StreamSettings()
 # Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
 # digits.
-ROUNDING = 1e-7
+ROUNDING = 1e-6
 NONE: Index = np.zeros(0, dtype=np.intp)
 
 
@@ -261,15 +261,17 @@ class Stream:
                 raise_not_finite(seen.bad)
             self.counts = seen.counts.astype(np.float64)
             primal = self.model.penalty.value_of(W) + seen.loss
-            better, tangent = primal <= self.best.primal, Tangent.of(seen)
-            if better:
+            tangent = Tangent.of(seen)
+            if primal <= self.best.primal:
                 self.best.W, self.best.b, self.best.primal = W, b, primal
                 self.best.tangent = tangent
             self.record(W, seen, lens.graded, time.perf_counter() - started)
             done = self.best.gap <= self.tol or self.stopped
             if done or len(self.history) >= self.settings.most_passes:
                 return
-            failures = 0 if better else failures + 1
+            # Cores are no more accurate than this.
+            good = primal <= (1.0 + self.settings.fine * self.tol) * self.best.primal
+            failures = 0 if good else failures + 1
             if failures == self.settings.most_failures:
                 return
             if step is not None:
