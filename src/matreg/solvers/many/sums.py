@@ -27,7 +27,7 @@ class SumsSettings:
         stands for all: while the ramps are that wide a rough Newton step is as good.
     """
 
-    piece: int = 1024
+    piece: int = 512
     afresh: float = 0.1
     most_updates: int = 100
     enough: int = 6

@@ -220,6 +220,7 @@ class BoxQuadratic:
         `r` and b are about the residuals and the intercept that it will have.
         """
         tries = list(self.settings.pivot_at)
+        self.system = None  # its sides are far from those to come, and it is large
         interior = BoxInteriorPoint(self.K, self.loss, self.total)
         for inner in interior.iterate(t, r, b):
             if tries and inner.mu <= tries[0]:

@@ -15,7 +15,7 @@ from ..._typing import Array, Index
 from ...linalg.bordered import Solve, cholesky
 
 # Rows of Phi that are weighted at a time.
-ROWS = 1024
+ROWS = 256
 
 
 class Kernel(Protocol):
