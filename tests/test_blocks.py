@@ -1,5 +1,8 @@
 """Samples that are read block by block."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -74,3 +77,52 @@ def test_sample_has_the_rows_of_its_indices(samples):
     block, index = blocks_of(samples).sample(200, seed=1)
     np.testing.assert_array_equal(block.X, samples.reshape(500, -1)[index])
     np.testing.assert_array_equal(block.y, index)
+
+
+class OneAtATime:
+    """An array of which two threads must not read at the same time."""
+
+    def __init__(self, X):
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+        self.busy = threading.Lock()
+
+    def __getitem__(self, key):
+        assert self.busy.acquire(blocking=False), "two threads read"
+        time.sleep(0.002)
+        part = self.X[key]
+        self.busy.release()
+        return part
+
+
+def test_arrays_of_other_kinds_are_read_by_one_thread_at_a_time(samples):
+    blocks = blocks_of(OneAtATime(samples))
+    blocks.step = 20
+    found = blocks.map_rows(lambda block: block.X.sum(axis=1))
+    np.testing.assert_array_equal(found, samples.reshape(500, -1).sum(axis=1))
+
+
+def test_an_error_in_a_block_reaches_the_user_and_leaves_no_thread(samples):
+    blocks = blocks_of(samples)
+    blocks.step = 20
+
+    def fail(block):
+        if block.start == 100:
+            raise ZeroDivisionError("in block 5")
+        return block.y
+
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError, match="in block 5"):
+        blocks.map_rows(fail)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+def test_a_block_as_an_operator(samples, dtype):
+    X = (20.0 * np.abs(samples)).astype(dtype)
+    block = blocks_of(X).block(3, 250)
+    flat = X[3:250].reshape(247, 12).astype(float)
+    rng = np.random.default_rng(1)
+    Ws, betas = rng.standard_normal((3, 12)), rng.standard_normal((2, 247))
+    np.testing.assert_allclose(block.design.forward_each(*Ws), Ws @ flat.T, rtol=1e-12)
+    sums = block.design.adjoint_each(*betas)
+    np.testing.assert_allclose(sums[:, :, 0], betas @ flat, rtol=1e-9, atol=1e-9)

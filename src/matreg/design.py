@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 
-# Numbers in a piece of the samples that is treated at a time: it stays in the cache.
-PIECE = 2**18
+# Numbers in a piece of the samples that is treated at a time: it stays in the cache, and so does
+# what is made of it.
+PIECE = 2**16
+# Numbers that are converted to float64 at a time for a product.
+CONVERTED = 2**18
 
 
 class Design(Protocol):
@@ -113,7 +116,7 @@ class ArrayDesign:
         if self._double:
             return (self._flat @ columns).T
         out = np.empty((self.n, len(Ws)))
-        for part, X in self.blocks():
+        for part, X in self.blocks(CONVERTED):
             np.matmul(X.reshape(len(X), -1), columns, out=out[part])
         return out.T
 
@@ -128,7 +131,7 @@ class ArrayDesign:
             out = rows @ self._flat
         else:
             out = np.zeros((len(betas), self.p * self.q))
-            for part, X in self.blocks():
+            for part, X in self.blocks(CONVERTED):
                 out += rows[:, part] @ X.reshape(len(X), -1)
         return out.reshape(-1, self.p, self.q)
 

@@ -30,7 +30,7 @@ class SumsSettings:
     piece: int = 512
     afresh: float = 0.1
     most_updates: int = 100
-    enough: int = 6
+    enough: int = 12
 
 
 DEFAULT = SumsSettings()
