@@ -302,3 +302,14 @@ def test_many_samples_in_memory_keep_their_type():
         RMR(tau=10.0, C=1.0, epsilon=0.1).fit(X.astype(float), y),
     )
     assert kept.objective_ == pytest.approx(double.objective_, rel=2e-6)
+
+
+def test_the_number_of_threads_changes_nothing(mapped, data, monkeypatch):
+    monkeypatch.setattr("matreg.blocks.BLOCK", 40_000)  # many blocks
+    found = []
+    for count in (1, 3):
+        monkeypatch.setattr("matreg.blocks.allowed", lambda count=count: count)
+        model = RMR(**PARAMETERS).fit(mapped, data[1])
+        found.append((model.coef_, model.dual_coef_, model.predict(mapped)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
