@@ -126,3 +126,30 @@ def test_a_block_as_an_operator(samples, dtype):
     np.testing.assert_allclose(block.design.forward_each(*Ws), Ws @ flat.T, rtol=1e-12)
     sums = block.design.adjoint_each(*betas)
     np.testing.assert_allclose(sums[:, :, 0], betas @ flat, rtol=1e-9, atol=1e-9)
+
+
+class Whole:
+    """A summary, and how many of them there were at a time at most."""
+
+    alive, most, lock = 0, 0, threading.Lock()
+
+    def __init__(self, total):
+        self.total = total
+        with Whole.lock:
+            Whole.alive += 1
+            Whole.most = max(Whole.most, Whole.alive)
+
+    def __del__(self):
+        with Whole.lock:
+            Whole.alive -= 1
+
+    def merge(self, other):
+        return Whole(self.total + other.total)
+
+
+def test_few_large_summaries_are_held_at_a_time(samples):
+    blocks = blocks_of(samples)
+    blocks.step = 10
+    whole = blocks.map_reduce(lambda block: Whole(block.y.sum()), summary_bytes=2**40)
+    assert whole.total == sum(range(500))
+    assert Whole.most <= 5  # all so far, two more, what they merge to, and one in the making

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ._typing import Array, Index
 from .design import ArrayDesign
-from .linalg.threads import allowed, one_thread
+from .linalg.threads import LARGE, allowed, one_thread
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
@@ -92,8 +92,8 @@ class Blocks(Protocol):
     nbytes: int
     rows_read: int
 
-    def map_reduce(self, scan: Scan[S]) -> S:
-        """Merged summaries of all blocks: one pass over the samples."""
+    def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
+        """Merged summaries, of about so many bytes each, of all blocks: one pass."""
         ...
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
@@ -155,9 +155,12 @@ class ArrayBlocks:
             start, X.reshape(stop - start, -1), self.y[start:stop], self.weights[start:stop]
         )
 
-    def map_reduce(self, scan: Scan[S]) -> S:
-        """Merged summaries of all blocks: one pass over the samples."""
-        summaries = self.each(scan)
+    def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
+        """Merged summaries of all blocks: one pass over the samples.
+
+        Summaries larger than a block are made one after another.
+        """
+        summaries = self.each(scan, one_at_a_time=summary_bytes > BLOCK)
         whole = next(summaries)
         for summary in summaries:
             whole = whole.merge(summary)
@@ -167,17 +170,18 @@ class ArrayBlocks:
         """One number per sample, or `columns` of them, in the order of the samples."""
         return np.concatenate(list(self.each(scan)))
 
-    def each(self, treat: Callable[[Block], T]) -> Iterator[T]:
+    def each(self, treat: Callable[[Block], T], one_at_a_time: bool = False) -> Iterator[T]:
         """A function of each block, in the order of the blocks.
 
-        Each of a few threads reads a block and treats it: while one reads, others work.
+        Each of a few threads reads a block and treats it: while one reads, others work. If one
+        block is treated at a time, the threads are those of the linear algebra.
         """
 
         def read_and_treat(start: int) -> T:
             return treat(self.block(start))
 
-        count = min(allowed(), MOST_THREADS) + 1
-        with ThreadPoolExecutor(count) as pool, one_thread(0):
+        count = 1 if one_at_a_time else min(allowed(), MOST_THREADS) + 1
+        with ThreadPoolExecutor(count) as pool, one_thread(LARGE if one_at_a_time else 0):
             under_way: deque[Future[T]] = deque()
             for start in range(0, self.n, self.step):
                 under_way.append(pool.submit(read_and_treat, start))

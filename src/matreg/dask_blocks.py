@@ -127,7 +127,7 @@ class DaskBlocks:
         (result,) = dask.compute(Delayed(key, dask.array.optimize(self.graph(layer), [key])))
         return result
 
-    def map_reduce(self, scan: Scan[S]) -> S:
+    def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
         """Merged summaries of all blocks: one pass over the samples."""
         layer = self.layer(scan, range(len(self.sizes)))
         keys = list(layer)

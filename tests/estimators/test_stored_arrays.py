@@ -292,8 +292,8 @@ def test_a_file_that_shrinks_between_passes(name, monkeypatch, tmp_path):
     X, y = make_data()
     stored, whole = store(X, tmp_path, "file"), matreg.blocks.ArrayBlocks.map_reduce
 
-    def shrinking(blocks, scan):
-        seen = whole(blocks, scan)
+    def shrinking(blocks, *scan):
+        seen = whole(blocks, *scan)
         with open(tmp_path / "X.npy", "r+b") as file:
             file.truncate(X.nbytes // 2)
         return seen

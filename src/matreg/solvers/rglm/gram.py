@@ -259,7 +259,7 @@ def moments(
             f"the entries, which is meant for up to {most} of them. Reduce the samples, "
             "for example by block means, or take a part of them that fits into memory."
         )
-    seen = blocks.map_reduce(MomentScan(folds, count, settings))
+    seen = blocks.map_reduce(MomentScan(folds, count, settings), 8 * count * (m + 2) ** 2)
     if seen.bad >= 0:
         raise_not_finite(seen.bad)
     return seen.G
