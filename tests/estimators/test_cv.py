@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -17,8 +18,7 @@ from sklearn.model_selection import (
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
-from matreg.estimators import _selection
-from matreg.solvers import RMRPathSolver
+from matreg.estimators import _search
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_sample_weight_zero_is_no_sample_in_the_fits(data):
 
 def press_ctrl_c_after(count, monkeypatch):
     """Interrupt the scoring of folds after so many; return the list of those that are done."""
-    original, done = _selection._score_fold, []
+    original, done = _search._score_fold, []
 
     def interrupted(*args):
         if len(done) == count:
@@ -233,7 +233,7 @@ def press_ctrl_c_after(count, monkeypatch):
         done.append(args)
         return original(*args)
 
-    monkeypatch.setattr(_selection, "_score_fold", interrupted)
+    monkeypatch.setattr(_search, "_score_fold", interrupted)
     return done
 
 
@@ -251,16 +251,17 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
 @pytest.mark.parametrize("finished", [1, 2])
 def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatch, finished):
     # The grid has len(TAUS) points: Ctrl-C comes in the third fold, when `finished` of them are.
-    original, solved = RMRPathSolver.solve, []
+    module = sys.modules["matreg.solvers.solve"]
+    original, solved = module.next_result, []
 
-    def interrupted(self, problem, last):
+    def interrupted(problem, last, **options):
         if len(solved) == 2 * len(TAUS) + finished:
             solved.append(None)
             raise KeyboardInterrupt
         solved.append(problem)
-        return original(self, problem, last)
+        return original(problem, last, **options)
 
-    monkeypatch.setattr(RMRPathSolver, "solve", interrupted)
+    monkeypatch.setattr(module, "next_result", interrupted)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
         model = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
     complete = RMRCV(TAUS, **PAPER).fit(data.X, data.y)

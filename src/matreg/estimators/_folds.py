@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, Index
 
 
 def make_folds(
@@ -65,3 +65,19 @@ def _check_part(name: str, part: Any, y: Array) -> None:
         ) from error
     if number == 0:
         raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
+
+
+def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
+    """Fold of each sample, for splitters that test every sample once."""
+    fold = np.full(n, -1, dtype=np.intp)
+    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), groups)):
+        if (fold[test] >= 0).any():
+            break
+        fold[test] = k
+    else:
+        if (fold >= 0).all():
+            return fold
+    raise ValueError(
+        "cv must test every sample exactly once, such as KFold or GroupKFold, for samples that are "
+        "read block by block."
+    )

@@ -167,3 +167,11 @@ def to_numbers(name: str, given: Any) -> Array:
         return np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number or a list of numbers; got {given!r}.") from None
+
+
+def check_grid(name: str, given: Any) -> Array:
+    """Values of a parameter that is not negative, in descending order."""
+    grid = np.sort(to_numbers(name, given))[::-1]
+    if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
+        raise ValueError(f"{name} must be a non-empty list of non-negative numbers; got {given!r}.")
+    return grid
