@@ -104,7 +104,7 @@ def _criteria(
     """One row of the table."""
     n, family = len(y), path.loss
     f = design.forward(point.W.matrix) + point.b
-    loss = family.of(y, np.full(n, path.parameters.get("C", 1.0)))
+    loss: Any = family.of(y, np.full(n, path.parameters.get("C", 1.0)))
     deviance = family.deviance(y, f)
     if path.model == "rmr":
         df = rmr_degrees_of_freedom(point, loss)

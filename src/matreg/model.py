@@ -7,7 +7,6 @@ from typing import Any
 
 from ._typing import Array
 from .families import LossFamily
-from .losses import Loss
 from .problem import Problem
 from .samples import Samples
 
@@ -45,7 +44,7 @@ class Model:
     C: float = 1.0
     fit_intercept: bool = True
 
-    def losses(self, y: Array, weights: Array) -> Loss:
+    def losses(self, y: Array, weights: Array) -> Any:
         """Losses of samples with these labels and weights."""
         return self.loss.of(y, self.C * weights)
 

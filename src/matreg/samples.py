@@ -23,17 +23,22 @@ UNIT_ROWS = 4096
 
 
 class SampleSet(Protocol):
-    """What all kinds of samples offer.
+    """What all kinds of samples offer."""
 
-    Attributes
-    ----------
-    n, p, q : int
-        Numbers of samples, of their rows and of their columns.
-    """
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        ...
 
-    n: int
-    p: int
-    q: int
+    @property
+    def p(self) -> int:
+        """Rows of a sample."""
+        ...
+
+    @property
+    def q(self) -> int:
+        """Columns of a sample."""
+        ...
 
     def few(self, rows: int) -> Samples:
         """About so many of the samples in memory, with the weight of all; all if `rows` is n."""

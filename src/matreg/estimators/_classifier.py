@@ -169,4 +169,4 @@ def coef_of(model: Any, problem: int | None = None) -> Array:
 
 def labels_of(samples: SampleSet) -> Array:
     """Labels of samples in memory or in blocks, those of classes."""
-    return samples.y if isinstance(samples, Samples) else samples.given[0]  # type: ignore[attr-defined, no-any-return]
+    return samples.y if isinstance(samples, Samples) else samples.given[0]  # type: ignore[attr-defined]

@@ -499,7 +499,11 @@ class PathSearch(Search):
         from .path import path  # late: it is above the searches
 
         check_is_fitted(self, "taus_")
-        given = {"taus": self.taus_, "sample_weight": sample_weight, "verbose": self.verbose}
+        given: dict[str, Any] = {
+            "taus": self.taus_,
+            "sample_weight": sample_weight,
+            "verbose": self.verbose,
+        }
         return path(self.best_estimator_, X, y, **given)
 
     def _candidates(self, samples: Samples) -> list[Candidate]:

@@ -46,7 +46,7 @@ def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def as_blocks(X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> Blocks:
+def as_blocks(X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> Any:
     """Samples, labels and weights as blocks."""
     kind = DaskBlocks if is_dask(X) else ArrayBlocks
     return kind(X, y, weights, shape)

@@ -139,7 +139,7 @@ def path_on_blocks(
 ) -> list[SolverResult]:
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
-    limits = {name: options[name] for name in ("tol", "verbose") if name in options}
+    limits: dict[str, Any] = {name: options[name] for name in ("tol", "verbose") if name in options}
     if quadratic(model):
         limits.pop("verbose", None)
         if "max_iter" in options:
