@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
 from ..dask_blocks import is_dask
+from ..preprocessing.units import warn_of_units
 from ..solvers import SolverResult, starting_point
 from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from ._duplicates import MANY_SAMPLES, Distinct
@@ -77,7 +78,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         self.__dict__.pop("labels_", None)
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored
-        return flat.reshape(-1, *self.matrix_shape_), y, weights
+        warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
+        return samples, y, weights
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Labels (n,) of n samples as the solvers take them: numbers."""

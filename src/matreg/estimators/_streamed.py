@@ -17,6 +17,7 @@ from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_
 from ..dask_blocks import DaskBlocks, is_dask
 from ..design import ArrayDesign
 from ..penalties import SpectralPenalty
+from ..preprocessing.units import warn_of_units
 from ..solvers import Model, SolverResult, solve_stream, starting_point
 from ._duplicates import Distinct, merge_duplicates
 from ._input import check_matrix_shape, reject_complex, validate_weights
@@ -303,4 +304,5 @@ def part_of_blocks(blocks: Blocks, rows: int = UNIT_ROWS) -> Distinct:
     block, _ = blocks.sample(rows, seed=0)
     factor = blocks.n / len(block.y)
     X = block.X.astype(np.float64).reshape(-1, blocks.p, blocks.q)
+    warn_of_units(X)
     return merge_duplicates(X, block.y, factor * block.weights)
