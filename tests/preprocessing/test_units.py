@@ -172,9 +172,9 @@ def test_changed_units_change_the_maps_accordingly(data):
     assert_allclose(after * factor, before, rtol=1e-6, atol=1e-9)
 
 
-def test_displays_components_and_reports_are_in_units(pair):
+def test_displays_and_components_are_in_units(pair):
     pytest.importorskip("matplotlib").use("Agg")
-    pipe, X, y = pair
+    pipe, X, _ = pair
     W = linear_part(pipe).coef_in_units
     assert_allclose(CoefDisplay.from_estimator(pipe).coef, W)
     assert_allclose(PatternDisplay.from_estimator(pipe, X).coef, W)

@@ -23,10 +23,10 @@ NORMAL_RANGE = 2.563103131089201
 ROUNDING = 1e-13
 # Numbers from which quantiles are learned; samples all over the data hold them.
 SAMPLED = 2**22
-# Ratio of two units from which a fit loses. With sensors that tell equally much of the label the
-# unexplained variance doubles at 30 and grows 2.6 times at 100 and 3.3 times at 300; between the
-# columns or rows of spectra and images, which share their unit, the ratio is up to 83.
-LARGEST_RATIO = 100.0
+# Ratio of two units from which on a fit is warned of. With simulated sensors that tell equally much
+# of the label the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times
+# at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
+LARGEST_RATIO = 200.0
 # Numbers and samples that the warning looks at: it is not worth more.
 LOOKED_AT, LOOKED_AT_SAMPLES = 2**17, 256
 
@@ -84,7 +84,7 @@ def warn_of_units(X: Array) -> None:
     Warns
     -----
     UserWarning
-        With the two scales that differ most, where the larger is 100 times the smaller or more.
+        With the two scales that differ most, where the larger is 200 times the smaller or more.
 
     Examples
     --------
@@ -105,10 +105,9 @@ def warn_of_units(X: Array) -> None:
             warnings.warn(
                 f"The {by} of X differ in scale by a factor of {_rounded(ratio)}: {by[:-1]} "
                 f"{large} spreads by {_rounded(spread[large])}, {by[:-1]} {small} by "
-                f"{_rounded(spread[small])}. The "
-                f"penalty suppresses what {by} of small numbers tell. If they have units of their "
-                f"own, put matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a "
-                "Pipeline.",
+                f"{_rounded(spread[small])}. The penalty suppresses what {by} of small numbers "
+                "tell. If they have units of their own, put "
+                f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline.",
                 stacklevel=5,
             )
             return

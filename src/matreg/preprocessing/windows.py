@@ -145,6 +145,6 @@ def _labels(values: Array, names: list[Any], target: Any, horizon: int) -> NDArr
 def _column(names: list[Any], target: Any) -> int:
     if target in names:
         return names.index(target)
-    if isinstance(target, Integral) and -len(names) <= target < len(names):
+    if isinstance(target, int | np.integer) and -len(names) <= target < len(names):
         return int(target)
     raise ValueError(f"target must be a column of series, one of {names}; got {target!r}.")
