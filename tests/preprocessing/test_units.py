@@ -75,6 +75,8 @@ def test_what_is_no_reason_to_warn(data):
     silent(X * [1.0, 0.0, 1.0])  # a constant column
     silent(X * [1.0, 0.0, 1.0] + [0.0, 0.1, 1e9])
     silent(X[:1])
+    silent(X * 1e307)
+    silent(X * 1e-300)
     silent(X[:, :1, :1])
     silent(np.full_like(X, np.nan))
     outlier = X.copy()

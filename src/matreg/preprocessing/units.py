@@ -67,7 +67,7 @@ def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
         if np.isnan(found).any():
             found = np.nanquantile(X, SHARES, axis=axes, keepdims=True)
     low, middle, high = np.nan_to_num(found[:, 0], nan=0.0)
-    return middle, (high - low) / NORMAL_RANGE
+    return middle, high / NORMAL_RANGE - low / NORMAL_RANGE  # the difference might overflow
 
 
 def warn_of_units(X: Array) -> None:
