@@ -12,6 +12,7 @@ import pytest
 import matreg
 import matreg.datasets
 import matreg.inspection
+import matreg.preprocessing
 import matreg.reporting
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ def _copy_sources(folder):
 
 @pytest.mark.parametrize(
     "module",
-    [matreg, matreg.inspection, matreg.reporting, matreg.datasets],
+    [matreg, matreg.inspection, matreg.preprocessing, matreg.reporting, matreg.datasets],
     ids=lambda m: m.__name__,
 )
 def test_everything_public_is_in_the_api(module):

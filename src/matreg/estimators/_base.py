@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._typing import Array
 from ..dask_blocks import is_dask
 from ..families import r2_of_rows
+from ..preprocessing.units import warn_of_units
 from ..samples import MANY_SAMPLES, Samples, SampleSet
 from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from ._input import (
@@ -89,7 +90,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         self.__dict__.pop("labels_", None)
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored
-        return flat.reshape(-1, *self.matrix_shape_), y, weights
+        warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
+        return samples, y, weights
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Labels (n,) of n samples as the solvers take them: numbers."""

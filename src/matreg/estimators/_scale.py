@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from ..preprocessing.units import warn_of_units
 from ..robust import chance_share, size, spread
 from ..samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
 
@@ -63,7 +64,10 @@ class Units:
         """The samples on which units are measured."""
         if isinstance(self.given, Samples) and self.given.n < MANY_SAMPLES:
             return self.given.distinct()
-        return self.given.few(UNIT_ROWS)
+        few = self.given.few(UNIT_ROWS)
+        if not isinstance(self.given, Samples):  # those in memory were looked at
+            warn_of_units(few.X)
+        return few
 
     @cached_property
     def spread(self) -> float:

@@ -70,13 +70,13 @@ def quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, 
 
 
 def refit_coef(model: Any, X: Any, y: Any) -> Array:
-    """Coefficients of a fit to changed data."""
+    """Coefficients of a fit to changed data, as the model has them."""
     return linear_part(copy.deepcopy(model).fit(X, y)).coef
 
 
 def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
-    """Coefficients of a fit to some of the samples, with repetition."""
-    return refit_coef(model, take(X, rows), y[rows])
+    """Coefficients of a fit to some of the samples, with repetition, in the units of these."""
+    return linear_part(copy.deepcopy(model).fit(take(X, rows), y[rows])).coef_in_units
 
 
 def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:

@@ -58,12 +58,13 @@ class PermutationMap:
     Attributes
     ----------
     coef : ndarray of shape (p, q)
-        Coefficients of the model.
+        Coefficients of the model, in the units of the samples.
     p_values : ndarray of shape (p, q)
         Of each entry, corrected for all entries: the chance that the largest statistic of all
         entries that are not larger is as large where there is nothing to find in them.
     threshold : float
-        Absolute entry of W above which an entry is significant at `alpha`; 0 where all are.
+        Absolute entry of W above which an entry is significant at `alpha`; 0 where all are. In a
+        pipeline it is one for samples as the model gets them: entries are compared in those units.
     alpha : float
         Family-wise error rate of `threshold`.
     null : str
@@ -213,7 +214,7 @@ def permutation_map(
     score, *others = refits(cross_validated_score, scored, "scores", n_jobs, verbose)
     score_null = np.array(others)
     return PermutationMap(
-        coef=coef,
+        coef=linear_part(model).coef_in_units,
         p_values=corrected,
         threshold=threshold,
         alpha=alpha,

@@ -94,14 +94,22 @@ class Facts:
 
     @cached_property
     def samples(self) -> Array:
-        """Samples (n, p, q) as they were given, or as the model sees them."""
-        return np.asarray(self.X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
+        """Samples (n, p, q) as they were given; scaled if the model is fitted to scaled ones.
+
+        In units of their own the largest column would be all that is seen of them.
+        """
+        X = self.part.transformed(self.X) if self.part.scalers else self.X
+        return np.asarray(X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
 
     @cached_property
     def maps(self) -> list[Maps]:
         """Of the model, or of its first problems of two classes where it has several."""
         if self.inner.coef_.ndim == 2:
-            return [Maps("", self.part.coef, pattern(self.model, self.X), components(self.model))]
+            return [
+                Maps(
+                    "", self.part.coef_in_units, pattern(self.model, self.X), components(self.model)
+                )
+            ]
         problems = list(problem_names(self.inner).items())
         return [self._problem(k, *one) for k, one in enumerate(problems[:SHOWN_MAPS])]
 
@@ -110,7 +118,7 @@ class Facts:
         rows = np.flatnonzero(np.isin(self.y, classes))
         return Maps(
             title,
-            linear_part(self.model, k).coef,
+            linear_part(self.model, k).coef_in_units,
             pattern(self.model, take(self.X, rows), problem=k),
             components(self.model, problem=k),
         )

@@ -129,11 +129,14 @@ def predicted(facts: Facts) -> str:
 def maps(facts: Facts) -> str:
     """What W and the pattern are, and of which classes."""
     several = np.asarray(facts.inner.coef_)
+    text = MAPS
+    if facts.part.scalers:
+        text += " Both are in the units of the samples before they were scaled."
     if several.ndim == 2:
-        return MAPS
+        return text
     shown = f"the first {len(facts.maps)} of " if len(facts.maps) < len(several) else ""
     return (
-        f"{MAPS} There are {len(several)} problems of two classes, each with a W; {shown}them "
+        f"{text} There are {len(several)} problems of two classes, each with a W; {shown}them "
         "are shown."
     )
 
