@@ -27,6 +27,7 @@ from ..solvers import (
 from ._base import warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
+from ._folds import make_splitter
 from ._losses import LOSS_CONSTRAINTS
 from ._losses_cv import LossSelector
 from ._scale import Units
@@ -145,7 +146,8 @@ class RMRCV(LossSelector, PathCV):
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     cv : int, splitter or iterable, default=None
-        Folds, as everywhere in scikit-learn; 5 by default.
+        Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
+        of `fit` together.
     scoring : str or callable, default=None
         Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
         pinball loss. With wrong labels among the samples take a robust one, such as
@@ -354,7 +356,6 @@ class RGLMCV(FamilyEstimator, PathCV):
         return list(walk(problem, candidate.taus, solver.solve))
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        from sklearn.model_selection import check_cv
-
-        folds = fold_of_each(check_cv(self.cv), int(X.shape[0]), groups)
+        splitter = make_splitter(self.cv, y, groups, classifier=False)
+        folds = fold_of_each(splitter, int(X.shape[0]), groups)
         choose_by_moments(self, X, y, sample_weight, folds)
