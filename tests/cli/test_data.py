@@ -7,13 +7,14 @@ import argparse
 import numpy as np
 import pytest
 
-from matreg.cli.data import add_data_options, load_data
+from matreg.cli.data import Origin, load_data
+from matreg.cli.options import add_data_options
 
 
-def load(*arguments, **options):
+def load(*arguments, known=None, **options):
     parser = argparse.ArgumentParser()
     add_data_options(parser)
-    return load_data(parser.parse_args([str(one) for one in arguments]), **options)
+    return load_data(parser.parse_args([str(one) for one in arguments]), known, **options)
 
 
 def write_csv(path, arrays, target="y"):
@@ -31,8 +32,11 @@ def test_npz_with_groups_and_coordinates(npz, arrays):
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
     np.testing.assert_array_equal(data.groups, arrays["groups"])
-    assert (data.names.row_label, data.names.column_label) == ("emission", "excitation")
-    assert data.names.column_coords == [250.0, 260.0, 270.0, 280.0]
+    assert (data.origin.names.row_label, data.origin.names.column_label) == (
+        "emission",
+        "excitation",
+    )
+    assert data.origin.names.column_coords == [250.0, 260.0, 270.0, 280.0]
 
 
 def test_npy_is_mapped_and_labels_come_from_a_file(tmp_path, arrays):
@@ -71,7 +75,7 @@ def test_zarr_folder(folder, tmp_path, arrays):
         group.create_array(name, data=values)
     data = load(tmp_path / folder)
     np.testing.assert_array_equal(data.X[:], arrays["X"])
-    assert data.names.row_label == "emission"
+    assert data.origin.names.row_label == "emission"
 
 
 def test_netcdf_with_named_dimensions(tmp_path, arrays):
@@ -84,7 +88,7 @@ def test_netcdf_with_named_dimensions(tmp_path, arrays):
     data = load(tmp_path / "d.nc", "--target", "cells")
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
-    assert data.names.row_coords == arrays["emission"].tolist()
+    assert data.origin.names.row_coords == arrays["emission"].tolist()
 
 
 def test_folder_of_netcdf_files_whose_samples_follow_each_other(tmp_path, arrays):
@@ -98,7 +102,7 @@ def test_folder_of_netcdf_files_whose_samples_follow_each_other(tmp_path, arrays
     data = load(tmp_path)
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
-    assert data.names.column_coords == arrays["excitation"].tolist()
+    assert data.origin.names.column_coords == arrays["excitation"].tolist()
 
 
 def test_labels_may_be_words(tmp_path, arrays):
@@ -117,16 +121,22 @@ def test_labels_may_be_words(tmp_path, arrays):
         (["{npz}", "--samples", "y"], "must have three dimensions"),
         (["{npz}", "--target", "emission"], "emission must have one entry for each of the 40"),
         (["{csv}"], "flat samples of 21 columns: pass --shape"),
-        (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers a sample; there are 21"),
-        (["{csv}", "--target", "z"], "no column 'z', its last ones are .*: name the labels"),
+        (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers per sample; there are 21"),
+        (
+            ["{csv}", "--target", "z"],
+            "has no column 'z', but .*: name one that is there with --target",
+        ),
         (["{broken}"], "broken.npz must be a file of NumPy"),
         (["{objects}"], "objects.npz must be a file of NumPy"),
         (["{npy}"], "no labels 'y': pass them with --labels"),
-        (["{txt}"], r"must be an .npz, .npy, .csv or .nc file or a folder .*; got .txt"),
+        (["{txt}"], r"must be an .npz, .npy, .csv, .h5 or .nc file or a folder .*; got .txt"),
         (["{nc}"], "bad.nc must be a netCDF file"),
         (["{folder}"], "folder of zarr or of .nc files; it holds neither"),
         (["{ragged}", "--shape", "1,1"], "must have 2 cells in each line; line 3 has 1"),
-        (["{words}", "--shape", "1,1"], "column 'x' has others"),
+        (
+            ["{words}", "--shape", "1,1"],
+            "column 'x' has 'a' in line 2. Leave the column out with --drop 'x'",
+        ),
     ],
 )
 def test_bad_data(arguments, message, npz, tmp_path, arrays):
