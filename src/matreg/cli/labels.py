@@ -51,14 +51,14 @@ def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[
     numbers = to_numbers(words.tolist(), commas=True)
     if numbers is not None:
         warnings.warn(
-            f"{target} holds numbers that are stored as words, such as {words[0]!r}: they are "
+            f"{target} holds numbers that are stored as words, such as {str(words[0])!r}: they are "
             "taken as numbers. Pass --model smm if they are classes.",
             stacklevel=2,
         )
         return numbers
     if classes is False:
         raise ValueError(
-            f"{target} must be numbers for this --model; got words such as {words[0]!r}. For "
+            f"{target} must be numbers for this --model; got words such as {str(words[0])!r}. For "
             "classes pass --model smm."
         )
     _question_many_classes(words, target)

@@ -97,31 +97,32 @@ def _check_schema(path: str) -> None:
 
 def _check_model(model: Any, path: str) -> None:
     """Refuse an object that cannot predict, whatever the file says that it is."""
-    if type(model).__name__ not in matreg.__all__ or not hasattr(model, "coef_"):
+    if type(model).__name__ not in matreg.__all__ or not hasattr(model, "intercept_"):
         raise ValueError(f"{path} must hold a fitted model of matreg; got {type(model).__name__}.")
-    coef, shape = model.coef_, getattr(model, "matrix_shape_", None)
+    coef, b = (getattr(model, name) for name in ("coef_", "intercept_"))
+    numbers = all(isinstance(one, float | np.ndarray | np.floating) for one in (coef, b))
     ok = (
-        isinstance(coef, np.ndarray)
-        and coef.dtype.kind == "f"
-        and coef.ndim in (2, 3)
-        and shape == coef.shape[-2:]
-        and bool(np.isfinite(coef).all())
-        and bool(np.isfinite(np.asarray(getattr(model, "intercept_", None), dtype=float)).all())
+        numbers
+        and all(np.asarray(one).dtype.kind == "f" for one in (coef, b))
+        and np.ndim(coef) in (2, 3)
+        and np.shape(b) == coef.shape[:-2]
+        and getattr(model, "matrix_shape_", None) == coef.shape[-2:]
+        and bool(np.isfinite(coef).all() and np.isfinite(b).all())
     )
     if not ok:
-        raise ValueError(f"{path} is not a model that matreg has written: W is not as it should.")
+        raise ValueError(f"{path} is not a model that matreg has written: W or b is damaged.")
 
 
 def _origin(model: Any, path: str) -> Origin:
     """What the model knows of its data; one that was fitted in Python knows its axes at most."""
     shape = (int(model.matrix_shape_[0]), int(model.matrix_shape_[1]))
-    about = dict(getattr(model, "about_", {}))
-    if not about:
+    about = getattr(model, "about_", None)
+    if about is None:
         return Origin(names=MapAxes.of(model), shape=shape)
-    about.pop("matreg", None)
     try:
+        about = {name: value for name, value in about.items() if name != "matreg"}
         origin = Origin(**about | {"names": MapAxes(**about["names"]), "shape": shape})
         origin.names.check(shape)
-    except (TypeError, KeyError, ValueError) as error:
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise ValueError(f"{path} is not a model that matreg has written.") from error
     return replace(origin, target=str(origin.target), samples=str(origin.samples))

@@ -69,11 +69,17 @@ class Table:
         found = to_numbers(cells, self.commas)
         if found is not None:
             return found
-        bad = next(k for k, one in enumerate(cells) if to_numbers([one], self.commas) is None)
+        bad = [k for k, one in enumerate(cells) if to_numbers([one], self.commas) is None]
+        if not bad:
+            first = next(k for k, one in enumerate(cells) if "." in one)
+            raise ValueError(
+                f"{self.path} has decimal commas and points in column {name!r}: {cells[first]} in "
+                f"line {self.lines[first]} may be a thousand times as much. Write all with one."
+            )
         raise ValueError(
             f"{self.path} must have numbers in all columns but the labels and groups; column "
-            f"{name!r} has {cells[bad]!r} in line {self.lines[bad]}. Leave the column out with "
-            f"--drop {name!r}."
+            f"{name!r} has {cells[bad[0]]!r} in line {self.lines[bad[0]]}. Leave the column out "
+            f"with --drop {name!r}."
         )
 
 
