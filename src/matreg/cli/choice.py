@@ -135,7 +135,9 @@ def _check_scoring(name: str | None) -> None:
 
     known = get_scorer_names()
     if name not in known:
-        near = sorted(known, key=lambda one: _likeness(name.lower(), one), reverse=True)[:3]
+        likeness = {one: _likeness(name.lower(), one) for one in known}
+        near = sorted(known, key=lambda one: -likeness[one])[:3]
+        near = [one for one in near if likeness[one] > 0.5] or near
         raise ValueError(
             f"--scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
         )
