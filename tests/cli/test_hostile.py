@@ -162,6 +162,30 @@ def test_a_shape_that_the_file_does_not_have(good, tmp_path, capsys):
         assert capsys.readouterr().err.count("\n") == 1
 
 
+PICKLE = {"id": "pickle", "protocol": 4}
+V2 = {"zarr_format": 2, "shape": [4, 5, 4], "chunks": [4, 5, 4], "order": "C", "fill_value": 0}
+
+
+@pytest.mark.parametrize(
+    "codecs",
+    [
+        {"dtype": "|O", "compressor": None, "filters": [PICKLE]},
+        {"dtype": "<f8", "compressor": None, "filters": [PICKLE]},
+        {"dtype": "<f8", "compressor": PICKLE, "filters": None},
+        {"dtype": "<f8", "compressor": {"id": "unheard of"}, "filters": None},
+    ],
+    ids=["objects", "filter", "compressor", "unknown"],
+)
+def test_pickles_in_a_zarr_folder(codecs, good, tmp_path, capsys):
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    mark, folder = tmp_path / "mark", tmp_path / "d.zarr"
+    folder.mkdir()
+    (folder / ".zarray").write_text(json.dumps(V2 | codecs))
+    (folder / "0.0.0").write_bytes(pickle.dumps(Bomb(mark)))
+    refuse(good, str(folder), capsys, "must be a zarr folder; zarr cannot read it")
+    assert not mark.exists()
+
+
 def test_names_in_an_archive_that_point_elsewhere(good, arrays, tmp_path):
     """Nothing is unpacked onto the disk."""
     np.save(tmp_path / "x.npy", arrays["X"])

@@ -142,6 +142,11 @@ def test_text_in_another_encoding_is_said(tmp_path):
         read_table(path)
 
 
+def test_groups_of_no_use_are_said(table, tmp_path, capsys):
+    assert fit(write(tmp_path / "d.csv", table), tmp_path)[0] == 0
+    assert "nothing is chosen in folds, so that --groups" in capsys.readouterr().err
+
+
 def test_fewer_groups_than_folds_is_said(table, tmp_path, capsys):
     for k, row in enumerate(table[1:]):
         row[2] = f"day {k // 14}"

@@ -96,6 +96,8 @@ def load_data(
         columns=known.columns if known else None,
         shape=args.shape or (known.shape if known else None),
     )
+    if path.suffix == ".csv" and args.samples is not None:
+        raise ValueError(f"--samples names an array, and {path} has columns.")
     labels = {} if args.labels is None else _read_labels(Path(args.labels), asked.target)
     if path.suffix == ".csv":
         table = read_table(path)
@@ -111,6 +113,8 @@ def load_data(
         remedy = "pass them with --labels" if alone else "name them with --target or --labels"
         raise ValueError(f"{path} has no labels {asked.target!r}: {remedy}.")
     _check_lengths(data)
+    if args.shape not in (None, tuple(data.X.shape[1:])):
+        raise ValueError(f"--shape is {args.shape}, but samples are {tuple(data.X.shape[1:])}.")
     return data
 
 

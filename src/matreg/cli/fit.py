@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .choice import make_model, numbers_or_words
@@ -93,6 +94,8 @@ def run(args: argparse.Namespace) -> None:
     if "cv" in model.get_params():
         model.fit(data.X, y, groups=data.groups)
     else:
+        if args.groups is not None:
+            say("matreg: nothing is chosen in folds, so that --groups changes nothing.", sys.stderr)
         model.fit(data.X, y)
     save_model(model, args.out, data.origin)
     say(describe(model, data.origin.target))

@@ -130,9 +130,11 @@ def _open_zarr(path: Path, samples: str) -> Content:
         raise ImportError('A zarr folder needs zarr: pip install "matreg[files]"') from error
     try:
         opened = zarr.open(str(path), mode="r")
+        arrays = {samples: opened} if isinstance(opened, zarr.Array) else dict(opened.arrays())
     except FileNotFoundError as error:
         raise ValueError(f"{path} must be {KINDS}; it holds neither.") from error
-    arrays = {samples: opened} if isinstance(opened, zarr.Array) else dict(opened.arrays())
+    except Exception as error:  # unknown and unsafe codecs, damaged metadata
+        raise ValueError(f"{path} must be a zarr folder; zarr cannot read it: {error}") from error
     dims = {name: _zarr_dims(array) for name, array in arrays.items()}
     return Content(arrays, {name: found for name, found in dims.items() if found})
 
