@@ -13,10 +13,11 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneOut,
+    StratifiedGroupKFold,
     TimeSeriesSplit,
 )
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
 from matreg.estimators import _search
 
@@ -184,6 +185,38 @@ def test_splitters_with_groups_and_time(data):
     assert "split3_test_score" in timed.cv_results_
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize(
+    ("model", "splitter"),
+    [
+        (RMRCV(TAUS, **PAPER), GroupKFold),
+        (RGLMCV(TAUS), GroupKFold),
+        (RGLMCV(TAUS, family="binomial"), StratifiedGroupKFold),
+        (SMMCV([0.1, 0.5], C=0.1), StratifiedGroupKFold),
+        (GRMRCV([5.0], limit=4.0, gamma=1.0, **PAPER), GroupKFold),
+    ],
+)
+def test_a_number_of_folds_keeps_groups_together(data, model, splitter, cv):
+    groups = np.random.default_rng(0).integers(0, 8, len(data.y))
+    y = data.y > 0.0 if splitter is StratifiedGroupKFold else data.y
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # "groups is ignored by KFold"
+        warnings.filterwarnings("ignore", "The choice ")
+        warnings.filterwarnings("ignore", "W = 0")
+        ours = clone(model).set_params(cv=cv).fit(data.X, y, groups=groups)
+        named = clone(model).set_params(cv=splitter(cv or 5)).fit(data.X, y, groups=groups)
+    for name in (name for name in named.cv_results_ if name.startswith("split")):
+        np.testing.assert_array_equal(ours.cv_results_[name], named.cv_results_[name])
+
+
+def test_fewer_groups_than_folds_is_said(data):
+    groups = np.repeat(["a", "b"], 30)
+    with pytest.warns(UserWarning, match="2 groups, fewer than the 10 folds of cv: there are 2"):
+        model = RMRCV(TAUS, **PAPER, cv=10).fit(data.X, data.y, groups=groups)
+    assert "split1_test_score" in model.cv_results_
+    assert "split2_test_score" not in model.cv_results_
+
+
 def test_folds_in_parallel_give_the_same(data):
     one = RMRCV(TAUS, **PAPER, cv=3).fit(data.X, data.y)
     two = RMRCV(TAUS, **PAPER, cv=3, n_jobs=2).fit(data.X, data.y)
@@ -310,6 +343,8 @@ class NoFit(RMRCV):
         ({"cv": GroupKFold(3)}, {}, "cv=GroupKFold.* Pass groups to fit"),
         ({"cv": GroupKFold(3)}, {"groups": np.arange(7)}, "groups must have one entry .* got 7"),
         ({"cv": GroupKFold(3)}, {"groups": 3}, "groups must have one entry for each .* got 3"),
+        ({"cv": 3}, {"groups": np.zeros(60)}, "groups must hold two groups or more for 3 folds"),
+        ({"cv": 3}, {"groups": np.arange(7)}, "groups must have one entry .* got 7"),
         ({"cv": GroupKFold(3)}, {"groups": np.zeros(60)}, "cv=GroupKFold.* with these groups"),
         ({"cv": 100}, {}, "cv=100 cannot split the 60 samples"),
         ({"cv": KFold}, {}, "cv=.*KFold.* cannot split"),

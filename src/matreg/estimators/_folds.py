@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,22 +26,18 @@ def make_folds(
     y : ndarray of shape (n,)
         Labels.
     groups : array-like of shape (n,) or None
-        Groups of the samples.
+        Groups of the samples, which a number of folds keeps together.
     classifier : bool
         Whether the folds of a number are stratified.
     """
-    from sklearn.model_selection import check_cv  # late: it takes long to import
-
     if groups is not None and np.shape(groups) != (len(y),):
         raise ValueError(
             f"groups must have one entry for each of the {len(y)} samples of X; got "
             f"{np.shape(groups)[0] if np.ndim(groups) else repr(groups)}."
         )
+    splitter = make_splitter(cv, y, groups, classifier)
     try:
-        folds = [
-            (train, test)
-            for train, test in check_cv(cv, y, classifier=classifier).split(X, y, groups)
-        ]
+        folds = [(train, test) for train, test in splitter.split(X, y, groups)]
     except Exception as error:  # a splitter may fail in any way
         asked = "groups" in str(error) and groups is None
         remedy = " Pass groups to fit." if asked else ""
@@ -53,6 +51,40 @@ def make_folds(
         _check_part("train", train, y)
         _check_part("test", test, y)
     return folds
+
+
+def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -> Any:
+    """The splitter that scikit-learn makes of `cv`; a number of folds keeps groups together.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        As everywhere in scikit-learn; None is 5 folds.
+    y : array-like of shape (n,)
+        Labels.
+    groups : array-like of shape (n,) or None
+        Groups of the samples. Fewer groups than folds are one fold each, with a warning.
+    classifier : bool
+        Whether the folds of a number are stratified.
+    """
+    # late: it takes long to import
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+
+    if groups is None or not (cv is None or isinstance(cv, Integral)):
+        return check_cv(cv, y, classifier=classifier)
+    asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))
+    if found < 2:
+        raise ValueError(
+            f"groups must hold two groups or more for {asked} folds that keep groups together; got "
+            "one. Leave groups out if all samples are independent."
+        )
+    if found < asked:
+        warnings.warn(
+            f"groups holds {found} groups, fewer than the {asked} folds of cv: there are {found} "
+            f"folds of one group each. Pass cv={found} or more groups.",
+            stacklevel=2,
+        )
+    return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
 
 
 def _check_part(name: str, part: Any, y: Array) -> None:

@@ -200,7 +200,8 @@ class Search(MatrixEstimator):
             Non-negative weights of the losses of the fits, and of the scores if `scoring` takes
             weights.
         groups : array-like of shape (n,), default=None
-            Groups of the samples, for splitters that ask for them.
+            Groups of the samples, such as people or days. All samples of a group are in one fold
+            where `cv` is a number or None; a splitter does with them what it does.
 
         Returns
         -------

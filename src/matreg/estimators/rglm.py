@@ -17,7 +17,7 @@ from ..samples import Samples
 from ..solvers import RGLMState, SolverResult, starting_point
 from ._convex import ConvexEstimator, Part
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator
-from ._folds import fold_of_each
+from ._folds import fold_of_each, make_splitter
 from ._scale import RGLM_TAU, Units
 from ._search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, PathSearch
 from ._streamed_cv import choose_by_moments
@@ -286,7 +286,6 @@ class RGLMCV(FamilyEstimator, PathSearch):
         self.matrix_shape = matrix_shape
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        from sklearn.model_selection import check_cv
-
-        folds = fold_of_each(check_cv(self.cv), int(X.shape[0]), groups)
+        splitter = make_splitter(self.cv, y, groups, classifier=False)
+        folds = fold_of_each(splitter, int(X.shape[0]), groups)
         choose_by_moments(self, X, y, sample_weight, folds, lambda taus: Candidate({}, taus))

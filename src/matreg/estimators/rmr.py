@@ -297,7 +297,8 @@ class RMRCV(PathSearch, MatrixRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     cv : int, splitter or iterable, default=None
-        Folds, as everywhere in scikit-learn; 5 by default.
+        Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
+        of `fit` together.
     scoring : str or callable, default=None
         Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
         pinball loss. With wrong labels among the samples take a robust one, such as

@@ -213,7 +213,8 @@ class SMMCV(MatrixClassifier, PathSearch):
     loss, penalty, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
         As in :class:`SMM`.
     cv : int, splitter or iterable, default=None
-        Folds, as everywhere in scikit-learn; 5 stratified ones by default.
+        Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
+        keeps the groups of `fit` together.
     scoring : str or callable, default=None
         Score to maximise; accuracy by default. Any score of classes or decisions will do, such as
         "balanced_accuracy" or, for two classes, "roc_auc".

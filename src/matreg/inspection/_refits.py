@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
+from ..estimators._folds import make_splitter
 from ..estimators._linear_part import linear_part
 from ..estimators._stored import refuse_streamed
 from ..progress import track
@@ -81,11 +82,7 @@ def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
 
 def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:
     """Training and test samples of each fold; a number of folds keeps groups together."""
-    from sklearn.model_selection import GroupKFold, check_cv
-
-    if groups is not None and isinstance(cv, (int, np.integer)):
-        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
-    return list(check_cv(cv, y, classifier=is_classifier(model)).split(X, y, groups))
+    return list(make_splitter(cv, y, groups, is_classifier(model)).split(X, y, groups))
 
 
 def take(X: Any, rows: Indices) -> Any:

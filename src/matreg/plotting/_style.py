@@ -22,7 +22,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("Figures need matplotlib: pip install matreg[plot]") from error
+        raise ImportError('Figures need matplotlib: pip install "matreg[plot]"') from error
     return plt
 
 
