@@ -253,10 +253,10 @@ class ConvexEstimator(MatrixEstimator):
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
     ) -> None:
         """Say what did not converge, and why W is zero."""
-        worst = max(results, key=lambda result: result.gap)
-        if not worst.converged:
-            advice = self._advice(model, parts[results.index(worst)], worst)
-            warn_unless_converged(type(self).__name__, worst, self.tol, advice)
+        k = int(np.argmax([result.gap for result in results]))
+        if not results[k].converged:
+            advice = self._advice(model, parts[k], results[k])
+            warn_unless_converged(type(self).__name__, results[k], self.tol, advice)
         rank = int(np.max(self.rank_))
         if isinstance(samples, Samples) and self.penalty is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
