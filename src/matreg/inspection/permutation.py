@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class SignalSettings:
 SETTINGS = SignalSettings()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PermutationMap:
     """Tests of the coefficients and of the score.
 
@@ -83,10 +83,18 @@ class PermutationMap:
     threshold: float
     alpha: float
     null: str
-    max_null: Array = field(repr=False)
+    max_null: Array
     score: float
-    score_null: Array = field(repr=False)
+    score_null: Array
     score_p_value: float
+
+    def __repr__(self) -> str:
+        return (
+            f"PermutationMap(n_permutations={len(self.max_null)}, shape={self.coef.shape}, "
+            f"null={self.null!r}, {int(self.significant.sum())} of {self.coef.size} significant at "
+            f"alpha={self.alpha:g}, score={self.score:.3g}, "
+            f"score_p_value={self.score_p_value:.3g})"
+        )
 
     @property
     def significant(self) -> NDArray[np.bool_]:
