@@ -21,8 +21,8 @@ model = RMRCV(n_taus=15, cv=3, scoring="neg_median_absolute_error", tol=1e-4)
 model.fit(data.X, data.y)
 
 # %%
-# The report is one file, which ``report.save("report.html")`` writes. In a notebook, a cell that ends
-# with ``report`` shows it.
+# The report is one file, which ``report.save("report.html")`` writes. In a notebook, a cell that
+# ends with ``report`` shows it.
 
 report = model.report(data.X, data.y, target="response")
 print(report)
