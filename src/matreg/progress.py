@@ -69,7 +69,8 @@ class Line:
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()
         self.outermost = self.drawn = False
-        self.share, self.note = 0.0, self._waiting
+        self.share = 0.0
+        self.note: Callable[[float], str] = self._waiting
         self.start = time.perf_counter()
         self.next = self.start + PATIENCE
         self._drawing, self._over = threading.Lock(), threading.Event()
