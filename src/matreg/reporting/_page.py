@@ -35,6 +35,9 @@ th, td { text-align: left; padding: .25rem 1.2rem .25rem 0; border-bottom: 1px s
 th { color: var(--quiet); }
 nav { display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: 1rem 0; font-size: .9rem; }
 nav a { color: inherit; }
+@media (max-width: 34rem) {
+  th, td { padding-right: .6rem; font-size: .9rem; } td { white-space: normal; }
+}
 footer { margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }
 @media print {
   figure { background: none; padding: 0; break-inside: avoid; }
