@@ -4,6 +4,7 @@ from __future__ import annotations
 
 ORDER = [
     "plot_wrong_labels.py",
+    "plot_report.py",
     "plot_eem_calibration.py",
     "plot_eem_scatter.py",
     "plot_olive.py",

@@ -323,6 +323,7 @@ REGRESSION_LOSSES: dict[str, type[LossFamily]] = {
 MARGIN_LOSSES: dict[str, type[LossFamily]] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 GLM_FAMILIES: dict[str, type[LossFamily]] = {
     "normal": Squared,
+    "gaussian": Squared,  # another name
     "binomial": Binomial,
     "poisson": PoissonCounts,
 }

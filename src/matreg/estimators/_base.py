@@ -295,7 +295,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their labels.
         **options
-            `groups`, `cv`, `names`, `target` and `title` of
+            `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
             :func:`matreg.reporting.make_report`.
 
         Returns

@@ -18,7 +18,7 @@ from ..families import LossFamily, in_units
 from ..interruption import may_keep
 from ..model import Model
 from ..penalties import SpectralElasticNet
-from ..progress import track
+from ..progress import Line, track
 from ..samples import UNIT_ROWS, Samples, SampleSet
 from ..solvers import SolverResult, check_blocks, quadratic, solve, starting_point, tau_max
 from ._base import MatrixEstimator
@@ -160,8 +160,9 @@ class ConvexEstimator(MatrixEstimator):
 
     def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
         """Fit to samples whose labels and weights are validated."""
-        parts = self._parts(samples)
-        model = self._declare(samples, parts)
+        with Line(type(self).__name__):  # "scale" may take longer than the fit
+            parts = self._parts(samples)
+            model = self._declare(samples, parts)
         several = len(parts) > 1 and not self.verbose
         with watched(self, context, alone=not several):
             solving = self._solve(model, parts)

@@ -22,7 +22,7 @@ from .._typing import Array, Index, Mask
 from .._warn import warn
 from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
-from ..progress import track
+from ..progress import Line, track
 from ..samples import Samples
 from ..solvers import path, tau_grid
 from ._base import MatrixEstimator
@@ -217,7 +217,8 @@ class Search(MatrixEstimator):
             # All that can be wrong with the arguments, before the first fit.
             folds = make_folds(self.cv, X, y, groups, is_classifier(self))
             score = self._score(samples, folds, sample_weight is not None)
-            candidates = self._candidates(samples)
+            with Line(type(self).__name__):  # the grid of tau may take long
+                candidates = self._candidates(samples)
             with callback_context(self, self._n_tasks(folds, candidates)):
                 scores, ranks = self._cross_validate(samples, folds, candidates, score)
                 best, chosen = self._select(candidates, scores, ranks)
@@ -363,14 +364,17 @@ class Search(MatrixEstimator):
 
     def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:
         """Warn where a chosen parameter is the first or the last tried and others score less."""
-        tau = "Pass taus beyond, or lower tau_min_ratio; at the largest tau, W may be zero."
         for name in names:
             column = self.cv_results_[f"param_{name}"]
             if column.dtype.kind != "f":
                 continue
             rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
             tried, chosen = column[rows], float(column[self.best_index_])
-            remedy = tau if name == "tau" else f"Pass {name} with values beyond."
+            remedy = f"Pass {name} with values beyond."
+            if name == "tau" and chosen == tried.max():
+                remedy = "At the largest tau, W may be zero: pass larger taus only if it is not."
+            elif name == "tau":
+                remedy = "Pass smaller taus, or lower tau_min_ratio."
             no_signal = name == "tau" and chosen == tried.max()
             wanted = np.inf if no_signal else enough
             warn_at_edge(name, chosen, tried, scores[rows], wanted, remedy)

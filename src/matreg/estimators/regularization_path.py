@@ -17,7 +17,7 @@ from ..solvers import SolverResult
 from ._input import validate_samples
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RegularizationPath:
     """Certified solutions for a decreasing sequence of tau.
 
@@ -62,6 +62,14 @@ class RegularizationPath:
     sample_weight: Array | None = field(default=None, repr=False)
     classes: NDArray[Any] | None = None
     Cs: Array | None = None
+
+    def __repr__(self) -> str:
+        values, name = (self.taus, "tau") if self.Cs is None else (self.Cs, "C")
+        return (
+            f"RegularizationPath({self.model!r}, {len(self.points)} values of {name} from "
+            f"{values[0]:.3g} to {values[-1]:.3g}, shape={self.matrix_shape}, "
+            f"ranks {self.ranks.min()} to {self.ranks.max()})"
+        )
 
     @property
     def loss(self) -> LossFamily:

@@ -45,7 +45,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm, or
         maximum likelihood; from :func:`tau_max` on B is zero. "scale" is 0.02 of that, "2*scale"
         twice as much, and so on: predictions then do not depend on the units of X and y.
-    family : {"normal", "binomial", "poisson"} or LossFamily, default="normal"
+    family : {"normal", "gaussian", "binomial", "poisson"} or LossFamily, default="normal"
         Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
         the model is a classifier. A family of your own is an object of a subclass of
         :class:`matreg.families.LossFamily`.
@@ -219,7 +219,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     Parameters
     ----------
-    family : {"normal", "binomial", "poisson"}, default="normal"
+    family : {"normal", "gaussian", "binomial", "poisson"}, default="normal"
         As in :class:`RGLM`. The score is R^2, accuracy or D^2 by default, and the folds of
         "binomial" are stratified.
     taus, n_taus, tau_min_ratio, fit_intercept, cv, scoring, one_standard_error, n_jobs
@@ -256,7 +256,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     def __init__(
         self,
-        taus: ArrayLike | None = None,
+        taus: float | ArrayLike | None = None,
         *,
         family: str | LossFamily = "normal",
         n_taus: int = 50,

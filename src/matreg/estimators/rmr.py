@@ -281,7 +281,7 @@ class RMRCV(PathSearch, MatrixRegressor):
 
     Parameters
     ----------
-    taus : array-like, default=None
+    taus : float or array-like, default=None
         Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
         all the data, for each C and epsilon.
     n_taus : int, default=50
@@ -355,7 +355,7 @@ class RMRCV(PathSearch, MatrixRegressor):
 
     def __init__(
         self,
-        taus: ArrayLike | None = None,
+        taus: float | ArrayLike | None = None,
         *,
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,

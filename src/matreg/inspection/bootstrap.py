@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ._refits import Indices, as_samples, check_groups, refit_rows, refits
 from .maps import Components, components_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BootstrapMaps:
     """Coefficients of refits to resampled data, summed up.
 
@@ -54,7 +54,15 @@ class BootstrapMaps:
     column_std: Array
     singular_value_std: Array
     component_similarity: Array
-    coefs: Array = field(repr=False)
+    coefs: Array
+
+    def __repr__(self) -> str:
+        similar = ", ".join(f"{one:.2f}" for one in self.component_similarity[:3])
+        more = ", ..." if len(self.component_similarity) > 3 else ""
+        return (
+            f"BootstrapMaps(n_resamples={len(self.coefs)}, shape={self.coef.shape}, "
+            f"rank={len(self.components.rows)}, component_similarity=[{similar}{more}])"
+        )
 
 
 def bootstrap_maps(

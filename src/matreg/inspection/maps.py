@@ -73,7 +73,7 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     return ((prediction @ flat) / variance).reshape(W.shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Components:
     """Rank-one terms of the coefficients: ``W = sum_k singular_values[k] rows[k] columns[k]'``.
 
@@ -90,6 +90,12 @@ class Components:
     rows: Array
     columns: Array
     singular_values: Array
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{one:.3g}" for one in self.singular_values[:3])
+        more = ", ..." if len(self.singular_values) > 3 else ""
+        shape = (self.rows.shape[1], self.columns.shape[1])
+        return f"Components(rank={len(self.rows)}, shape={shape}, singular_values=[{sizes}{more}])"
 
     @property
     def share(self) -> Array:
