@@ -11,6 +11,9 @@ from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.start import Limits, first_samples, robust_pca, with_noise
 from .grmr.tracker import Decomposition
+from .leave_one_out.intervals import jackknife_plus
+from .leave_one_out.refits import refined
+from .leave_one_out.residuals import LeaveOneOut, leave_one_out
 from .many.cores import Model
 from .many.stream import solve_stream
 from .path import follow, tau_grid, walk
@@ -27,6 +30,7 @@ __all__ = [
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",
+    "LeaveOneOut",
     "Limits",
     "Model",
     "RGLMPathSolver",
@@ -40,9 +44,12 @@ __all__ = [
     "first_samples",
     "follow",
     "from_arrays",
+    "jackknife_plus",
     "learned_space",
+    "leave_one_out",
     "moments",
     "outlier_fraction",
+    "refined",
     "rglm_tau_max",
     "rmr_tau_max",
     "robust_pca",

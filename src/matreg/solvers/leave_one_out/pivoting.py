@@ -1,8 +1,9 @@
 """A box-constrained quadratic problem without one of its samples, from the solution with it.
 
-With the derivative of the thresholding held fixed, a fit to all samples but i is a quadratic problem
-in the box of the dual variables, whose solution with i is known. With ``e = r - D beta`` (D the
-curvature of the loss) changes obey ``de = -(K + D) dbeta``, and each sample is on one of five sides:
+With the derivative of the thresholding held fixed, a fit to all samples but i is a quadratic
+problem in the box of the dual variables, whose solution with i is known. With ``e = r - D beta``
+(D the curvature of the loss) changes obey ``de = -(K + D) dbeta``, and each sample is on one of
+five sides:
 
     0      inside of the tube      beta = 0,                |e| <= epsilon
     +-1    on its edge             e = +-epsilon,           beta free
@@ -12,8 +13,10 @@ On an edge de is known and dbeta is not, elsewhere it is the other way round. So
 known this is a linear map T of what is (the principal pivot transform of ``-(K + D)``), and T for
 other sides follows from that for the first ones by a system of as many equations as samples have
 changed between edge and elsewhere. So one matrix serves all samples that are removed. Sides that
-turn out to be wrong change all at once; where that does not end, one at a time, which does (block
-principal pivoting and Murty's rule: Portugal, Judice and Vicente, Math. Comp. 1994).
+turn out to be wrong change all at once (block principal pivoting: Portugal, Judice and Vicente,
+Math. Comp. 1994). Where that does not end beta_i goes to 0 step by step, from one change of a side
+to the next (G. Cauwenberghs and T. Poggio, Incremental and decremental support vector machine
+learning, NIPS 2000).
 """
 
 from __future__ import annotations
@@ -53,11 +56,12 @@ class PivotSettings:
 DEFAULT = PivotSettings()
 
 
-class Removal(NamedTuple):
-    """Changes of dual variables and residuals (n,) as a sample is removed."""
+class Solution(NamedTuple):
+    """Dual variables, ``e`` and sides (n,) without a sample, and whether the search has ended."""
 
-    dbeta: Array
-    dr: Array
+    beta: Array
+    e: Array
+    side: Array
     ended: bool
 
 
@@ -97,7 +101,7 @@ class Pivoting:
         beta: Array,
         settings: PivotSettings = DEFAULT,
     ) -> None:
-        self.loss, self.settings, self.D = loss, settings, loss.curvature
+        self.loss, self.settings, self.D, self.r = loss, settings, loss.curvature, r
         self.no_inside = without_inside(loss)
         self.side = sides_at(loss, beta, settings)
         self.free = np.abs(self.side) == 1.0
@@ -112,24 +116,30 @@ class Pivoting:
         """Dual variables of samples that are not on an edge."""
         return np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
 
-    def without(self, i: int) -> Removal:
-        """Changes as sample i is removed."""
-        found = self._all_at_once(i) or self._one_by_one(i)
-        beta, e, ended = found
-        dbeta = beta - self.beta
-        return Removal(dbeta, e - self.e + self.D * dbeta, ended)
+    def without(self, i: int) -> Solution:
+        """Solution without sample i."""
+        return self._all_at_once(i) or self._one_by_one(i)
 
-    def _all_at_once(self, i: int) -> tuple[Array, Array, bool] | None:
+    def residual_of(self, i: int, solution: Solution) -> float:
+        """Residual of sample i, whose dual variable is 0."""
+        return float(self.r[i] + solution.e[i] - self.e[i] - self.D[i] * self.beta[i])
+
+    def shifted(self, i: int, solution: Solution, shift: Array) -> float:
+        """How its residual moves if predictions move by `shift` (n,) and sides stay."""
+        _, e = self._solve(solution.side, i, self.e - shift)
+        return float(e[i] - solution.e[i])
+
+    def _all_at_once(self, i: int) -> Solution | None:
         """Solution by changing all wrong sides at once; None where that does not end."""
         side, fewest, patience = self.side.copy(), len(self.side) + 1, self.settings.patience
         side[i] = 0.0
         while patience > 0:
-            beta, e = self._solve(side, i, 0.0)
+            beta, e = self._solve(side, i, self.e)
             after = self._next_sides(side, beta, e)
             after[i] = 0.0
             wrong = int(np.count_nonzero(after != side))
             if wrong == 0:
-                return beta, e, True
+                return Solution(beta, e, side, True)
             if wrong < fewest:
                 fewest, patience = wrong, self.settings.patience
             else:
@@ -137,65 +147,54 @@ class Pivoting:
             side = after
         return None
 
-    def _one_by_one(self, i: int) -> tuple[Array, Array, bool]:
+    def _one_by_one(self, i: int) -> Solution:
         """Solution along the path on which beta_i goes to 0, from one change of sides to the next.
 
-        Along a piece all numbers are linear in what is left of beta_i, a share from 1 to 0.
+        Between two changes all numbers are linear in beta_i.
         """
-        side, share = self.side.copy(), 1.0
+        side, beta, e, last = self.side.copy(), self.beta, self.e, -1
         side[i] = 0.0
-        last = -1
-        beta, e = self._solve(side, i, share)
         for _ in range(self.settings.max_changes):
-            end_beta, end_e = self._solve(side, i, 0.0)
-            reach, after = self._reach(side, beta, e, end_beta, end_e, last, i)
-            first = int(np.argmin(reach))
-            if reach[first] >= 1.0:
-                return end_beta, end_e, True
-            share *= 1.0 - reach[first]
-            side[first], last = after[first], first
-            beta, e = self._solve(side, i, share)
-        return end_beta, end_e, False
+            end_beta, end_e = self._solve(side, i, self.e)
+            reach, after = self._reach(side, beta, e, end_beta, end_e)
+            reach[i] = np.inf
+            if last >= 0 and reach[last] <= self.settings.rounding:  # it has only just come there
+                reach[last] = np.inf
+            last = int(np.argmin(reach))
+            if reach[last] >= 1.0:
+                return Solution(end_beta, end_e, side, True)
+            beta, e = beta + reach[last] * (end_beta - beta), e + reach[last] * (end_e - e)
+            side[last] = after[last]
+        return Solution(beta, e, side, False)
 
     def _reach(
-        self, side: Array, beta: Array, e: Array, end_beta: Array, end_e: Array, last: int, i: int
+        self, side: Array, beta: Array, e: Array, end_beta: Array, end_e: Array
     ) -> tuple[Array, Array]:
-        """Share of the way at which each sample changes its side, and to which one."""
-        loss, sign, size = self.loss, np.where(side < 0.0, -1.0, 1.0), np.abs(side)
-        free, outside = size == 1.0, size == 2.0
+        """Share of the way at which each sample leaves its side, and the side it goes to."""
+        loss, no_inside = self.loss, self.no_inside
         dbeta, de = end_beta - beta, end_e - e
+        up = dbeta > 0.0
+        # A free sample goes to the bound ahead, or to zero if that comes first.
+        ends = no_inside | (np.where(side < 0.0, -1.0, 1.0) * dbeta > 0.0)
+        bound = np.where(ends, np.where(up, loss.upper, loss.lower), 0.0)
+        to = np.where(ends, np.where(up, 2.0, -2.0), 0.0)
+        # Any other goes to the edge ahead: outside, that of its own side, and only inwards.
+        sign = np.where(side == 0.0, np.sign(de), np.sign(side))
+        leaves = np.where(side == 0.0, np.where(de > 0.0, loss.upper, -loss.lower) > 0.0,
+                          sign * de < 0.0)  # fmt: skip
+        free = np.abs(side) == 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            up, down = (loss.upper - beta) / dbeta, (loss.lower - beta) / dbeta
-            zero = np.where(self.no_inside, np.nan, -beta / dbeta)
-            onto = (loss.epsilon - e) / de, (-loss.epsilon - e) / de
-        inwards = sign * dbeta < 0.0
-        far = np.full(len(side), np.inf)
-        after, reach = side.copy(), far.copy()
+            on_edge, elsewhere = (bound - beta) / dbeta, (sign * loss.epsilon - e) / de
+        reach = np.where(free, on_edge, np.where(leaves, elsewhere, np.inf))
+        reach = np.where(np.isnan(reach), np.inf, np.maximum(reach, 0.0))
+        return reach, np.where(free, to, sign)
 
-        def offer(where: Mask, at: Array, then: Array | float) -> None:
-            at = np.where(where, np.maximum(at, 0.0), np.inf)
-            at = np.where(np.isnan(at), np.inf, at)
-            sooner = at < reach
-            reach[sooner] = at[sooner]
-            after[sooner] = np.broadcast_to(then, len(side))[sooner]
-
-        offer(free & (dbeta > 0.0) & ((sign > 0.0) | self.no_inside), up, 2.0)
-        offer(free & (dbeta < 0.0) & ((sign < 0.0) | self.no_inside), down, -2.0)
-        offer(free & inwards & ~self.no_inside, zero, 0.0)
-        offer(outside & (sign * de < 0.0), np.where(sign > 0.0, onto[0], onto[1]), sign)
-        offer((size == 0.0) & (de > 0.0) & (loss.upper > 0.0), onto[0], 1.0)
-        offer((size == 0.0) & (de < 0.0) & (loss.lower < 0.0), onto[1], -1.0)
-        reach[i] = np.inf
-        if last >= 0 and reach[last] <= self.settings.rounding:  # it has only just come there
-            reach[last] = np.inf
-        return reach, after
-
-    def _solve(self, side: Array, i: int, share: float) -> tuple[Array, Array]:
-        """Dual variables and ``e`` for given sides, with a share of beta_i left."""
+    def _solve(self, side: Array, i: int, e: Array) -> tuple[Array, Array]:
+        """Dual variables and ``e`` for given sides without sample i, from where it has been."""
         free = np.abs(side) == 1.0
         known_beta = self.bounds(side) - self.beta
-        known_beta[i] = (share - 1.0) * self.beta[i]
-        known_e = self.loss.epsilon * side - self.e
+        known_beta[i] = -self.beta[i]
+        known_e = self.loss.epsilon * side - e
         changed = np.flatnonzero(free != self.free)
         given = np.where(self.free, known_e, known_beta)
         given[changed] = 0.0
@@ -210,7 +209,7 @@ class Pivoting:
                 given[changed] = np.linalg.lstsq(block, wanted, rcond=None)[0]
             out += self.T[:, changed] @ given[changed]
         dbeta, de = np.where(self.free, out, given), np.where(self.free, given, out)
-        return self.beta + dbeta, self.e + de
+        return self.beta + dbeta, e + de
 
     def _next_sides(self, side: Array, beta: Array, e: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""

@@ -15,11 +15,11 @@ import numpy as np
 from ..._typing import Array, Mask
 from ...linalg.bordered import cholesky
 
-# D at a kink relative to the mean of the diagonal of K: nothing beside it, far above rounding.
+# D at a kink relative to the diagonal of K: nothing beside it, far above rounding.
 AT_KINK = 1e-6
 
 
-def spans(F: Array, D: Array, free: Mask) -> Array:
+def spans(F: Array, D: Array, free: Mask, size: float) -> Array:
     """S of all samples, of shape (n,).
 
     Parameters
@@ -30,10 +30,11 @@ def spans(F: Array, D: Array, free: Mask) -> Array:
         Inverse second derivatives of the loss; 0 at a kink.
     free : ndarray of bool of shape (n,)
         The samples V.
+    size : float
+        Typical entry of the diagonal of K, without what is not penalised.
     """
     edge = np.flatnonzero(free)
-    typical = float(np.mean(np.square(F).sum(axis=1)))
-    D = np.maximum(D, AT_KINK * typical)
+    D = np.maximum(D, AT_KINK * size)
     weighted = F[edge] / np.sqrt(D[edge])[:, None]
     G = weighted.T @ weighted
     G[np.diag_indices(len(G))] += 1.0

@@ -3,7 +3,7 @@
 Removing sample i sends its dual variable to 0. The others follow: those on a kink of the loss keep
 their residuals, those on a curved piece move along it, those at a bound keep their dual variables,
 and W follows by the derivative of the thresholding (:mod:`.response`). To first order the residual
-without i is ``r_i + beta_i S_i``, where S_i is how far the predictions of the others reach sample i:
+without i is ``r_i + beta_i S_i`` with
 
     S_i = K_ii - K_iV (K_VV + D)^-1 K_Vi,      i not in V,
     S_i = 1 / ((K_VV + D)^-1)_ii - D_ii,       i in V,
@@ -24,9 +24,10 @@ import numpy as np
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss
+from ...losses import PiecewiseLoss, squared
 from ...problem import Problem
-from .pivoting import Pivoting, sides_at, transform
+from ...smooth_losses import SmoothLoss
+from .pivoting import Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
 
@@ -46,6 +47,19 @@ class LeaveOneOutSettings:
 
 
 DEFAULT = LeaveOneOutSettings()
+# Second derivatives of a smooth loss relative to the largest one; smaller ones are nothing.
+NO_WEIGHT = 1e-12
+# Doubt up to which residuals are trusted.
+DOUBT = 0.05
+
+
+@dataclass(frozen=True)
+class Removals:
+    """What is known of the fits without one sample, None where nothing changes."""
+
+    problem: Problem
+    pivoting: Pivoting
+    found: list[Solution | None]
 
 
 @dataclass(frozen=True)
@@ -55,18 +69,19 @@ class LeaveOneOut:
     Attributes
     ----------
     training : ndarray of shape (n,)
-        Residuals of the fit to all samples.
+        Residuals of the fit to all samples, in the units of the labels (of the linear predictor
+        for smooth losses).
     residuals : ndarray of shape (n,)
-        Residual of each sample for the fit without it, in the units of the labels.
+        Residual of each sample for the fit without it.
     leverage : ndarray of shape (n,)
-        S: how far the residual of a sample moves per unit of its dual variable, other things being
-        linear.
+        Slope by which the prediction of a sample follows its own label, from 0 to 1; they sum up
+        to the degrees of freedom.
     beta : ndarray of shape (n,)
         Dual variables of the fit to all samples; where they are 0 nothing changes.
     ended : ndarray of bool of shape (n,)
-        Whether the problem without the sample was solved; else its residual is of first order.
-    n_free : int
-        Number of samples whose dual variables can move.
+        Whether the quadratic problem without the sample was solved to its end.
+    free : ndarray of bool of shape (n,)
+        Samples whose dual variables can move.
     response : Response
         How predictions follow the dual variables.
     dbeta : ndarray of shape (n, n) or None
@@ -79,28 +94,68 @@ class LeaveOneOut:
     leverage: Array
     beta: Array
     ended: Mask
-    n_free: int
+    free: Mask
     response: Response = field(repr=False)
     dbeta: Array | None = field(repr=False, default=None)
+    removals: Removals | None = field(repr=False, default=None)
 
     @cached_property
-    def _shifts(self) -> Array:
-        """Changes of the coordinates of W and of the columns' coefficients, a row per removal."""
+    def error(self) -> Array:
+        """What the linear response of W misses in the residuals, to second order: (n,).
+
+        To be added to them; where it is large neither is to be trusted. It takes a singular value
+        decomposition per sample.
+        """
+        out = np.zeros(len(self.beta))
+        if self.removals is None:
+            return out
+        design, pivoting = self.removals.problem.design, self.removals.pivoting
+        for i, solution in enumerate(self.removals.found):
+            if solution is not None:
+                dZ = design.adjoint(solution.beta - pivoting.beta)
+                shift = design.forward(self.response.error(dZ))
+                out[i] = pivoting.shifted(i, solution, shift)
+        return out
+
+    @property
+    def doubt(self) -> float:
+        """Mean size of :attr:`error` relative to that of the residuals."""
+        size = float(np.abs(self.residuals).mean())
+        return float(np.abs(self.error).mean()) / size if size > 0.0 else 0.0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the residuals are of use: all of them found, and the doubt small."""
+        return bool(self.ended.all()) and self.doubt <= DOUBT
+
+    @cached_property
+    def shifts(self) -> Array:
+        """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
         if self.dbeta is None:
-            raise ValueError("There are too many samples for all changes of all predictions.")
+            raise ValueError(
+                f"There are too many samples, {len(self.beta)}, for all changes of all predictions."
+            )
         return self.dbeta @ self.response.F
 
-    def predicted(self, F: Array, f: Array) -> Array:
-        """Predictions of new samples by all fits without one sample, of shape (n, m).
+    def predictions(self, F: Array, f: Array) -> Array:
+        """Predictions of m new samples by all fits without one sample, of shape (n, m).
 
-        `F` are their coordinates, by ``response.of``, and `f` their predictions by the whole fit.
+        Parameters
+        ----------
+        F : ndarray of shape (m, d)
+            Their coordinates, from :meth:`Response.of`.
+        f : ndarray of shape (m,)
+            Their predictions by the fit to all samples.
         """
-        return f + self._shifts @ F.T
+        return f + self.shifts @ F.T
 
     @cached_property
     def influence(self) -> Array:
-        """Root mean square change of all predictions as a sample is removed, (n,): Cook's idea."""
-        return np.sqrt(np.mean(np.square(self._shifts @ self.response.F.T), axis=1))
+        """Root mean square change of all predictions as a sample is removed, (n,).
+
+        In the units of the labels; its square is Cook's distance but for a constant factor.
+        """
+        return np.sqrt(np.mean(np.square(self.shifts @ self.response.F.T), axis=1))
 
 
 @single_threaded(lambda problem: problem.design.size)
@@ -145,7 +200,7 @@ def leave_one_out(
     >>> problem = Problem(ArrayDesign(X), y, squared(np.ones(3)), SpectralElasticNet(0.0), False)
     >>> fit = solve_rmr(problem, tol=1e-12)
     >>> leave_one_out(problem, fit.W, fit.b, fit.beta).residuals.round(4)  # of y_i - x_i w
-    array([-0.3571, -0.9091,  3.3333])
+    array([-0.3571, -0.9091,  2.5   ])
     """
     n = problem.design.n
     if columns is None:
@@ -153,58 +208,51 @@ def leave_one_out(
     if residual is None:
         residual = problem.y - problem.design.forward(W.matrix) - b
     response = Response(problem, W, beta, columns)
-    if n * n > settings.most_numbers:
-        return _by_spans(problem, residual, beta, response)
-    if isinstance(problem.loss, PiecewiseLoss):
-        return _by_pivoting(problem.loss, residual, beta, response)
-    return _smooth(problem, residual, beta, response)
+    many = n * n > settings.most_numbers
+    return (_by_spans if many else _by_pivoting)(problem, residual, beta, response)
 
 
-def _by_pivoting(
-    loss: PiecewiseLoss, residual: Array, beta: Array, response: Response
-) -> LeaveOneOut:
+def _by_pivoting(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
     """The quadratic problem without each sample that takes part in the fit."""
-    pivoting = Pivoting(response.F, loss, residual, beta)
     n = len(beta)
+    pivoting = Pivoting(response.F, parabola(problem.loss, residual), residual, beta)
+    found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     for i in np.flatnonzero(pivoting.beta):
-        removal = pivoting.without(int(i))
-        dbeta[i], ended[i] = removal.dbeta, removal.ended
-        new[i] += removal.dr[i]
-    S = _spans_of(pivoting.T, loss.curvature, pivoting.free)
-    n_free = int(np.count_nonzero(pivoting.free))
-    return LeaveOneOut(residual, new, S, pivoting.beta, ended, n_free, response, dbeta)
-
-
-def _smooth(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
-    """All samples move along the parabola of their loss."""
-    n = len(beta)
-    with np.errstate(divide="ignore"):
-        D = np.minimum(1.0 / problem.loss.second_derivative(residual), 1e300)
-    free = np.ones(n, dtype=bool)
-    T = transform(response.F, D, free)
-    S = _spans_of(T, D, free)
-    dbeta = -beta[:, None] * (T / np.diagonal(T)).T
-    return LeaveOneOut(residual, residual + beta * S, S, beta, free, n, response, dbeta)
-
-
-def _spans_of(T: Array, D: Array, free: Mask) -> Array:
-    """S from the pivot transform."""
-    diagonal = -np.diagonal(T)
-    return np.where(free, 1.0 / np.where(free, diagonal, 1.0), diagonal) - D
+        solution = found[i] = pivoting.without(int(i))
+        dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
+        new[i] = pivoting.residual_of(int(i), solution)
+    S, free = spans_of(pivoting), pivoting.free
+    return LeaveOneOut(
+        residual, new, leverage(S, pivoting.D, free), pivoting.beta, ended, free, response, dbeta,
+        Removals(problem, pivoting, found),
+    )  # fmt: skip
 
 
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
     """The first-order formula for many samples."""
-    loss = problem.loss
+    loss = parabola(problem.loss, residual)
+    free = np.abs(sides_at(loss, beta)) == 1.0
+    S = spans(response.F, loss.curvature, free, response.size)
+    h = leverage(S, loss.curvature, free)
+    ended = np.ones(len(beta), dtype=bool)
+    return LeaveOneOut(residual, residual + beta * S, h, beta, ended, free, response)
+
+
+def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss:
+    """The loss itself, or the squares that a smooth one is like around its residuals."""
     if isinstance(loss, PiecewiseLoss):
-        D, side = loss.curvature, sides_at(loss, beta)
-        free = np.abs(side) == 1.0
-    else:
-        with np.errstate(divide="ignore"):
-            D = np.minimum(1.0 / loss.second_derivative(residual), 1e300)
-        free = np.ones(len(beta), dtype=bool)
-    S = spans(response.F, D, free)
-    some = np.ones(len(beta), dtype=bool)
-    n_free = int(np.count_nonzero(free))
-    return LeaveOneOut(residual, residual + beta * S, S, beta, some, n_free, response)
+        return loss
+    weights = loss.second_derivative(residual)
+    return squared(np.maximum(weights, NO_WEIGHT * weights.max()))
+
+
+def spans_of(pivoting: Pivoting) -> Array:
+    """S from the pivot transform."""
+    diagonal, free = -np.diagonal(pivoting.T), pivoting.free
+    return np.where(free, 1.0 / np.where(free, diagonal, 1.0), diagonal) - pivoting.D
+
+
+def leverage(S: Array, D: Array, free: Mask) -> Array:
+    """Slopes ``S / (S + D)`` by which predictions follow their own labels; 0 where they do not."""
+    return np.where(free, S / np.where(free, S + D, 1.0), 0.0)
