@@ -43,6 +43,9 @@ class PivotSettings:
         Changes one at a time after which to give up.
     rounding : float
         Violations that are but rounding, relative to bounds and residuals.
+    at_kink : float
+        Curvature of a kink, relative to the diagonal of K: K alone may be singular, with more
+        samples on an edge than it has coordinates.
     snap : float
         A dual variable this close to zero or to its bound, relative to the bound, is there.
     """
@@ -50,6 +53,7 @@ class PivotSettings:
     patience: int = 3
     max_changes: int = 200
     rounding: float = 1e-7
+    at_kink: float = 1e-7
     snap: float = 1e-4
 
 
@@ -91,6 +95,8 @@ class Pivoting:
         Bounds, tube and curvature.
     r, beta : ndarray of shape (n,)
         Residuals and dual variables of the solution.
+    size : float
+        Typical entry of the diagonal of K, without what is not penalised.
     """
 
     def __init__(
@@ -99,9 +105,11 @@ class Pivoting:
         loss: PiecewiseLoss,
         r: Array,
         beta: Array,
+        size: float,
         settings: PivotSettings = DEFAULT,
     ) -> None:
-        self.loss, self.settings, self.D, self.r = loss, settings, loss.curvature, r
+        self.loss, self.settings, self.r = loss, settings, r
+        self.D = np.where(loss.curvature > 0.0, loss.curvature, settings.at_kink * size)
         self.no_inside = without_inside(loss)
         self.side = sides_at(loss, beta, settings)
         self.free = np.abs(self.side) == 1.0

@@ -215,7 +215,8 @@ def leave_one_out(
 def _by_pivoting(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
     """The quadratic problem without each sample that takes part in the fit."""
     n = len(beta)
-    pivoting = Pivoting(response.F, parabola(problem.loss, residual), residual, beta)
+    loss = parabola(problem.loss, residual)
+    pivoting = Pivoting(response.F, loss, residual, beta, response.size)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     for i in np.flatnonzero(pivoting.beta):
