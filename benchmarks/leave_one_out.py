@@ -45,8 +45,8 @@ from matreg.solvers import (
     solve_rglm,
     solve_rmr,
 )
-from matreg.solvers.leave_one_out.refits import solve_again, without
-from matreg.solvers.leave_one_out.residuals import spans_of
+from matreg.solvers.loo.refits import solve_again, without
+from matreg.solvers.loo.residuals import spans_of
 
 
 @dataclass(frozen=True)

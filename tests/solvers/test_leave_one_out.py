@@ -19,8 +19,8 @@ from matreg.solvers import (
     solve_rmr,
     starting_point,
 )
-from matreg.solvers.leave_one_out.refits import without
-from matreg.solvers.leave_one_out.residuals import LeaveOneOutSettings, spans_of
+from matreg.solvers.loo.refits import without
+from matreg.solvers.loo.residuals import LeaveOneOutSettings, spans_of
 from problems import random_data, random_weights
 
 TIGHT = 1e-9
@@ -109,14 +109,13 @@ def test_ridge_alone_is_exact(name, fit_intercept):
 @each_loss
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_near_the_truth_with_a_nuclear_norm(name, weighted):
-    """Where the residuals of the fit itself are far off."""
+    """Far nearer than the residuals of the fit itself."""
     problem = posed(name, 1.0, n=40, C=0.1, weights=random_weights(40) if weighted else None)
     true, loo = brute_force(problem), formula(problem)
     assert 0 < np.linalg.matrix_rank(loo.response.W) < 3
-    assert off(loo.training, true)[0] > 0.05
     mean, each = off(loo.residuals, true)
     assert mean < 0.03
-    assert each < 0.05
+    assert each < min(0.05, 0.5 * off(loo.training, true)[1])
 
 
 @pytest.mark.parametrize("name", ["huber", "squared", "squared hinge"])
@@ -133,9 +132,12 @@ def test_families_without_a_ridge(family):
     problem = glm(family, 4.0)
     loo = formula(problem)
     assert np.linalg.matrix_rank(loo.response.W) > 0
-    mean, each = off(loo.residuals, brute_force(problem))
+    true = brute_force(problem)
+    mean, each = off(loo.residuals, true)
     assert mean < 0.04
-    assert each < 0.05
+    assert each < 0.06
+    if family != "poisson":  # where a single sample turns the model
+        assert off(loo.residuals + loo.error, true)[1] < 0.6 * each
 
 
 def test_least_squares_without_any_penalty_is_exact():
@@ -297,7 +299,7 @@ def test_predictions_without_a_sample(name):
 
 
 def test_intervals_are_those_of_true_fits():
-    problem = posed("tube", 1.0)
+    problem = posed("tube", 1.0, C=0.1)
     X, _ = random_data(30, 4, 3, seed=9)
     fit = solve(problem)
     loo = formula(problem, fit)

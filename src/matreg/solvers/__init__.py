@@ -11,9 +11,9 @@ from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.start import Limits, first_samples, robust_pca, with_noise
 from .grmr.tracker import Decomposition
-from .leave_one_out.intervals import jackknife_plus
-from .leave_one_out.refits import refined
-from .leave_one_out.residuals import LeaveOneOut, leave_one_out
+from .loo.intervals import jackknife_plus
+from .loo.refits import refined
+from .loo.residuals import LeaveOneOut, leave_one_out
 from .many.cores import Model
 from .many.stream import solve_stream
 from .path import follow, tau_grid, walk

@@ -101,7 +101,7 @@ class LeaveOneOut:
 
     @cached_property
     def error(self) -> Array:
-        """What the linear response of W misses in the residuals, to second order: (n,).
+        """What W and smooth losses, made linear, miss in the residuals, to second order: (n,).
 
         To be added to them; where it is large neither is to be trusted. It takes a singular value
         decomposition per sample.
@@ -109,11 +109,12 @@ class LeaveOneOut:
         out = np.zeros(len(self.beta))
         if self.removals is None:
             return out
-        design, pivoting = self.removals.problem.design, self.removals.pivoting
+        problem, pivoting = self.removals.problem, self.removals.pivoting
         for i, solution in enumerate(self.removals.found):
             if solution is not None:
-                dZ = design.adjoint(solution.beta - pivoting.beta)
-                shift = design.forward(self.response.error(dZ))
+                dbeta = solution.beta - pivoting.beta
+                dW = self.response.error(problem.design.adjoint(dbeta))
+                shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
                 out[i] = pivoting.shifted(i, solution, shift)
         return out
 
@@ -246,6 +247,16 @@ def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss
         return loss
     weights = loss.second_derivative(residual)
     return squared(np.maximum(weights, NO_WEIGHT * weights.max()))
+
+
+def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: int) -> Array:
+    """How far the slopes of a smooth loss are off its parabola without sample i, in residuals."""
+    if isinstance(loss, PiecewiseLoss):
+        return np.zeros(len(dbeta))
+    slopes = loss.gradient(pivoting.r + pivoting.D * dbeta)
+    out = pivoting.D * (slopes - pivoting.beta - dbeta)
+    out[i] = 0.0
+    return out
 
 
 def spans_of(pivoting: Pivoting) -> Array:
