@@ -11,6 +11,9 @@ from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.start import Limits, first_samples, robust_pca, with_noise
 from .grmr.tracker import Decomposition
+from .loo.intervals import jackknife_plus
+from .loo.refits import refined
+from .loo.residuals import LeaveOneOut, leave_one_out
 from .path import tau_grid
 from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
@@ -30,6 +33,7 @@ __all__ = [
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",
+    "LeaveOneOut",
     "Limits",
     "RGLMState",
     "Reduced",
@@ -40,13 +44,16 @@ __all__ = [
     "default_weights",
     "first_samples",
     "from_arrays",
+    "jackknife_plus",
     "known_moments",
     "learned_space",
+    "leave_one_out",
     "moments",
     "outlier_fraction",
     "path",
     "problem_tau_max",
     "quadratic",
+    "refined",
     "robust_pca",
     "robust_scale",
     "rounding_floor",
