@@ -43,6 +43,7 @@ def check_versions(wheel: Path) -> None:
         ("src/matreg/__init__.py", f'__version__ = "{version}"'),
         ("CITATION.cff", f"version: {version}"),
         ("CHANGELOG.md", f"## {version}"),
+        ("recipe/recipe.yaml", f'version: "{version}"'),
     ):
         assert text in (ROOT / name).read_text(encoding="utf-8"), f"{name} must have {text!r}"
 
