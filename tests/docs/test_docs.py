@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import matreg
+import matreg.adapters
 import matreg.datasets
 import matreg.inspection
+import matreg.onnx
 import matreg.reporting
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +51,14 @@ def _copy_sources(folder):
 
 @pytest.mark.parametrize(
     "module",
-    [matreg, matreg.inspection, matreg.reporting, matreg.datasets],
+    [
+        matreg,
+        matreg.inspection,
+        matreg.reporting,
+        matreg.datasets,
+        matreg.adapters,
+        matreg.onnx,
+    ],
     ids=lambda m: m.__name__,
 )
 def test_everything_public_is_in_the_api(module):
