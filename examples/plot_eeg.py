@@ -51,7 +51,7 @@ def record(n_epochs=40):
     times = np.arange(length) / sfreq
     latency, gain = 0.25 + 0.02 * rng.standard_normal(), rng.uniform(0.7, 1.3)
     course = np.exp(-0.5 * ((times - latency) / 0.04) ** 2)
-    strength = gain * (1.0 + 0.8 * target + 0.4 * rng.standard_normal(n_epochs))
+    strength = gain * (1.0 + 1.2 * target + 0.4 * rng.standard_normal(n_epochs))
     waves = rng.uniform(0.0, 2.0, n_epochs)[:, None] * np.sin(
         2.0 * np.pi * (10.0 * times + rng.uniform(0.0, 1.0, (n_epochs, 1)))
     )

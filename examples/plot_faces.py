@@ -45,6 +45,7 @@ print(f"{found} of the {len(worst)} most suspicious images have a block")
 
 # %%
 # Observed, clean and taken out, for the most suspicious images. Grey in the last row is zero.
+# Parts of a block that lie on bright skin may stay: to the model they look like a face.
 
 figure, axes = plt.subplots(3, 6, figsize=(8, 4), layout="constrained")
 for column, k in zip(axes.T, worst[:6], strict=True):
