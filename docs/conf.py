@@ -58,7 +58,9 @@ sitemap_show_lastmod = False
 ogp_site_url = html_baseurl
 ogp_site_name = "matreg"
 ogp_image = "_static/card.png"
-ogp_image_alt = "Error against the share of wrong labels: that of robust matrix regression stays small"
+ogp_image_alt = (
+    "Error against the share of wrong labels: that of robust matrix regression stays small"
+)
 ogp_social_cards = {"enable": False}  # one card for all pages
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -11,6 +11,8 @@ the sensors are noisy. Response, latency and oscillation differ between the subj
 # %%
 # A spherical head and two dipoles: a response at about 250 ms, and waves of 10 Hz.
 
+import warnings
+
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
@@ -100,6 +102,8 @@ print(f"ridge on flat epochs:   {flat_scores.mean():.2f}, by subject {flat_score
 # Could .5 and luck explain it? Labels are permuted within the subjects, and the model, with the
 # chosen parameters, is fitted and scored again each time.
 
+# At this tau W may be zero for permuted labels, and a warning says so each time: it is expected.
+warnings.filterwarnings("ignore", message="W = 0")
 chosen = SMM(search.tau_, C=search.C_, tol=1e-4)
 score, chance, p_value = permutation_test_score(
     chosen, X, y, groups=subject, cv=LeaveOneGroupOut(), n_permutations=39, random_state=0
@@ -129,7 +133,9 @@ spread = bootstrap_maps(chosen.fit(X, y), X, y, groups=subject, n_resamples=20, 
 sure = spread.sign_agreement >= 0.95
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 for axis, values, title in zip(
-    axes, (search.pattern(X), np.where(sure, chosen.coef_, np.nan)), ("pattern", "W, stable entries")
+    axes,
+    (search.pattern(X), np.where(sure, chosen.coef_, np.nan)),
+    ("pattern", "W, stable entries"),
 ):
     limit = np.nanmax(np.abs(values))
     image = axis.imshow(
