@@ -58,9 +58,7 @@ sitemap_show_lastmod = False
 ogp_site_url = html_baseurl
 ogp_site_name = "matreg"
 ogp_image = "_static/card.png"
-ogp_image_alt = (
-    "Error against the share of wrong labels: that of robust matrix regression stays small"
-)
+ogp_image_alt = "Error against the share of wrong labels: that of RMR stays small"
 ogp_social_cards = {"enable": False}  # one card for all pages
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -80,7 +78,8 @@ html_theme_options = {
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],  # small: the header stays one row
+    "header_links_before_dropdown": 5,
     "secondary_sidebar_items": ["page-toc", "edit-this-page"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

@@ -136,6 +136,7 @@ for axis, values, title in zip(
     axes,
     (search.pattern(X), np.where(sure, chosen.coef_, np.nan)),
     ("pattern", "W, stable entries"),
+    strict=True,
 ):
     limit = np.nanmax(np.abs(values))
     image = axis.imshow(
