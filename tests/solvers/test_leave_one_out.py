@@ -15,8 +15,7 @@ from matreg.solvers import (
     jackknife_plus,
     leave_one_out,
     refined,
-    solve_rglm,
-    solve_rmr,
+    solve_problem,
     starting_point,
 )
 from matreg.solvers.loo.refits import without
@@ -62,7 +61,7 @@ def glm(family, tau, n=40, shape=(4, 3), seed=0):
 
 
 def solve(problem, tol=TIGHT):
-    return (solve_rglm if problem.penalty.ridge == 0.0 else solve_rmr)(problem, tol=tol)
+    return (solve_problem if problem.penalty.ridge == 0.0 else solve_problem)(problem, tol=tol)
 
 
 def formula(problem, fit=None, **options):
@@ -82,9 +81,9 @@ def brute_force(problem):
     for i in range(problem.design.n):
         rest, keep = without(problem, i)
         if problem.penalty.ridge == 0.0:
-            fit = solve_rglm(rest, tol=TIGHT)
+            fit = solve_problem(rest, tol=TIGHT)
         else:
-            fit = solve_rmr(rest, tol=TIGHT, start=replace(start, beta=whole.beta[keep]))
+            fit = solve_problem(rest, tol=TIGHT, start=replace(start, beta=whole.beta[keep]))
         out[i] = problem.y[i] - np.vdot(problem.design.X[i], fit.W.matrix) - fit.b
     return out
 
