@@ -61,7 +61,7 @@ def glm(family, tau, n=40, shape=(4, 3), seed=0):
 
 
 def solve(problem, tol=TIGHT):
-    return (solve_problem if problem.penalty.ridge == 0.0 else solve_problem)(problem, tol=tol)
+    return solve_problem(problem, tol=tol)
 
 
 def formula(problem, fit=None, **options):
