@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -12,19 +12,23 @@ from .design import Design
 from .linalg.factors import Factors
 from .losses import Loss, PiecewiseLoss
 from .penalties import Penalty, SpectralPenalty
+from .unpenalised import ONES, Basis
 
 L = TypeVar("L", bound=Loss)
 P = TypeVar("P", bound=Penalty)
 
+# Sums of dual variables that are off by no more than this, relative to their terms, are right.
+BALANCED = 1e-11
+
 
 @dataclass(frozen=True)
 class Problem(Generic[L, P]):
-    """Minimise ``L(y - A W - b) + penalty(W) + <T, W> + t b + constant`` over W and, if asked, b.
+    """Minimise ``L(y - A W - Z gamma) + penalty(W) + <T, W> + t'gamma + constant``.
 
-    Its dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T) + constant``, subject to
-    ``sum(beta) = t`` when there is an intercept. Any W bounds the optimum from above and any
-    feasible beta from below: the two together are a certificate, whatever the solver did to find
-    them.
+    Z are the columns without a penalty: none, a column of ones, whose gamma is the intercept, or
+    several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T) + constant`` subject
+    to ``Z'beta = t``. Any W and gamma bound the optimum from above and any feasible beta from
+    below: the two together are a certificate, whatever the solver did to find them.
 
     Parameters
     ----------
@@ -36,12 +40,12 @@ class Problem(Generic[L, P]):
         Loss of the residuals, weights included.
     penalty : Penalty
         Penalty of W.
-    fit_intercept : bool
-        Whether there is an intercept b; otherwise it is 0.
+    unpenalised : Basis, default=ONES
+        Columns Z of shape (n, k) without a penalty.
     T : ndarray of shape (p, q) or None
         Linear term, what samples that are not in the design add to the slope; None is zero.
-    t : float
-        The same for the intercept.
+    t : ndarray of shape (k,)
+        The same for gamma; a number stands for k of it.
     constant : float
         What they add to the objective.
     """
@@ -50,15 +54,15 @@ class Problem(Generic[L, P]):
     y: Array
     loss: L
     penalty: P
-    fit_intercept: bool = True
+    unpenalised: Basis = ONES
     T: Array | None = None
-    t: float = 0.0
+    t: Array = field(default_factory=lambda: np.zeros(()))
     constant: float = 0.0
 
-    @property
-    def total(self) -> float | None:
-        """What the dual variables sum up to; None if they need not."""
-        return self.t if self.fit_intercept else None
+    def __post_init__(self) -> None:
+        t, k = np.asarray(self.t, dtype=np.float64), self.unpenalised.size
+        if t.shape != (k,):
+            object.__setattr__(self, "t", np.full(k, t) if t.any() else np.zeros(k))
 
     def image(self, beta: Array) -> Array:
         """``A'beta - T``."""
@@ -70,27 +74,30 @@ class Problem(Generic[L, P]):
         linear = 0.0 if self.T is None else float(np.vdot(self.T, W.matrix))
         return self.penalty.value_of(W) + linear + self.constant
 
-    def primal(self, W: Factors) -> tuple[float, float]:
-        """Objective at W and the best intercept for it."""
+    def primal(self, W: Factors) -> tuple[float, Array]:
+        """Objective at W and the best gamma for it."""
         return self.primal_at(self.price(W), self.y - self.design.forward(W.matrix))
 
-    def primal_at(self, price: float, residual: Array) -> tuple[float, float]:
-        """Objective and best intercept from the price of W and ``y - A W``."""
-        if not self.fit_intercept:
-            return self.loss.value(residual) + price, 0.0
-        b = self.loss.best_intercept(residual, self.t)
-        return self.loss.value(residual - b) + self.t * b + price, b
+    def primal_at(self, price: float, residual: Array) -> tuple[float, Array]:
+        """Objective and best gamma from the price of W and ``y - A W``."""
+        gamma = self.unpenalised.best(self.loss, residual, self.t)
+        value = self.loss.value(residual - self.unpenalised.times(gamma))
+        return value + float(self.t @ gamma) + price, gamma
 
     def feasible(self, beta: Array) -> Array:
         """Dual feasible point near `beta`."""
-        beta = self.loss.feasible(beta, self.total)
+        beta = self.unpenalised.feasible(self.loss, beta, self.t)
         shrink = self.penalty.shrink_factor_of(self.image(beta)) if self.homogeneous else 1.0
         return beta if shrink == 1.0 else beta * shrink
 
     @property
     def homogeneous(self) -> bool:
         """Whether multiples of a dual feasible point, down to zero, are feasible."""
-        return self.T is None and self.t == 0.0
+        return self.T is None and not self.t.any()
+
+    def balances(self, beta: Array) -> bool:
+        """Whether ``Z'beta = t`` but for rounding."""
+        return self.unpenalised.balances(beta, self.t, BALANCED)
 
     def dual(self, beta: Array) -> float:
         """Dual objective at a feasible `beta`."""

@@ -98,9 +98,14 @@ class Logistic:
 
         return float(brentq(slope, low - slack, high + slack, xtol=tiny))
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """``s (t - 1)`` and ``s t``, for means of 1 and 0."""
+        return self.s * (self.t - 1.0), self.s * self.t
+
     def feasible(self, beta: Array, total: float | None) -> Array:
         """Clip to the box; what the sum is off is shared out by the room that is left."""
-        return shared_out(beta, self.s * (self.t - 1.0), self.s * self.t, total, self.s)
+        return shared_out(beta, *self.bounds, total, self.s)
 
 
 class Poisson:
@@ -155,6 +160,11 @@ class Poisson:
         shift = float(r.min())
         with np.errstate(divide="ignore"):
             return float(np.log(self.s @ self.t) - np.log(self.s @ np.exp(shift - r)) + shift)
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Minus infinity and ``s t``, for means of infinity and 0."""
+        return np.full_like(self.s, -np.inf), self.s * self.t
 
     def feasible(self, beta: Array, total: float | None) -> Array:
         """Means of at least 0, multiplied so that beta has its sum."""

@@ -193,7 +193,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         dual = self.__dict__.get("dual_coef_")  # that of blocks would take a pass
         if dual is None or dual.shape != distinct.group.shape:
             return None
-        return starting_point(self.coef_, self.intercept_, distinct.gather(dual))
+        gamma = np.array([self.intercept_]) if self.fit_intercept else np.zeros(0)
+        return starting_point(self.coef_, gamma, distinct.gather(dual))
 
     def coef_to_xarray(self) -> Any:
         """Coefficients as an xarray.DataArray.

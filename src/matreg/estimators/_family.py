@@ -21,6 +21,7 @@ from ..losses import squared
 from ..penalties import SpectralElasticNet
 from ..problem import Problem
 from ..smooth_losses import Logistic, Poisson
+from ..unpenalised import intercept
 from ._base import MatrixEstimator, r2_of_rows
 from ._classes import check_two_classes, check_weighted_classes, classes_at, encode_classes
 from ._duplicates import Distinct
@@ -35,13 +36,13 @@ def rglm_problem(distinct: Distinct, family: str, fit_intercept: bool, tau: floa
     design, y, s = ArrayDesign(distinct.X), distinct.y, distinct.weights
     penalty = SpectralElasticNet(float(tau), ridge=0.0)
     if family == "normal":
-        return Problem(design, y, squared(s), penalty, fit_intercept)
+        return Problem(design, y, squared(s), penalty, intercept(fit_intercept))
     if family == "binomial":
         check_weighted_classes(y, s, 2)
     else:
         check_counts(y)
     loss = Logistic(y, s) if family == "binomial" else Poisson(y, s)
-    return Problem(design, np.zeros(len(y)), loss, penalty, fit_intercept)
+    return Problem(design, np.zeros(len(y)), loss, penalty, intercept(fit_intercept))
 
 
 def check_counts(y: Array) -> None:

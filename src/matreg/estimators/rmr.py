@@ -17,6 +17,7 @@ from ..design import ArrayDesign
 from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
 from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
+from ..unpenalised import intercept
 from ._base import MatrixRegressor, warn_unless_converged
 from ._duplicates import Distinct, merge_duplicates
 from ._losses import LOSS_CONSTRAINTS, block_loss, rmr_loss
@@ -312,4 +313,4 @@ def rmr_problem(
     """RMR on distinct samples; `loss` is what :func:`rmr_loss` takes besides the slopes."""
     cost = rmr_loss(c=float(C) * distinct.weights, **loss)
     penalty = SpectralElasticNet(float(tau))
-    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, fit_intercept)
+    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, intercept(fit_intercept))

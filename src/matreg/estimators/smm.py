@@ -22,6 +22,7 @@ from ..penalties import SpectralElasticNet
 from ..problem import RMRProblem
 from ..progress import track
 from ..solvers import SolverResult, rmr_tau_max, solve_rmr
+from ..unpenalised import intercept
 from ._base import warn_unless_converged
 from ._callbacks import callback_context, watched
 from ._classes import check_classes_of_part
@@ -55,7 +56,7 @@ def smm_problem(
     """SMM of two classes, -1 and 1, on distinct samples."""
     cost = smm_loss(loss, distinct.y, float(C) * distinct.weights)
     penalty = SpectralElasticNet(float(tau))
-    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, fit_intercept)
+    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, intercept(fit_intercept))
 
 
 class SMM(MatrixClassifier):

@@ -1,11 +1,11 @@
 """Squared loss and nuclear norm: proximal gradient steps with a Newton finish.
 
-Weights and intercept are eliminated first: with rows ``sqrt(s_i) (X_i - mean)`` and labels
-``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z - A W|^2 + tau ||W||_*``. The
-iterations of :mod:`.fista` are cheap, but on ill-conditioned samples, such as images and spectra,
-there are many thousands of them. So it hands over to the proximal point steps of
-:mod:`.proximal_newton` as soon as it has cost as much as these should. The
-cost of both is therefore within a small factor of that of the better one.
+Weights and columns without a penalty are eliminated first (an intercept here): with rows
+``sqrt(s_i) (X_i - mean)`` and labels ``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z
+- A W|^2 + tau ||W||_*``. The iterations of :mod:`.fista` are cheap, but on ill-conditioned samples,
+such as images and spectra, there are many thousands of them. So it hands over to the proximal point
+steps of :mod:`.proximal_newton` as soon as it has cost as much as these should. The cost of both is
+therefore within a small factor of that of the better one.
 """
 
 from __future__ import annotations

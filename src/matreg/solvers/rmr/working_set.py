@@ -78,7 +78,8 @@ class WorkingSet:
             y=problem.y[index],
             loss=problem.loss.take(index),
             T=-slope if problem.T is None else problem.T - slope,
-            t=problem.t - float(self.held.sum()),
+            unpenalised=problem.unpenalised.take(index),
+            t=problem.t - problem.unpenalised.sums(self.held),
             constant=problem.dual_at(self.held, 0.0),
         )
         self.part = position_of(self.problem).slopes / position_of(problem).slopes
@@ -93,7 +94,7 @@ class WorkingSet:
     def solve(self, neighbour: Neighbour, tol: float, max_iter: int) -> SolverResult:
         """Solution from that of a neighbour for all samples."""
         state = self.restricted(neighbour)
-        start = replace(starting_point(state.W, state.b, state.beta), state=state)
+        start = replace(starting_point(state.W, state.gamma, state.beta), state=state)
         return solve_active_set(self.problem, start=start, tol=tol, max_iter=max_iter)
 
     def lift(self, beta: Array) -> Array:
@@ -171,7 +172,8 @@ def finish(
         The best certified point, converged or not.
     """
     loss = problem.loss
-    residual = problem.y - problem.design.forward(neighbour.W) - neighbour.b
+    residual = problem.y - problem.design.forward(neighbour.W)
+    residual -= problem.unpenalised.times(neighbour.gamma)
     free, held = crossing(loss, residual, reach), loss.gradient(residual)
     return grow(problem, neighbour, free, held, tol, max_iter, verbose, settings)
 
@@ -203,7 +205,8 @@ def grow(
         tracker.offer_primal(found.W, residual)
         tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
         tracker.record(n_iter)
-        wrong = ~free & (problem.loss.gradient(residual - found.b) != beta)
+        residual -= problem.unpenalised.times(found.gamma)
+        wrong = ~free & (problem.loss.gradient(residual) != beta)
         if tracker.converged or not wrong.any() or n_iter >= max_iter:
             break
         free = free | wrong
@@ -220,8 +223,8 @@ def first_guess(
     assert ahead is not None and before is not None
     expected = before.ahead(neighbour.position) or before
     image, missed = problem.design.forward_each(ahead.W, neighbour.W - expected.W)
-    residual = problem.y - image - ahead.b
-    missed += neighbour.b - expected.b
+    residual = problem.y - image - problem.unpenalised.times(ahead.gamma)
+    missed += problem.unpenalised.times(neighbour.gamma - expected.gamma)
     reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
     free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, residual, reach)
     return free, loss.gradient(residual)
