@@ -103,7 +103,7 @@ def interior_point(
     box, gamma = Box(loss), weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
     left = r - Z @ gamma
     size = float(np.mean(np.abs(left) + loss.epsilon))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         width = np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)
     unit = size * float(width.mean())
     if not 0.0 < unit < np.inf:  # all residuals are zero
@@ -218,6 +218,8 @@ def newton(loss: Any, Z: Array, r: Array, t: Array, settings: ColumnSettings = D
             if not np.isfinite(H).all():
                 break
             step = np.linalg.lstsq(H, slope, rcond=None)[0]
+            if float(step @ slope) <= 1e-14 * abs(value):  # less than the value can tell
+                return np.asarray(gamma + step)
             length = 1.0
             while length > 1e-10:
                 new = gamma + length * step
