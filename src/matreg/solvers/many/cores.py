@@ -144,7 +144,9 @@ def graded_core(model: Model, lens: Lens, seen: Seen) -> RMRProblem:
     beta = rows["beta"][:, :2].sum(axis=1) / chance
     G, g = seen.gradient
     problem = model.on(X, rows["y"], loss)
-    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=float(beta.sum()) - g)
+    # A sum that the rows cannot reach would have no solution.
+    t = float(np.clip(beta.sum() - g, loss.lower.sum(), loss.upper.sum()))
+    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=t)
 
 
 def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:

@@ -59,9 +59,6 @@ class ActiveSetSettings:
         Linearisations after which to give up unless the bound changes half as much as ever before.
     worthwhile : float
         Fraction of the gap that another round of fitting W must leave at most to be worth a next.
-    balanced : float
-        Multipliers have the sum they should have if they do so to this accuracy, relative to their
-        sizes.
     most_linearisations : int
         Linearisations, which are what takes the time, at most.
     linear : LinearSettings
@@ -74,7 +71,6 @@ class ActiveSetSettings:
     faint: float = 1e-4
     patience: int = 6
     worthwhile: float = 0.3
-    balanced: float = 1e-12
     most_linearisations: int = 14
     linear: LinearSettings = field(default_factory=LinearSettings)
     reuse: ReuseSettings = field(default_factory=ReuseSettings)
@@ -181,12 +177,7 @@ class ActiveSetNewton:
         d = singular_values(Z)
         bound, t = best_on_ray(self.problem, beta, d)
         if bound > self.tracker.dual:
-            beta = t * beta
-            excess = float(beta.sum()) - self.problem.t if self.problem.fit_intercept else 0.0
-            if abs(excess) <= self.settings.balanced * float(np.abs(beta).sum()):
-                self.tracker.offer_dual(beta, self.problem.penalty.conjugate(t * d))
-            else:  # then the value on the ray was no bound
-                self.tracker.offer_dual(self.problem.feasible(beta))
+            self.tracker.offer_dual(t * beta, t * Z)
         return bound, t
 
     def iterate(self) -> Iterator[Neighbour]:
@@ -253,7 +244,7 @@ class ActiveSetNewton:
             W = low_rank.matrix
             residual = self.y - self.design.forward(W)
             off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
-            if self.tracker.converged or not off <= self.settings.worthwhile * last:
+            if self.tracker.converged or not off < self.settings.worthwhile * last:
                 return
             last = off
             solved = quadratic.solve(residual + image, at.side)

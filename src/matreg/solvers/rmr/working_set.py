@@ -20,7 +20,7 @@ import numpy as np
 from ..._typing import Array, Index, Mask
 from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
-from ...problem import RMRProblem
+from ...problem import ROUNDING, RMRProblem
 from ..certificate import SolverResult, Tracker, starting_point
 from .active_set import solve_active_set
 from .box_qp import sides
@@ -71,14 +71,14 @@ class WorkingSet:
     def __init__(self, problem: RMRProblem, index: Index, beta: Array) -> None:
         self.index, self.held = index, beta.copy()
         self.held[index] = 0.0
-        slope = problem.design.adjoint(self.held)
+        slope, loss = problem.design.adjoint(self.held), problem.loss.take(index)
         self.problem = replace(
             problem,
             design=problem.design.take(index),
             y=problem.y[index],
-            loss=problem.loss.take(index),
+            loss=loss,
             T=-slope if problem.T is None else problem.T - slope,
-            t=problem.t - float(self.held.sum()),
+            t=remainder(problem.t, self.held, loss),
             constant=problem.dual_at(self.held, 0.0),
         )
         self.part = position_of(self.problem).slopes / position_of(problem).slopes
@@ -171,7 +171,7 @@ def finish(
         The best certified point, converged or not.
     """
     loss = problem.loss
-    residual = problem.y - problem.design.forward(neighbour.W) - neighbour.b
+    residual = centred(problem, problem.y - problem.design.forward(neighbour.W))
     free, held = crossing(loss, residual, reach), loss.gradient(residual)
     return grow(problem, neighbour, free, held, tol, max_iter, verbose, settings)
 
@@ -201,7 +201,7 @@ def grow(
         beta, Z = part.lift(found.beta), part.problem.image(found.beta)
         residual = problem.y - problem.design.forward(found.W.matrix)
         tracker.offer_primal(found.W, residual)
-        tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
+        tracker.offer_dual(beta, Z)
         tracker.record(n_iter)
         wrong = ~free & (problem.loss.gradient(residual - found.b) != beta)
         if tracker.converged or not wrong.any() or n_iter >= max_iter:
@@ -220,11 +220,28 @@ def first_guess(
     assert ahead is not None and before is not None
     expected = before.ahead(neighbour.position) or before
     image, missed = problem.design.forward_each(ahead.W, neighbour.W - expected.W)
-    residual = problem.y - image - ahead.b
+    residual = centred(problem, problem.y - image)
     missed += neighbour.b - expected.b
     reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
     free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, residual, reach)
     return free, loss.gradient(residual)
+
+
+def remainder(total: float, held: Array, loss: PiecewiseLoss) -> float:
+    """Sum that is left to the multipliers of a loss, within their reach but for rounding."""
+    left = total - float(held.sum())
+    within = float(np.clip(left, loss.lower.sum(), loss.upper.sum()))
+    rounding = ROUNDING * float(np.abs(held).sum())
+    return within if abs(within - left) <= rounding else left
+
+
+def centred(problem: RMRProblem, residual: Array) -> Array:
+    """Residuals ``y - A W - b`` at the best intercept for them.
+
+    There, and not at an intercept that is foretold, the slopes of the samples on an edge can make
+    up for the sum that those of all others leave: the working set has a dual point.
+    """
+    return residual - problem.primal_at(0.0, residual)[1]
 
 
 def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:
