@@ -171,9 +171,11 @@ def test_any_combination_of_the_columns_is_the_same_model():
 
 def test_ones_as_a_column_are_the_intercept():
     X, _, y, c = data()
-    make = lambda basis: Problem(  # noqa: E731
-        ArrayDesign(X), y, epsilon_insensitive(c, 0.3), SpectralElasticNet(3.0), basis
-    )
+
+    def make(basis):
+        loss = epsilon_insensitive(c, 0.3)
+        return Problem(ArrayDesign(X), y, loss, SpectralElasticNet(3.0), basis)
+
     ones, column = (solve_cold(make(basis), tol=1e-9) for basis in (ONES, Columns(np.ones((N, 1)))))
     assert column.primal == pytest.approx(ones.primal, rel=1e-8)
     np.testing.assert_allclose(column.gamma, ones.gamma, atol=1e-3)
@@ -272,11 +274,7 @@ def test_tau_max_with_ties():
         covariates(group[:, None]),
     )
     largest = tau_max(problem, tol=1e-4)
-    W = lambda tau: (
-        solve_cold(  # noqa: E731
-            replace(problem, penalty=SpectralElasticNet(tau)), tol=1e-10
-        ).W
-    )
+    W = lambda tau: solve_cold(replace(problem, penalty=SpectralElasticNet(tau)), tol=1e-10).W
     assert W(1.001 * largest).rank == 0 and W(0.98 * largest).rank > 0
 
 

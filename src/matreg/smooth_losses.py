@@ -167,8 +167,11 @@ class Poisson:
         return np.full_like(self.s, -np.inf), self.s * self.t
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Means of at least 0, multiplied so that beta has its sum."""
-        mu = np.maximum(self.t - beta / self.s, 0.0)
-        if total is not None and self.s @ mu > 0.0:
-            mu *= (self.s @ self.t - total) / (self.s @ mu)
-        return self.s * (self.t - mu)
+        """Means ``t - beta / s`` of at least 0, multiplied so that beta has its sum."""
+        most = self.s * self.t
+        beta = np.minimum(beta, most)
+        whole = float((most - beta).sum())
+        if total is None or whole == 0.0:
+            return beta
+        excess = float(beta.sum()) - total
+        return np.minimum(beta - excess * ((most - beta) / whole), most)

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 from .best_columns import best_coefficients, into_box
-from .losses import Loss
+from .losses import Loss, PiecewiseLoss
 
 # A column whose part outside of the columns before it is smaller than this, relative to the column,
 # is a combination of those.
 COLLINEAR = 1e-8
+# A point that is off by more than this does not balance, whatever the rounding.
+BALANCED = 1e-13
 
 EMPTY = np.zeros(0)
 
@@ -62,8 +64,12 @@ class Basis(Protocol):
         """Point near `beta` of finite conjugate with ``Z'beta = t``."""
         ...
 
-    def balances(self, beta: Array, t: Array, rounding: float) -> bool:
-        """Whether ``Z'beta = t`` but for `rounding`, relative to the terms of these sums."""
+    def off(self, beta: Array, t: Array) -> float:
+        """How far ``Z'beta`` is from t at most, relative to the sizes of the terms."""
+        ...
+
+    def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
+        """The t nearest to this one that a beta within the bounds can have, where that is known."""
         ...
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
@@ -105,9 +111,13 @@ class NoColumns:
         """Point near `beta` of finite conjugate."""
         return loss.feasible(beta, None)
 
-    def balances(self, beta: Array, t: Array, rounding: float) -> bool:
-        """True: there is no equation."""
-        return True
+    def off(self, beta: Array, t: Array) -> float:
+        """Zero: there is no equation."""
+        return 0.0
+
+    def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
+        """The same."""
+        return t
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
         """`y` itself."""
@@ -148,10 +158,14 @@ class Ones:
         """Point near `beta` of finite conjugate and of sum t."""
         return loss.feasible(beta, float(t[0]))
 
-    def balances(self, beta: Array, t: Array, rounding: float) -> bool:
-        """Whether `beta` sums up to t but for rounding."""
-        off = abs(float(beta.sum()) - float(t[0]))
-        return off <= rounding * float(np.abs(beta).sum())
+    def off(self, beta: Array, t: Array) -> float:
+        """How far the sum of `beta` is from t, relative to the sizes."""
+        goal = float(t[0])
+        return ratio(abs(float(beta.sum()) - goal), float(np.abs(beta).sum()) + abs(goal))
+
+    def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
+        """The sum t between those of the bounds."""
+        return np.clip(t, loss.lower.sum(), loss.upper.sum())
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
         """`y` minus its mean."""
@@ -213,14 +227,19 @@ class Columns:
         """
         lower, upper = loss.bounds
         found = into_box(self.Z, np.clip(beta, lower, upper), lower, upper, t)
-        if not t.any() and not self.balances(found, t, 1e-11):
+        if not t.any() and self.off(found, t) > BALANCED:
             return np.zeros_like(beta)
         return found
 
-    def balances(self, beta: Array, t: Array, rounding: float) -> bool:
-        """Whether ``Z'beta = t`` but for `rounding`, relative to the terms of these sums."""
-        size = np.abs(beta) @ np.abs(self.Z) + np.abs(t)
-        return bool(np.all(np.abs(self.sums(beta) - t) <= rounding * size))
+    def off(self, beta: Array, t: Array) -> float:
+        """How far ``Z'beta`` is from t at most, relative to the sizes of the terms."""
+        sizes = np.abs(beta) @ np.abs(self.Z) + np.abs(t)
+        pairs = zip(np.abs(self.sums(beta) - t).tolist(), sizes.tolist(), strict=True)
+        return max((ratio(part, whole) for part, whole in pairs), default=0.0)
+
+    def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
+        """The same: it is not known."""
+        return t
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
         """`y` minus its (weighted) least squares fit by the columns."""
@@ -298,3 +317,10 @@ def independent(Z: Array, size: Array) -> Array:
     _, d, Vt = np.linalg.svd(Z * scale, full_matrices=False)
     kept = d > COLLINEAR * d.max(initial=0.0)
     return np.asarray(scale[:, None] * Vt[kept].T / d[kept] * np.sqrt(n))
+
+
+def ratio(part: float, whole: float) -> float:
+    """``part / whole`` of numbers that are not negative; nothing of nothing is 0."""
+    if whole > 0.0:
+        return part / whole
+    return 0.0 if part == 0.0 else np.inf

@@ -159,10 +159,9 @@ class Tracker:
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.gamma = problem.primal_at(problem.price(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
-        self.dual = problem.constant  # that of beta = 0
+        self.dual = problem.constant if problem.homogeneous else -np.inf  # that of beta = 0
         if not problem.homogeneous:
-            self.beta = problem.feasible(self.beta)
-            self.dual = problem.dual(self.beta)
+            self.offer_dual(self.beta)
 
     @property
     def gap(self) -> float:
@@ -183,12 +182,13 @@ class Tracker:
             self.primal, self.gamma, self.W = value, gamma, W
         return value
 
-    def offer_dual(self, beta: Array, price: float | None = None) -> float:
-        """Take a feasible `beta` if it is the best so far; return its bound.
+    def offer_dual(self, beta: Array, Z: Array | None = None) -> float:
+        """Take `beta`, made feasible where it is not, if it is the best so far; return its bound.
 
-        `price` is the penalty's conjugate at the image of `beta`, if that is known.
+        `Z` is the image of `beta`, if that is known. Where no feasible point is near the bound is
+        -inf, and nothing is taken.
         """
-        value = self.problem.dual(beta) if price is None else self.problem.dual_at(beta, price)
+        value, beta = self.problem.proven(beta, Z)
         if value > self.dual:
             self.dual, self.beta = value, beta
         return value

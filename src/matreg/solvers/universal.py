@@ -134,7 +134,7 @@ def solve_universal(
     tracker = Tracker(problem, tol, verbose)
     if start is not None:
         tracker.offer_primal(start.W)
-        tracker.offer_dual(problem.feasible(start.beta))
+        tracker.offer_dual(start.beta)
     tracker.record(0)
     k = 0
     if not 0.0 < problem.design.norm < np.inf:  # then no step has a length
@@ -154,7 +154,7 @@ def offer(tracker: Tracker, W: Factors, beta: Array) -> None:
     problem = tracker.problem
     residual = problem.y - problem.design.forward(W.matrix)
     tracker.offer_primal(W, residual)
-    tracker.offer_dual(problem.feasible(beta))
+    tracker.offer_dual(beta)
 
 
 def spectral_bound(problem: Problem[Any, Any]) -> float:

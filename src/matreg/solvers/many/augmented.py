@@ -197,10 +197,9 @@ class AugmentedLagrangian:
     def certify(self, at: Point) -> Array:
         """Offer the multipliers and the thresholded W; return the images of this one."""
         problem = self.problem
-        beta = problem.feasible(at.beta)
+        beta = problem.unpenalised.feasible(problem.loss, at.beta, problem.t)
         Z = self.sums.adjoint(beta)
-        Z = Z if problem.T is None else Z - problem.T
-        self.tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
+        self.tracker.offer_dual(beta, Z if problem.T is None else Z - problem.T)
         low_rank = at.threshold.factors(at.threshold.g)
         image = self.design.forward(low_rank.matrix)
         self.tracker.offer_primal(low_rank, problem.y - image)
@@ -277,7 +276,7 @@ def solve_core(
                 break
             if np.count_nonzero(at.ramp) <= few * d:
                 break
-            best, waited = (tracker.gap, 0) if tracker.gap <= 0.5 * best else (best, waited + 1)
+            best, waited = (tracker.gap, 0) if tracker.gap < 0.5 * best else (best, waited + 1)
             if waited == settings.patience:
                 break
     return tracker.result(run.n_steps, run.state)

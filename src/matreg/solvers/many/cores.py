@@ -149,7 +149,8 @@ def graded_core(model: Model, lens: Lens, seen: Seen) -> RMRProblem:
     beta = rows["beta"][:, :2].sum(axis=1) / chance
     G, g = seen.gradient
     problem = model.on(X, Z, rows["y"], loss)
-    t = problem.unpenalised.sums(beta) - g
+    # Sums that the rows cannot reach would have no solution.
+    t = problem.unpenalised.reachable(loss, problem.unpenalised.sums(beta) - g)
     return replace(problem, T=(beta @ X - G).reshape(model.shape), t=t)
 
 

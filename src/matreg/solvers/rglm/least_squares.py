@@ -121,9 +121,9 @@ class Certifier:
             residual, beta = problem.y - problem.design.forward(W.matrix), None
         self.tracker.offer_primal(W, residual)
         for candidate in (residual,) if beta is None else (residual, beta):
-            d = singular_values(problem.design.adjoint(candidate))
-            t = best_multiple(problem, candidate, float(d[0]))
-            self.tracker.offer_dual(t * candidate, problem.penalty.conjugate(t * d))
+            Z = problem.design.adjoint(candidate)
+            t = best_multiple(problem, candidate, float(singular_values(Z)[0]))
+            self.tracker.offer_dual(t * candidate, t * Z)
 
 
 def best_multiple(problem: Problem, beta: Array, norm: float) -> float:
@@ -153,7 +153,7 @@ def unpenalised(tracker: Tracker, rounding: float) -> bool:
     W = Factors(W.U, np.where(W.d > noise, W.d, 0.0), W.Vt)
     tracker.offer_primal(W)
     beta = z - U @ inside
-    tracker.offer_dual(beta - U @ (U.T @ beta), 0.0)
+    tracker.offer_dual(beta - U @ (U.T @ beta))
     size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
     return np.sqrt(2.0 * tracker.primal) <= rounding * max(rows.shape) * size
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, singular_values, svd
+from ...linalg.factors import Factors, svd
 from ...losses import squared
 from ...penalties import SpectralPenalty
 from ...problem import Problem, RMRProblem
@@ -162,9 +162,7 @@ class Reweighted:
         for beta in (dual_point(ours, residual), feasible(ours, self.beta)):
             if ours.penalty.tau == 0.0:
                 beta = unseen(ours, beta)
-            d = singular_values(ours.design.adjoint(beta))
-            shrink = ours.penalty.shrink_factor(d) if ours.penalty.tau > 0.0 else 1.0
-            tracker.offer_dual(shrink * beta, ours.penalty.conjugate(shrink * d))
+            tracker.offer_dual(beta)
 
 
 def unseen(problem: GLMProblem, beta: Array) -> Array:

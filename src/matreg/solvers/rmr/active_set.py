@@ -60,9 +60,6 @@ class ActiveSetSettings:
         Linearisations after which to give up unless the bound changes half as much as ever before.
     worthwhile : float
         Fraction of the gap that another round of fitting W must leave at most to be worth a next.
-    balanced : float
-        Multipliers have the sum they should have if they do so to this accuracy, relative to their
-        sizes.
     most_linearisations : int
         Linearisations, which are what takes the time, at most.
     linear : LinearSettings
@@ -75,7 +72,6 @@ class ActiveSetSettings:
     faint: float = 1e-4
     patience: int = 6
     worthwhile: float = 0.3
-    balanced: float = 1e-12
     most_linearisations: int = 14
     linear: LinearSettings = field(default_factory=LinearSettings)
     reuse: ReuseSettings = field(default_factory=ReuseSettings)
@@ -187,12 +183,7 @@ class ActiveSetNewton:
         d = singular_values(Z)
         bound, t = best_on_ray(self.problem, beta, d)
         if bound > self.tracker.dual:
-            beta = t * beta
-            ours = self.problem
-            if ours.unpenalised.balances(beta, ours.t, self.settings.balanced):
-                self.tracker.offer_dual(beta, self.problem.penalty.conjugate(t * d))
-            else:  # then the value on the ray was no bound
-                self.tracker.offer_dual(self.problem.feasible(beta))
+            self.tracker.offer_dual(t * beta, t * Z)
         return bound, t
 
     def iterate(self) -> Iterator[Neighbour]:
@@ -260,7 +251,7 @@ class ActiveSetNewton:
             W = low_rank.matrix
             residual = self.y - self.design.forward(W)
             off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
-            if self.tracker.converged or not off <= self.settings.worthwhile * last:
+            if self.tracker.converged or not off < self.settings.worthwhile * last:
                 return
             last = off
             solved = quadratic.solve(residual + image, at.side)

@@ -281,7 +281,7 @@ class InteriorPoint:
         # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
         dual, t = best_on_ray(self.problem, beta, singular_values(point.Z))
         if dual > self.tracker.dual:
-            self.tracker.offer_dual(self.tracker.problem.feasible(t * beta))
+            self.tracker.offer_dual(t * beta)
         w = system.plain / system.sigma
         low_rank = system.threshold.factors(w)
         self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)

@@ -195,7 +195,7 @@ def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Ar
         usable = max(rows.shape) <= DEFAULT.largest and size.min() > DEFAULT.smallest * size.max()
         if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
             beta[free] = in_box(rows.T, total, lower, upper)
-    return problem.feasible(beta)
+    return beta
 
 
 def in_box(M: Array, goal: Array, lower: Array, upper: Array) -> Array:
