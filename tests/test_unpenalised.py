@@ -123,8 +123,13 @@ def path(problem, tol, max_iter):
 ENGINES = {"cold": solve_cold, "core": solve_core, "many": solve_many, "path": path}
 
 
-@pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize(
+    ("name", "basis"),
+    [
+        *((name, basis) for name in LOSSES for basis in ("covariates", "no ones")),
+        *((name, "collinear") for name in ("tube", "hinge", "huber")),
+    ],
+)
 def test_every_engine_finds_the_optimum_of_every_loss(name, basis):
     problem, plain, c = pose(name, basis)
     best = optimum(name, problem, plain, c)
@@ -138,10 +143,10 @@ def test_every_engine_finds_the_optimum_of_every_loss(name, basis):
 @pytest.mark.parametrize("name", ["tube", "hinge", "huber"])
 def test_more_samples_than_coordinates_and_a_working_set(name):
     rng = np.random.default_rng(0)
-    X, Z = rng.standard_normal((3000, 3, 2)), rng.standard_normal((3000, 2))
-    y = X[:, 0, 0] + Z @ [2.0, -1.0] + rng.standard_normal(3000)
+    X, Z = rng.standard_normal((1200, 3, 2)), rng.standard_normal((1200, 2))
+    y = X[:, 0, 0] + Z @ [2.0, -1.0] + rng.standard_normal(1200)
     y = np.sign(y) if name == "hinge" else y
-    loss = LOSSES[name](y, np.ones(3000))
+    loss = LOSSES[name](y, np.ones(1200))
     problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(20.0), covariates(Z))
     many, cold = solve_many(problem, tol=1e-8), solve_cold(problem, tol=1e-8)
     assert many.converged and cold.converged
@@ -274,7 +279,10 @@ def test_tau_max_with_ties():
         covariates(group[:, None]),
     )
     largest = tau_max(problem, tol=1e-4)
-    W = lambda tau: solve_cold(replace(problem, penalty=SpectralElasticNet(tau)), tol=1e-10).W
+
+    def W(tau):
+        return solve_cold(replace(problem, penalty=SpectralElasticNet(tau)), tol=1e-10).W
+
     assert W(1.001 * largest).rank == 0 and W(0.98 * largest).rank > 0
 
 
