@@ -39,8 +39,8 @@ from matreg.robust import size, spread
 from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers import (
     leave_one_out,
-    refined,
     problem_tau_max,
+    refined,
     solve_problem,
 )
 from matreg.solvers.loo.refits import solve_again, without

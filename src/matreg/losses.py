@@ -48,6 +48,11 @@ class Loss(Protocol):
         """Nearby point of finite conjugate, of sum `total` unless that is None."""
         ...
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest dual variable by sample; asked for with covariates alone."""
+        ...
+
 
 @dataclass(frozen=True)
 class PiecewiseLoss:
@@ -87,6 +92,11 @@ class PiecewiseLoss:
         return PiecewiseLoss(
             self.lower[index], self.upper[index], self.epsilon[index], self.curvature[index]
         )
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest slope, by sample."""
+        return self.lower, self.upper
 
     @cached_property
     def size(self) -> Array:

@@ -213,7 +213,8 @@ class ConvexEstimator(MatrixEstimator):
             return None
         if dual is None or dual.shape != samples.group.shape:
             return None
-        return starting_point(self.coef_, self.intercept_, samples.gather(dual))
+        gamma = np.full(int(self.fit_intercept), self.intercept_)
+        return starting_point(self.coef_, gamma, samples.gather(dual))
 
     # -- result to attributes
 

@@ -98,7 +98,7 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     problem = make_problem(*random_data(20, 4, 4))
     rng = np.random.default_rng(0)
     W, Lambda = rng.standard_normal((2, 4, 4))
-    first = Neighbour(Position(2.0, 20.0), W, Lambda, np.zeros(20), 0.0)
+    first = Neighbour(Position(2.0, 20.0), W, Lambda, np.zeros(20), np.zeros(1))
     second = replace(first, position=Position(1.9, 20.0), W=W + 1e-3, Lambda=Lambda + 1.0).after(
         first
     )
@@ -106,9 +106,9 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     assert follower.first_scaling(second.W) == pytest.approx(1e3 * DEFAULT.weight)
     # After a step what counts is how the two changed in this problem, whatever was expected.
     W, Z = second.W + 1.0, second.W + 1.0 + second.Lambda + 50.0
-    at = follower.point(W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    at = follower.point(W, np.zeros(1), second.beta, Z, 0 * second.beta, 1e3)
     assert follower.rescaled(at).sigma == pytest.approx(50.0 * DEFAULT.weight)
-    unmoved = follower.point(second.W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    unmoved = follower.point(second.W, np.zeros(1), second.beta, Z, 0 * second.beta, 1e3)
     assert follower.rescaled(unmoved) is unmoved
     alone = ActiveSetNewton(problem, Tracker(problem, 1e-6), first)
     assert 1.0 <= alone.first_scaling(W) < 1e3
@@ -128,9 +128,11 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
     W = (U * np.array([1.0, size, size, size, 0, 0, 0, 0])) @ V.T
     Z = W + (U * np.array([1.0, 1.0, 1.0, 1.0, 0.5, 0.3, 0.2, 0.1])) @ V.T
     follower = ActiveSetNewton(
-        problem, Tracker(problem, 1e-6), Neighbour(Position(1.0, 40.0), W, Z - W, 0 * y, 0.0)
+        problem,
+        Tracker(problem, 1e-6),
+        Neighbour(Position(1.0, 40.0), W, Z - W, 0 * y, np.zeros(1)),
     )
-    linear = Linearisation(problem, follower.point(W, 0.0, 0 * y, Z, 0 * y, 1.0 / size))
+    linear = Linearisation(problem, follower.point(W, np.zeros(1), 0 * y, Z, 0 * y, 1.0 / size))
     K = np.array([[np.vdot(a, linear.follow(b)) for b in X] for a in X])
     assert np.abs(numbers(linear) - K).max() <= accuracy * np.trace(K) / len(X)
     found, true = (np.linalg.eigvalsh(matrix) for matrix in (numbers(linear), K))

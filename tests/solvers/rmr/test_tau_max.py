@@ -81,7 +81,7 @@ def tied_problem(kind, n=60, p=5, q=4, seed=0, intercept=True):
     else:
         y = np.clip(np.round(score), 0.0, 2.0)
         loss = absolute(weights) if kind == "absolute" else pinball(weights, 0.8)
-    return replace(make_problem(X, y), loss=loss, fit_intercept=intercept)
+    return replace(make_problem(X, y, fit_intercept=intercept), loss=loss)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "absolute", "pinball"])

@@ -60,7 +60,7 @@ def test_a_path_along_C_of_many_samples_is_that_of_single_fits():
 def test_dual_points_of_a_working_set_are_those_of_all_samples(fit_intercept):
     """Any of them bounds the optimum from below, whatever is held where."""
     X, y = random_data(60, 4, 3, noise=1.0)
-    problem = replace(make_problem(X, y, tau=2.0), fit_intercept=fit_intercept)
+    problem = make_problem(X, y, tau=2.0, fit_intercept=fit_intercept)
     solution = solve_cold(problem, tol=1e-9)
     rng = np.random.default_rng(0)
     index = np.flatnonzero(rng.random(60) < 0.5)
@@ -93,7 +93,9 @@ def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
 
 def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():
     problem = at(many(), 0.5 * tau_max(many()))
-    far = Neighbour(position_of(problem), np.zeros((4, 3)), np.zeros((4, 3)), 0.0 * problem.y, 1e3)
+    far = Neighbour(
+        position_of(problem), np.zeros((4, 3)), np.zeros((4, 3)), 0.0 * problem.y, np.array([1e3])
+    )
     result = finish(problem, neighbour=far, reach=0.0)
     assert not result.converged and result.n_iter == 0
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

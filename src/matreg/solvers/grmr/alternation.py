@@ -252,7 +252,7 @@ def _regress(
     old = regression.loss.value(residual - fit.b) + regression.penalty.value(fit.W.d)
     if result.primal > old:
         gap = relative_gap(old, result.dual)
-        result = replace(result, W=fit.W, b=fit.b, primal=old, gap=gap)
+        result = replace(result, W=fit.W, gamma=fit.gamma, primal=old, gap=gap)
     return old + split.cost, result
 
 

@@ -102,5 +102,9 @@ def solve_again(problem: Problem, W: Factors, b: float, beta: Array) -> tuple[Fa
     if problem.penalty.ridge == 0.0:
         result = solve_rglm(problem, tol=TOL, start=RGLMState(W.matrix, problem.penalty.tau))
     else:
-        result = solve_rmr(problem, tol=TOL, start=starting_point(W.matrix, b, beta))
+        result = solve_rmr(
+            problem,
+            tol=TOL,
+            start=starting_point(W.matrix, np.resize(b, problem.unpenalised.size), beta),
+        )
     return result.W, result.b

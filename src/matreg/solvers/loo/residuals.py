@@ -205,7 +205,7 @@ def leave_one_out(
     """
     n = problem.design.n
     if columns is None:
-        columns = np.ones((n, int(problem.fit_intercept)))
+        columns = problem.unpenalised.columns(n)
     if residual is None:
         residual = problem.y - problem.design.forward(W.matrix) - b
     response = Response(problem, W, beta, columns)

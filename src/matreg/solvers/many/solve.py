@@ -34,9 +34,9 @@ def pays(problem: RMRProblem) -> bool:
 def widened(problem: RMRProblem, state: State, settings: AugmentedSettings = DEFAULT) -> State:
     """The state for a problem close by: ramps that hold some multiple of the coordinates of W."""
     design = problem.design
-    r = problem.y - design.forward(state.W) - state.b
+    r = problem.y - design.forward(state.W) - problem.unpenalised.times(state.gamma)
     distance = edge_distances(problem.loss, r)
-    d = coordinates(int(np.linalg.matrix_rank(state.W)), design.p, design.q)
+    d = coordinates(int(np.linalg.matrix_rank(state.W)), state.W.shape, len(state.gamma))
     k = min(design.n // 2, settings.nearby * d)
     width = max(2.0 * float(np.partition(distance, k)[k]), state.width)
     return replace(state, width=width, s2=state.s2 * state.width / width)
@@ -111,7 +111,7 @@ def from_parts(
 def point_of(problem: RMRProblem, result: SolverResult) -> Neighbour:
     """Where the ramps ended, as a point to go on from without them."""
     ramps, beta = result.state, snapped(result.beta, problem.loss)
-    return Neighbour(position_of(problem), ramps.W, ramps.Lambda, beta, ramps.b)
+    return Neighbour(position_of(problem), ramps.W, ramps.Lambda, beta, ramps.gamma)
 
 
 def growing_samples(
@@ -134,4 +134,5 @@ def part_of(problem: RMRProblem, index: Index) -> RMRProblem:
         design=problem.design.take(index),
         y=problem.y[index],
         loss=problem.loss.take(index).times(factor),
+        unpenalised=problem.unpenalised.take(index),
     )

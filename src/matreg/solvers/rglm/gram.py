@@ -1,10 +1,11 @@
 """R-GLM with the squared loss from one pass over the samples, and one more to prove it.
 
-The objective depends on the samples through their second moments alone: the Gram matrix of the
-rows ``sqrt(s_i) (vec(X_i), 1, y_i)``. Its eigenvectors are a few pseudo-samples with the same
-objective, up to a constant, for any tau and, by subtraction, any fold. Squaring loses digits of
-ill-conditioned samples; the second pass evaluates objective, gradient and bound on the samples
-themselves, and where the gap is too large the exact gradient corrects the moments.
+The objective depends on the samples through their second moments alone: the Gram matrix of the rows
+``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
+pseudo-samples with the same objective, up to a constant, for any tau and, by subtraction, any fold.
+Squaring loses digits of ill-conditioned samples; the second pass evaluates objective, gradient and
+bound on the samples themselves, and where the gap is too large the exact gradient corrects the
+moments.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ...linalg.factors import Factors, singular_values, zero_factors
 from ...losses import squared
 from ...penalties import SpectralElasticNet
 from ...problem import Problem, relative_gap
+from ...unpenalised import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from .path import PathSolver
 
@@ -61,8 +63,8 @@ class Moments:
 
     Attributes
     ----------
-    G : ndarray of shape (k, m + 2, m + 2)
-        Gram matrices of ``sqrt(s_i) (vec(X_i), 1, y_i)`` of the k folds.
+    G : ndarray of shape (folds, m + k + 2, m + k + 2)
+        Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k covariates, of the folds.
     bad : int
         Index of the first sample that is not finite, -1 if all are.
     """
@@ -97,11 +99,14 @@ class MomentScan:
     def __call__(self, block: Block) -> Moments:
         """Moments of a block."""
         m, piece = block.X.shape[1], self.settings.piece
-        G, bad = np.zeros((self.count, m + 2, m + 2)), -1
+        order = m + 2 + (0 if block.Z is None else block.Z.shape[1])
+        G, bad = np.zeros((self.count, order, order)), -1
         for start in range(0, len(block.y), piece):
             part = slice(start, min(start + piece, len(block.y)))
-            rows = np.ones((part.stop - start, m + 2))
-            rows[:, :m], rows[:, m + 1] = block.X[part], block.y[part]
+            rows = np.ones((part.stop - start, order))
+            rows[:, :m], rows[:, -1] = block.X[part], block.y[part]
+            if block.Z is not None:
+                rows[:, m + 1 : -1] = block.Z[part]
             wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
             if len(wrong) and bad < 0:
                 bad = block.start + start + int(wrong[0])
@@ -122,9 +127,11 @@ class Sums:
 
     Attributes
     ----------
-    rr, yr, r : ndarray of shape (k,)
-        Sums of ``s r^2``, ``s y r`` and ``s r``.
-    Z : ndarray of shape (k, m)
+    rr, yr : ndarray of shape (taus,)
+        Sums of ``s r^2`` and ``s y r``.
+    r : ndarray of shape (taus, k)
+        Sums of ``s r`` times the columns without a penalty.
+    Z : ndarray of shape (taus, m)
         Sums of ``s r X``.
     """
 
@@ -140,31 +147,35 @@ class Sums:
 
 @dataclass(frozen=True)
 class CertificateScan:
-    """Sums over a block, at coefficients W (k, m) and intercepts b (k,)."""
+    """Sums over a block, at coefficients W (taus, m) and gamma (taus, k)."""
 
     W: Array
-    b: Array
+    gamma: Array
+    fit_intercept: bool
 
     def __call__(self, block: Block) -> Sums:
         """Sums over a block."""
         samples, y = block.design, block.y
-        r = y - samples.forward_each(*self.W) - self.b[:, None]
+        columns = block.basis(self.fit_intercept).columns(len(y))
+        r = y - samples.forward_each(*self.W) - self.gamma @ columns.T
         sr = block.weights * r
         Z = samples.adjoint_each(*sr)[:, :, 0]
-        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr.sum(axis=1), Z)
+        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z)
 
 
 @dataclass(frozen=True)
 class DualRows:
-    """Dual variables ``t s_i (y_i - <W, X_i> - b)`` of the samples of a block."""
+    """Dual variables ``t s_i (y_i - <W, X_i> - Z_i'gamma)`` of the samples of a block."""
 
     W: Array
-    b: float
+    gamma: Array
+    fit_intercept: bool
     t: float
 
     def __call__(self, block: Block) -> Array:
         """Those of a block."""
-        r = block.y - block.design.forward(self.W) - self.b
+        r = block.y - block.design.forward(self.W)
+        r = r - block.basis(self.fit_intercept).times(self.gamma)
         return np.asarray(self.t * block.weights * r)
 
 
@@ -173,12 +184,12 @@ class Reduced:
 
     Parameters
     ----------
-    G : ndarray of shape (m + 2, m + 2)
-        Moments of the samples, intercept and label.
+    G : ndarray of shape (m + k + 2, m + k + 2)
+        Moments of the samples, ones, covariates and label.
     shape : tuple of int
         (p, q).
     fit_intercept : bool
-        Whether there is an intercept.
+        Whether there is an intercept, without covariates.
     settings : GramSettings, default=DEFAULT
         Numbers of the method.
     """
@@ -190,13 +201,16 @@ class Reduced:
         fit_intercept: bool,
         settings: GramSettings = DEFAULT,
     ) -> None:
-        m = len(G) - 2
+        m = shape[0] * shape[1]
         self.settings = settings
         self.shape, self.fit_intercept = shape, fit_intercept
-        self.weight = float(G[m, m])
-        self.mean = G[m] / self.weight if fit_intercept else np.zeros(m + 2)
-        C = G - self.weight * np.outer(self.mean, self.mean)
-        self.S, self.c, self.yy = C[:m, :m], C[:m, m + 1], float(max(C[m + 1, m + 1], 0.0))
+        several = len(G) > m + 2
+        columns = slice(m + 1, -1) if several else slice(m, m + int(fit_intercept))
+        # Moments of the columns without a penalty, and their fits of all else.
+        self.own, self.rest = G[columns, columns], G[columns]
+        self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
+        C = G - self.rest.T @ self.fits
+        self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
 
     @cached_property
     def factor(self) -> tuple[Array, Array]:
@@ -211,11 +225,11 @@ class Reduced:
         z = (V.T @ (self.c if c is None else c)) / root
         rows = (root[:, None] * V.T).reshape(-1, *self.shape)
         penalty = SpectralElasticNet(1.0, ridge=0.0)
-        return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, False)
+        return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, NOTHING)
 
-    def intercept(self, W: Array) -> float:
-        """Best intercept for coefficients (m,)."""
-        return float(self.mean[-1] - self.mean[:-2] @ W)
+    def gamma(self, W: Array) -> Array:
+        """Best coefficients of the columns without a penalty for W (m,)."""
+        return np.asarray(self.fits[:, -1] - self.fits[:, : len(W)] @ W)
 
     def allowed(self, tau: float, rr: float) -> float:
         """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
@@ -248,8 +262,8 @@ def moments(
 
     Returns
     -------
-    ndarray of shape (count, p*q + 2, p*q + 2)
-        Gram matrices of samples, ones and labels.
+    ndarray of shape (count, p*q + k + 2, p*q + k + 2)
+        Gram matrices of samples, ones, covariates and labels.
     """
     m = blocks.p * blocks.q
     most = settings.most_entries
@@ -280,7 +294,7 @@ def solve_moments(
             empty = np.zeros(0)
             history = np.zeros(0, dtype=COLUMNS)
             results.append(
-                SolverResult(zero_factors(p, q), 0.0, empty, 0.0, 0.0, 0.0, 0, True, history)
+                SolverResult(zero_factors(p, q), empty, empty, 0.0, 0.0, 0.0, 0, True, history)
             )
             continue
         results.append(solver.solve(posed, last))
@@ -306,12 +320,12 @@ def solve_streamed_rglm(
     taus : ndarray of shape (k,)
         Values of tau, largest first.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether there is an intercept, where the blocks have no covariates.
     tol : float, default=1e-6
         Relative duality gap, on all samples, at which to stop.
     max_iter : int, default=10000
         Largest number of iterations for one tau.
-    G : ndarray of shape (m + 2, m + 2), default=None
+    G : ndarray of shape (m + k + 2, m + k + 2), default=None
         Moments of all samples, if they are known: then one pass is spared.
     settings : GramSettings, default=DEFAULT
         Numbers of the method.
@@ -345,29 +359,30 @@ def certified(
 ) -> list[tuple[SolverResult, Array]]:
     """Solutions with objective, bound and gap on all samples, and their exact gradients."""
     Ws = [result.W.matrix.reshape(-1) for result in results]
-    b = np.array([reduced.intercept(W) if reduced.fit_intercept else 0.0 for W in Ws])
-    sums = blocks.map_reduce(CertificateScan(np.stack(Ws), b))
+    fit_intercept, m = reduced.fit_intercept, len(Ws[0])
+    gammas = np.stack([reduced.gamma(W) for W in Ws])
+    sums = blocks.map_reduce(CertificateScan(np.stack(Ws), gammas, fit_intercept))
     found = []
     for k, (tau, result) in enumerate(zip(taus, results, strict=True)):
-        shift = float(sums.r[k]) / reduced.weight if reduced.fit_intercept else 0.0
-        rr = float(sums.rr[k]) - shift * float(sums.r[k])
-        yr = float(sums.yr[k]) - shift * reduced.weight * float(reduced.mean[-1])
-        Z = sums.Z[k] - shift * reduced.weight * reduced.mean[:-2]
+        shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
+        rr = float(sums.rr[k]) - float(shift @ sums.r[k])
+        yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
+        Z = sums.Z[k] - shift @ reduced.rest[:, :m]
         t = best_multiple(rr, yr, Z.reshape(reduced.shape), reduced.allowed(float(tau), rr))
         primal = 0.5 * rr + float(tau) * float(result.W.d.sum())
         dual = t * yr - 0.5 * t * t * rr
         gap = relative_gap(primal, dual)
-        b_k = float(b[k]) + shift
+        gamma = gammas[k] + shift
         proof = replace(
             result,
-            b=b_k,
+            gamma=gamma,
             beta=np.zeros(0),
             primal=primal,
             dual=dual,
             gap=gap,
             converged=gap <= tol,
             history=row(result.n_iter, primal, dual, gap, result.W),
-            state=DualRows(Ws[k], b_k, t),
+            state=DualRows(Ws[k], gamma, fit_intercept, t),
         )
         found.append((proof, Z))
     return found

@@ -1,11 +1,11 @@
 """Squared loss and nuclear norm: proximal gradient steps with a Newton finish.
 
-Weights and intercept are eliminated first: with rows ``sqrt(s_i) (X_i - mean)`` and labels
-``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z - A W|^2 + tau ||W||_*``. The
-iterations of :mod:`.fista` are cheap, but on ill-conditioned samples, such as images and spectra,
-there are many thousands of them. So it hands over to the proximal point steps of
-:mod:`.proximal_newton` as soon as it has cost as much as these should. The
-cost of both is therefore within a small factor of that of the better one.
+Weights and columns without a penalty are eliminated first (an intercept here): with rows
+``sqrt(s_i) (X_i - mean)`` and labels ``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z
+- A W|^2 + tau ||W||_*``. The iterations of :mod:`.fista` are cheap, but on ill-conditioned samples,
+such as images and spectra, there are many thousands of them. So it hands over to the proximal point
+steps of :mod:`.proximal_newton` as soon as it has cost as much as these should. The cost of both is
+therefore within a small factor of that of the better one.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ class Certifier:
             residual, beta = problem.y - problem.design.forward(W.matrix), None
         self.tracker.offer_primal(W, residual)
         for candidate in (residual,) if beta is None else (residual, beta):
-            d = singular_values(problem.design.adjoint(candidate))
-            t = best_multiple(problem, candidate, float(d[0]))
-            self.tracker.offer_dual(t * candidate, problem.penalty.conjugate(t * d))
+            Z = problem.design.adjoint(candidate)
+            t = best_multiple(problem, candidate, float(singular_values(Z)[0]))
+            self.tracker.offer_dual(t * candidate, t * Z)
 
 
 def best_multiple(problem: Problem, beta: Array, norm: float) -> float:
@@ -153,7 +153,7 @@ def unpenalised(tracker: Tracker, rounding: float) -> bool:
     W = Factors(W.U, np.where(W.d > noise, W.d, 0.0), W.Vt)
     tracker.offer_primal(W)
     beta = z - U @ inside
-    tracker.offer_dual(beta - U @ (U.T @ beta), 0.0)
+    tracker.offer_dual(beta - U @ (U.T @ beta))
     size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
     return np.sqrt(2.0 * tracker.primal) <= rounding * max(rows.shape) * size
 

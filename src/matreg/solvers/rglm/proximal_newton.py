@@ -150,7 +150,7 @@ class ProximalPoint:
         Phi = np.sqrt(self.sigma) * at.coordinates(lambda slope: slope).of_samples(self.design)
         m, d = Phi.shape
         if m <= d:
-            return factor_dual(Phi, np.ones(m), False)(-g, 0.0)[0]
+            return factor_dual(Phi, np.ones(m), np.zeros((m, 0)))(-g, np.zeros(0))[0]
         solve = cholesky(np.eye(d) + Phi.T @ Phi)
         x = Phi @ solve(Phi.T @ g) - g
         # Once more for the rounding: a large sigma costs digits in the difference.

@@ -1,4 +1,4 @@
-"""Least squares without weights and intercept: what a path of R-GLM prepares once."""
+"""Least squares without weights and unpenalised columns: what a path of R-GLM prepares once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses import squared
 from ...problem import RMRProblem
+from ...unpenalised import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
 
@@ -55,13 +56,29 @@ def centred(values: Array, s: Array, rounding: float) -> tuple[Array, Array]:
     return out, mean
 
 
+def projected(values: Array, Z: Array, s: Array, rounding: float) -> tuple[Array, Array]:
+    """Columns minus their weighted fits by Z, times the roots of the weights; and the fits (k, m).
+
+    Columns that are combinations of Z up to rounding become zero, as in :func:`centred`.
+    """
+    root = np.sqrt(s)[:, None]
+    Q, R = np.linalg.qr(root * Z)
+    fits = np.linalg.lstsq(R, Q.T @ (root * values), rcond=None)[0]
+    out = values - Z @ fits
+    size = np.abs(values).max(axis=0) + np.abs(Z).max(axis=0) @ np.abs(fits)
+    out[:, np.abs(out).max(axis=0) <= rounding * size] = 0.0
+    out *= root
+    out -= Q @ (Q.T @ out)  # what rounding has left of Z would show in the dual
+    return out, np.asarray(fits)
+
+
 def flat(design: Design) -> Array:
     """Samples as rows, of shape (n, p q)."""
     return design.stack().reshape(design.n, -1)
 
 
 class StandardForm:
-    """The problem without weights and intercept: ``1/2 |z - A W|^2 + tau ||W||_*``.
+    """The problem without weights and gamma: ``1/2 |z - A W|^2 + tau ||W||_*``.
 
     Objective, bound and gap are those of the problem that it was made of.
 
@@ -79,15 +96,20 @@ class StandardForm:
         self.source, self.settings = source, settings
         s, design = 1.0 / source.loss.curvature, source.design
         samples = flat(design)
-        if source.fit_intercept:
-            rows, self.x_mean = centred(samples, s, settings.rounding)
-            z, y_mean = centred(source.y[:, None], s, settings.rounding)
-            self.z, self.y_mean = z[:, 0], float(y_mean[0])
-        else:
-            root = np.sqrt(s)
-            rows, self.x_mean = root[:, None] * samples, np.zeros(design.p * design.q)
-            self.z, self.y_mean = root * source.y, 0.0
+        rows, self.x_fits = self.without(samples, s)
+        z, y_fits = self.without(source.y[:, None], s)
+        self.z, self.y_fits = z[:, 0], y_fits[:, 0]
         self.design = ArrayDesign(rows.reshape(design.n, design.p, design.q))
+
+    def without(self, values: Array, s: Array) -> tuple[Array, Array]:
+        """Columns (n, m) without what Z fits of them, weighted; and the coefficients (k, m)."""
+        columns, rounding = self.source.unpenalised, self.settings.rounding
+        if isinstance(columns, NoColumns):
+            return np.sqrt(s)[:, None] * values, np.zeros((0, values.shape[1]))
+        if isinstance(columns, Ones):
+            out, mean = centred(values, s, rounding)
+            return out, mean[None]
+        return projected(values, columns.columns(len(values)), s, rounding)
 
     def serves(self, problem: RMRProblem) -> bool:
         """Whether the problem is the same but for tau."""
@@ -96,13 +118,13 @@ class StandardForm:
             ours.design is problem.design
             and ours.y is problem.y
             and ours.loss is problem.loss
-            and ours.fit_intercept == problem.fit_intercept
+            and ours.unpenalised is problem.unpenalised
         )
 
     def posed(self, problem: RMRProblem) -> RMRProblem:
         """The problem in this form."""
         loss = squared(np.ones(self.design.n))
-        return RMRProblem(self.design, self.z, loss, problem.penalty, False)
+        return RMRProblem(self.design, self.z, loss, problem.penalty, NOTHING)
 
     @cached_property
     def rows(self) -> tuple[Design, Array]:
@@ -129,7 +151,7 @@ class StandardForm:
 
     def restore(self, result: SolverResult) -> SolverResult:
         """The result in terms of the source."""
-        loss = self.source.loss
-        beta = loss.feasible(result.beta / np.sqrt(loss.curvature), self.source.total)
-        b = self.y_mean - float(self.x_mean @ result.W.matrix.reshape(-1))
-        return replace(result, b=b, beta=beta)
+        source, beta = self.source, result.beta / np.sqrt(self.source.loss.curvature)
+        beta = source.unpenalised.feasible(source.loss, beta, source.t)
+        gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
+        return replace(result, gamma=gamma, beta=beta)

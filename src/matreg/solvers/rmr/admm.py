@@ -32,6 +32,7 @@ from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...problem import RMRProblem
+from ...unpenalised import ONES, NoColumns, Ones
 from ..certificate import SolverResult, Tracker
 
 
@@ -61,6 +62,11 @@ class RegressionStep:
 
         loss, self.ridge = problem.loss, problem.penalty.ridge
         check_tube(loss)
+        if not isinstance(problem.unpenalised, Ones | NoColumns):
+            raise ValueError(
+                "solver='admm' has no covariates: its W-step is a support vector regression, which "
+                "has an intercept alone. Take another solver."
+            )
         self.problem, self.rho = problem, rho
         self.kernel = problem.design.gram / (self.ridge + rho)
         C = float(loss.upper.max())
@@ -79,7 +85,7 @@ class RegressionStep:
         design, rho = self.problem.design, self.rho
         shift = (Lambda + rho * S) / (self.ridge + rho)
         target = self.problem.y - design.forward(shift)
-        if self.problem.fit_intercept:
+        if self.problem.unpenalised == ONES:
             beta = self._smo(self.kernel, target, self.weights)
         else:
             beta = self._without_intercept(target)

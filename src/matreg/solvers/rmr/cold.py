@@ -99,7 +99,7 @@ def solve_cold(
     tracker = Tracker(problem, tol, verbose, "W = 0")
     only = only_multipliers(problem)
     if only is not None:  # all it takes where W = 0
-        tracker.offer_dual(problem.feasible(only))
+        tracker.offer_dual(only)
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0

@@ -57,7 +57,7 @@ class Point:
     """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - 1) W``."""
 
     W: Array
-    b: float
+    gamma: Array
     beta: Array
     Z: Array
     side: Array
@@ -105,7 +105,7 @@ class Linearisation:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
-        self.quadratic = BoxQuadratic(K, problem.loss, problem.total, settings.box)
+        self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t, settings.box)
 
     def serves(self, problem: RMRProblem, at: Point) -> bool:
         """Whether it is of the same samples and of the rank of a point with its scaling."""

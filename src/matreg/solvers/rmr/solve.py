@@ -76,7 +76,7 @@ def ramps_of(last: Neighbour | None) -> State | None:
     """Where the solver for many samples can go on, if it was at work before."""
     if last is None or not isinstance(last.tools, State):
         return None
-    return replace(last.tools, W=last.W, b=last.b, Lambda=last.Lambda)
+    return replace(last.tools, W=last.W, gamma=last.gamma, Lambda=last.Lambda)
 
 
 def remembered(
