@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses import squared
-from ...problem import RMRProblem
+from ...problem import RMRProblem, relative_gap
 from ..certificate import SolverResult
 
 
@@ -127,9 +127,17 @@ class StandardForm:
         )
         return float(1.05 * d[0]) ** 2
 
-    def restore(self, result: SolverResult) -> SolverResult:
-        """The result in terms of the source."""
-        loss = self.source.loss
-        beta = loss.feasible(result.beta / np.sqrt(loss.curvature), self.source.total)
+    def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
+        """The result in terms of the problem itself, which proves it once more."""
         b = self.y_mean - float(self.x_mean @ result.W.matrix.reshape(-1))
-        return replace(result, b=b, beta=beta)
+        residual = problem.y - problem.design.forward(result.W.matrix) - b
+        primal = problem.loss.value(residual) + problem.price(result.W)
+        dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
+        if dual == -np.inf:
+            dual, beta = 0.0, np.zeros_like(beta)
+        gap = relative_gap(primal, dual)
+        # Rounding may make the gap a little larger than that of this form.
+        converged = gap <= (2.0 if result.converged else 1.0) * tol
+        return replace(
+            result, b=b, beta=beta, primal=primal, dual=dual, gap=gap, converged=converged
+        )
