@@ -140,8 +140,10 @@ class Stream:
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
             out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
-            X = block.X.astype(np.float64)
-            problem = self.model.on(X[~out], block.y[~out], self.losses(block, stand_for, ~out))
+            X, fitted = block.X.astype(np.float64), ~out if len(out) > 1 else out
+            problem = self.model.on(
+                X[fitted], block.y[fitted], self.losses(block, stand_for, fitted)
+            )
             result = solve_many(problem, start=self.state, tol=ours.rough, settings=ours.core)
             self.state = result.state
             d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)

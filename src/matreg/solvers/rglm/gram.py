@@ -196,6 +196,7 @@ class Reduced:
         self.weight = float(G[m, m])
         self.mean = G[m] / self.weight if fit_intercept else np.zeros(m + 2)
         C = G - self.weight * np.outer(self.mean, self.mean)
+        self.size = float(np.sqrt(G[m + 1, m + 1]))
         self.S, self.c, self.yy = C[:m, :m], C[:m, m + 1], float(max(C[m + 1, m + 1], 0.0))
 
     @cached_property
@@ -220,6 +221,11 @@ class Reduced:
     def allowed(self, tau: float, rr: float) -> float:
         """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
         return tau or 1e-10 * float(np.sqrt(rr * np.trace(self.S)))
+
+    @property
+    def noise(self) -> float:
+        """Sum of squares of residuals below which they are the rounding of the labels."""
+        return (self.settings.rounding * self.size) ** 2
 
     @property
     def tau_max(self) -> float:
@@ -353,10 +359,12 @@ def certified(
         rr = float(sums.rr[k]) - shift * float(sums.r[k])
         yr = float(sums.yr[k]) - shift * reduced.weight * float(reduced.mean[-1])
         Z = sums.Z[k] - shift * reduced.weight * reduced.mean[:-2]
+        exact = float(tau) == 0.0 and rr <= reduced.noise  # then residuals are mere rounding
         t = best_multiple(rr, yr, Z.reshape(reduced.shape), reduced.allowed(float(tau), rr))
+        t = 0.0 if exact else t
         primal = 0.5 * rr + float(tau) * float(result.W.d.sum())
         dual = t * yr - 0.5 * t * t * rr
-        gap = relative_gap(primal, dual)
+        gap = 0.0 if exact else relative_gap(primal, dual)
         b_k = float(b[k]) + shift
         proof = replace(
             result,

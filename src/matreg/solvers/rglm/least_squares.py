@@ -203,7 +203,10 @@ def solve_least_squares(
         tracker.record(k)
         result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
         result = form.restore(result, problem, tol)
-        return replace(result, gap=0.0, converged=True) if exact else result
+        if exact:  # multipliers that are mere rounding prove nothing
+            nothing = np.zeros_like(result.beta)
+            return replace(result, beta=nothing, dual=0.0, gap=0.0, converged=True)
+        return result
     certifier = Certifier(tracker, form)
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
