@@ -34,6 +34,7 @@ from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbo
 from matreg.solvers.rmr.linearisation import LinearSettings
 from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
+from matreg.unpenalised import intercept
 
 TOL = 1e-6
 
@@ -126,7 +127,9 @@ def small(count: int) -> Iterator[Case]:
             10.0 ** rng.uniform(-2, 4) * np.ones(n), float(rng.choice([0.0, 1e-3, 0.1, 1.0]))
         )
         penalty = SpectralElasticNet(float(rng.choice([0.0, 1e-3, 0.1, 1.0, 10.0, 1000.0])))
-        yield Case(f"small {seed}", Problem(ArrayDesign(X), y, loss, penalty, bool(seed % 2)))
+        yield Case(
+            f"small {seed}", Problem(ArrayDesign(X), y, loss, penalty, intercept(bool(seed % 2)))
+        )
 
 
 def real() -> Iterator[Case]:

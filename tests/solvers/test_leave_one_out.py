@@ -20,6 +20,7 @@ from matreg.solvers import (
 )
 from matreg.solvers.loo.refits import without
 from matreg.solvers.loo.residuals import LeaveOneOutSettings, spans_of
+from matreg.unpenalised import intercept
 from problems import random_data, random_weights
 
 TIGHT = 1e-9
@@ -43,7 +44,9 @@ def posed(name, tau=1.0, n=N, shape=(4, 3), *, seed=0, weights=None, fit_interce
     if "hinge" in name:
         y = np.where(y > np.median(y), 1.0, -1.0)
     c = C * (np.ones(n) if weights is None else weights)
-    return Problem(ArrayDesign(X), y, LOSSES[name](y, c), SpectralElasticNet(tau), fit_intercept)
+    return Problem(
+        ArrayDesign(X), y, LOSSES[name](y, c), SpectralElasticNet(tau), intercept(fit_intercept)
+    )
 
 
 def glm(family, tau, n=40, shape=(4, 3), seed=0):
@@ -169,7 +172,7 @@ def test_covariates_are_unpenalised_columns():
     residual = y - everything @ coefficients
     W = np.linalg.svd(coefficients[:6].reshape(3, 2), full_matrices=False)
     loss = losses.squared(np.ones(30))
-    problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(0.0), False)
+    problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(0.0), intercept(False))
     loo = leave_one_out(problem, Factors(*W), 0.0, residual, columns=Z, residual=residual)
     rest = [np.delete(np.arange(30), i) for i in range(30)]
     true = [y[i] - everything[i] @ fitted(rows) for i, rows in enumerate(rest)]

@@ -197,8 +197,10 @@ def leave_one_out(
     >>> from matreg.losses import squared
     >>> from matreg.penalties import SpectralElasticNet
     >>> from matreg.solvers import solve_problem
+    >>> from matreg.unpenalised import intercept
     >>> X, y = np.array([[[1.0]], [[2.0]], [[3.0]]]), np.array([1.0, 2.0, 5.0])
-    >>> problem = Problem(ArrayDesign(X), y, squared(np.ones(3)), SpectralElasticNet(0.0), False)
+    >>> loss, penalty = squared(np.ones(3)), SpectralElasticNet(0.0)
+    >>> problem = Problem(ArrayDesign(X), y, loss, penalty, intercept(False))
     >>> fit = solve_problem(problem, tol=1e-12)
     >>> leave_one_out(problem, fit.W, fit.b, fit.beta).residuals.round(4)  # of y_i - x_i w
     array([-0.3571, -0.9091,  2.5   ])
