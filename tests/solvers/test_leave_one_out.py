@@ -69,7 +69,7 @@ def solve(problem, tol=TIGHT):
 
 def formula(problem, fit=None, **options):
     fit = solve(problem) if fit is None else fit
-    return leave_one_out(problem, fit.W, fit.b, fit.beta, **options)
+    return leave_one_out(problem, fit.W, fit.gamma, fit.beta, **options)
 
 
 def predictions(problem, X):
@@ -80,7 +80,7 @@ def predictions(problem, X):
 def brute_force(problem):
     """Residuals by as many fits as there are samples, each from the solution with all of them."""
     whole, out = solve(problem), np.empty(problem.design.n)
-    start = starting_point(whole.W.matrix, whole.b, whole.beta)
+    start = starting_point(whole.W.matrix, whole.gamma, whole.beta)
     for i in range(problem.design.n):
         rest, keep = without(problem, i)
         if problem.penalty.ridge == 0.0:
@@ -269,11 +269,11 @@ def test_refits_mend_it():
     problem = awkward()
     fit = solve(problem)
     loo, true = formula(problem, fit), brute_force(problem)
-    some = refined(loo, problem, fit.W, fit.b, fit.beta, most=5)
+    some = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=5)
     assert some.refitted.sum() == 5
     np.testing.assert_allclose(some.residuals[some.refitted], true[some.refitted], atol=2e-2)
     assert some.doubt < loo.doubt
-    everything = refined(loo, problem, fit.W, fit.b, fit.beta, most=14)
+    everything = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=14)
     assert off(everything.residuals, true)[0] < 0.01
 
 
@@ -281,7 +281,7 @@ def test_refits_of_a_family():
     problem = glm("binomial", 1.0, n=30)
     fit = solve(problem)
     loo = formula(problem, fit)
-    some = refined(loo, problem, fit.W, fit.b, fit.beta, most=4)
+    some = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=4)
     true = brute_force(problem)
     assert 0 < some.refitted.sum() <= 4
     np.testing.assert_allclose(some.residuals[some.refitted], true[some.refitted], rtol=2e-2)
