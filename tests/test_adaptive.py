@@ -7,12 +7,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from matreg.adaptive import adaptive_steps, first_delta, reweighted_bases
+from matreg.adaptive import adaptive_path, adaptive_steps, first_delta, reweighted_bases
 from matreg.bases import in_bases
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
 from matreg.problem import Problem
-from matreg.solvers import solve_rglm, solve_rmr
+from matreg.solvers import rglm_tau_max, solve_rglm, solve_rmr
 from problems import random_problem, rglm_data, rglm_problem
 
 
@@ -132,3 +132,46 @@ def test_directions_that_are_not_there_stay_as_they_are():
     values = np.linalg.eigvalsh(bases.left)
     np.testing.assert_allclose(values, [1.0, 1.0, 1.0, 1.0, np.sqrt(3.0)])
     np.testing.assert_allclose(bases.right @ W.Vt[0], np.sqrt(3.0) * W.Vt[0])
+
+
+def test_path_in_the_bases_of_a_solution():
+    problem = low_rank()
+    first = adaptive_steps(problem, solve_tightly, 0)[0]
+    taus, steps = adaptive_path(
+        problem, first, rglm_tau_max, solve_tightly, n_taus=4, tau_min_ratio=1e-2
+    )
+    assert len(taus) == len(steps) == 4
+    assert steps[0].W.rank == 0 < steps[1].W.rank
+    posed = in_bases(problem, reweighted_bases(first.result.W))
+    alone = solve_tightly(replace(posed, penalty=problem.penalty.at(taus[2])))
+    assert steps[2].result.primal == pytest.approx(alone.primal, rel=1e-9)
+
+
+def test_planted_rank_by_held_out_error():
+    """The largest tau within a standard error of the smallest error of five folds."""
+    rng, rank = np.random.default_rng(3), 2
+    factors = (np.linalg.qr(rng.standard_normal((k, rank)))[0] for k in (12, 10))
+    U, V = factors
+    X = rng.standard_normal((200, 12, 10))
+    y = np.tensordot(X, 5.0 * U @ np.diag([1.0, 2.0]) @ V.T, 2) + rng.standard_normal(200)
+    path = partial(
+        adaptive_path,
+        largest=rglm_tau_max,
+        solve=lambda problem, last: solve_rglm(problem, tol=1e-4),
+        n_taus=10,
+        tau_min_ratio=1e-3,
+    )
+    plain = adaptive_steps(rglm_problem(X, y, np.ones(200), 30.0), solve_tightly, 0)[0]
+    _, whole = path(rglm_problem(X, y, np.ones(200), 1.0), plain)
+    errors = np.zeros((5, 10))
+    for k in range(5):
+        test = np.arange(200) % 5 == k
+        problem = rglm_problem(X[~test], y[~test], np.ones(160), 24.0)
+        _, steps = path(problem, adaptive_steps(problem, solve_tightly, 0)[0])
+        for j, step in enumerate(steps):
+            left = y[test] - np.tensordot(X[test], step.W.matrix, 2) - step.result.b
+            errors[k, j] = np.mean(left**2)
+    mean = errors.mean(axis=0)
+    limit = mean.min() + errors[:, mean.argmin()].std(ddof=1) / np.sqrt(5.0)
+    assert plain.W.rank > rank
+    assert whole[int(np.argmax(mean <= limit))].W.rank == rank

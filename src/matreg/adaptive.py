@@ -34,7 +34,7 @@ from ._typing import Array
 from .bases import Bases, in_bases
 from .linalg.factors import Factors
 from .problem import Problem
-from .solvers import SolverResult
+from .solvers import SolverResult, tau_grid, walk
 
 # Singular value, relative to the largest one, at which the penalty is halved.
 FLOOR = 0.1
@@ -146,3 +146,45 @@ def adaptive_steps(
         bases = reweighted_bases(last.result.W, last.bases, first_delta(plain.W))
         found.append(Step(solve(in_bases(problem, bases), None), bases))
     return found
+
+
+def adaptive_path(
+    problem: Problem,
+    last: Step,
+    largest: Callable[[Problem], float],
+    solve: Callable[[Problem, SolverResult | None], SolverResult],
+    *,
+    n_taus: int,
+    tau_min_ratio: float,
+) -> tuple[Array, list[Step]]:
+    """A path over tau in the bases that a solution gives: the next step of a search.
+
+    In a search the first path gives a tau; the solution there, by fold, gives the bases of the
+    second path, by fold; and so on.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve; its own tau is ignored.
+    last : Step
+        Solution that the bases are made of, not zero.
+    largest : callable
+        A problem gives the smallest tau with W = 0.
+    solve : callable
+        A problem and a result to start from or None give a result.
+    n_taus : int
+        Number of values of tau.
+    tau_min_ratio : float
+        Smallest tau relative to the largest one.
+
+    Returns
+    -------
+    taus : ndarray of shape (n_taus,)
+        Values of tau, largest first.
+    steps : list of Step
+        The solutions.
+    """
+    bases = reweighted_bases(last.result.W, last.bases)
+    posed = in_bases(problem, bases)
+    taus = tau_grid(largest(posed), n_taus, tau_min_ratio)
+    return taus, [Step(result, bases) for result in walk(posed, taus, solve)]
