@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -24,28 +25,20 @@ from matreg.design import ArrayDesign
 from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import (
-    RGLMPathSolver,
-    RMRPathSolver,
-    SparsePathSolver,
-    follow,
-    rglm_tau_max,
-    rmr_tau_max,
-    sparse_tau_max,
-    tau_grid,
-    walk,
-)
+from matreg.solvers import problem_tau_max, tau_grid
+from matreg.solvers.path import follow, walk
+from matreg.solvers.solve import next_result
 from matreg.sparse_penalty import SparseLowRank
 
 SHARES = (0.9, 0.6, 0.3)  # of the nuclear norm in the penalty
 TOL = 1e-3
 
 
-def path(problem, solver, largest, count, ratio=1e-2):
-    """CPU seconds, iterations and results of a path."""
+def path(problem, count, tol=1e-4, ratio=1e-2):
+    """CPU seconds and results of a path."""
     start = time.process_time()
-    taus = tau_grid(largest(problem), count, ratio)
-    results = list(walk(problem, taus, solver.solve))
+    taus = tau_grid(problem_tau_max(problem), count, ratio)
+    results = list(walk(problem, taus, partial(next_result, tol=tol)))
     return time.process_time() - start, results
 
 
@@ -69,37 +62,32 @@ def costs(size, n, count):
     tubes = replace(
         squares, loss=epsilon_insensitive(np.full(n, 10.0), 0.1), penalty=SpectralElasticNet(1.0)
     )
-    for name, problem, solver, largest in (
-        ("R-GLM", squares, RGLMPathSolver(1e-4, 3000), rglm_tau_max),
-        ("RMR", tubes, RMRPathSolver(1e-4, 300), rmr_tau_max),
-    ):
-        plain = path(problem, solver, largest, count)
+    for name, problem in (("R-GLM", squares), ("RMR", tubes)):
+        plain = path(problem, count)
         rows.append(row(f"{name}, plain", plain))
         middle = plain[1][count // 2]
         start = time.process_time()
         adapted = in_bases(problem, reweighted_bases(middle.W))
         made = time.process_time() - start
-        rows.append(row(f"{name}, reweighted once", path(adapted, solver, largest, count)))
+        rows.append(row(f"{name}, reweighted once", path(adapted, count)))
         rows.append([f"{name}, its bases and samples", made, "", "", ""])
         smooth = in_bases(problem, Bases(smooth_basis(size, 8.0), smooth_basis(size, 8.0)))
-        rows.append(row(f"{name}, smooth rows and columns", path(smooth, solver, largest, count)))
-        tau = largest(problem) / 10.0
+        rows.append(row(f"{name}, smooth rows and columns", path(smooth, count)))
+        tau = problem_tau_max(problem) / 10.0
         one = replace(problem, penalty=problem.penalty.at(tau))
         for steps in (0, 2):
             start = time.process_time()
-            found = adaptive_steps(one, solver.solve, steps)
+            found = adaptive_steps(one, partial(next_result, tol=1e-4), steps)
             took = time.process_time() - start
             gap = max(step.result.gap for step in found)
             rank = str(found[-1].W.rank)
             rows.append([f"{name}, one fit and {steps} steps", took, "", f"{gap:.1e}", rank])
     ridged = replace(squares, penalty=SpectralElasticNet(1.0, float(n)))
-    rows.append(row("R-GLM, ridge", path(ridged, RGLMPathSolver(1e-4, 3000), rglm_tau_max, count)))
+    rows.append(row("R-GLM, ridge", path(ridged, count)))
     Z = squares.design.adjoint(y - y.mean())
     penalty = SparseLowRank(1.0, np.full((size, size), 0.3 * np.abs(Z).max()))
     sparse = replace(squares, penalty=penalty)
-    rows.append(
-        row("sparse and low rank", path(sparse, SparsePathSolver(TOL, 3000), sparse_tau_max, count))
-    )
+    rows.append(row("sparse and low rank", path(sparse, count, TOL)))
     title = f"{n} samples of {size} x {size}, the cross, {count} values of tau"
     print_table(title, ["", "CPU s", "iterations", "largest gap", "last rank"], rows)
 
@@ -129,7 +117,7 @@ def shared_path(X, y, share, scales):
         replace(problem, penalty=SparseLowRank(s * share * n, s * (1.0 - share) * n * free / 8.0))
         for s in scales
     )
-    return follow(problems, SparsePathSolver(TOL, 400).solve)
+    return follow(problems, partial(next_result, tol=TOL, max_iter=400))
 
 
 def spinner(n, seed=0, count=8):

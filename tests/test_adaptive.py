@@ -12,7 +12,8 @@ from matreg.bases import in_bases
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
 from matreg.problem import Problem
-from matreg.solvers import rglm_tau_max, solve_rglm, solve_rmr
+from matreg.solvers.rglm.solve import solve_rglm
+from matreg.solvers.rmr.solve import solve_rmr
 from problems import random_problem, rglm_data, rglm_problem
 
 
@@ -137,9 +138,7 @@ def test_directions_that_are_not_there_stay_as_they_are():
 def test_path_in_the_bases_of_a_solution():
     problem = low_rank()
     first = adaptive_steps(problem, solve_tightly, 0)[0]
-    taus, steps = adaptive_path(
-        problem, first, rglm_tau_max, solve_tightly, n_taus=4, tau_min_ratio=1e-2
-    )
+    taus, steps = adaptive_path(problem, first, solve_tightly, n_taus=4, tau_min_ratio=1e-2)
     assert len(taus) == len(steps) == 4
     assert steps[0].W.rank == 0 < steps[1].W.rank
     posed = in_bases(problem, reweighted_bases(first.result.W))
@@ -156,7 +155,6 @@ def test_planted_rank_by_held_out_error():
     y = np.tensordot(X, 5.0 * U @ np.diag([1.0, 2.0]) @ V.T, 2) + rng.standard_normal(200)
     path = partial(
         adaptive_path,
-        largest=rglm_tau_max,
         solve=lambda problem, last: solve_rglm(problem, tol=1e-4),
         n_taus=10,
         tau_min_ratio=1e-3,

@@ -34,7 +34,8 @@ from ._typing import Array
 from .bases import Bases, in_bases
 from .linalg.factors import Factors
 from .problem import Problem
-from .solvers import SolverResult, tau_grid, walk
+from .solvers import SolverResult, problem_tau_max, tau_grid
+from .solvers.path import walk
 
 # Singular value, relative to the largest one, at which the penalty is halved.
 FLOOR = 0.1
@@ -151,7 +152,6 @@ def adaptive_steps(
 def adaptive_path(
     problem: Problem,
     last: Step,
-    largest: Callable[[Problem], float],
     solve: Callable[[Problem, SolverResult | None], SolverResult],
     *,
     n_taus: int,
@@ -168,8 +168,6 @@ def adaptive_path(
         What to solve; its own tau is ignored.
     last : Step
         Solution that the bases are made of, not zero.
-    largest : callable
-        A problem gives the smallest tau with W = 0.
     solve : callable
         A problem and a result to start from or None give a result.
     n_taus : int
@@ -186,5 +184,5 @@ def adaptive_path(
     """
     bases = reweighted_bases(last.result.W, last.bases)
     posed = in_bases(problem, bases)
-    taus = tau_grid(largest(posed), n_taus, tau_min_ratio)
+    taus = tau_grid(problem_tau_max(posed), n_taus, tau_min_ratio)
     return taus, [Step(result, bases) for result in walk(posed, taus, solve)]

@@ -11,13 +11,11 @@ from matreg.linalg.factors import svd
 from matreg.losses import absolute, epsilon_insensitive, huber, pinball, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import (
-    SparsePathSolver,
-    solve_rglm,
-    solve_sparse,
-    sparse_tau_max,
-    walk,
-)
+from matreg.solvers import problem_tau_max
+from matreg.solvers.path import walk
+from matreg.solvers.rglm.solve import solve_rglm
+from matreg.solvers.solve import next_result
+from matreg.solvers.sparse import solve_sparse
 from matreg.sparse_penalty import SparseLowRank
 from problems import random_data, random_weights
 
@@ -141,9 +139,9 @@ def test_units(unit):
 
 def test_path_from_zero():
     problem = pose("absolute")
-    largest = sparse_tau_max(problem)
+    largest = problem_tau_max(problem)
     taus = largest * np.array([1.0, 0.3, 0.1])
-    results = list(walk(problem, taus, SparsePathSolver(1e-6, 10_000).solve))
+    results = list(walk(problem, taus, next_result))
     assert all(result.converged for result in results)
     alone = solve_sparse(replace(problem, penalty=problem.penalty.at(taus[-1])))
     assert results[-1].primal == pytest.approx(alone.primal, rel=2e-6)
@@ -151,7 +149,7 @@ def test_path_from_zero():
 
 def test_squared_loss_is_zero_from_tau_max_on():
     problem = pose()
-    largest = sparse_tau_max(problem)
+    largest = problem_tau_max(problem)
     assert solve_sparse(replace(problem, penalty=problem.penalty.at(largest))).W.rank == 0
 
 

@@ -27,7 +27,6 @@ from .solve import (
     solve_problem,
     tau_max,
 )
-from .sparse import SparsePathSolver, SparseState, solve_sparse, sparse_tau_max
 from .universal import solve_universal
 
 __all__ = [
@@ -39,8 +38,6 @@ __all__ = [
     "RGLMState",
     "Reduced",
     "SolverResult",
-    "SparsePathSolver",
-    "SparseState",
     "alternate",
     "check_blocks",
     "clean",
@@ -67,7 +64,6 @@ __all__ = [
     "solve_streamed_rglm",
     "solve_universal",
     "space_from",
-    "sparse_tau_max",
     "starting_point",
     "tau_grid",
     "tau_max",

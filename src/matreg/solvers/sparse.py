@@ -315,26 +315,3 @@ def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:
     """
     Z = problem.design.adjoint(at_zero(problem)[1])
     return float(np.linalg.norm(problem.penalty.soft_entries(Z, 1.0), 2))
-
-
-@dataclass(frozen=True)
-class SparsePathSolver:
-    """Solutions for neighbouring problems, each from the last.
-
-    Parameters
-    ----------
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int
-        Largest number of iterations of one point.
-    """
-
-    tol: float
-    max_iter: int
-
-    def solve(
-        self, problem: Problem[Any, SparseLowRank], last: SolverResult | None
-    ) -> SolverResult:
-        """Solution of a problem from that of the last one, if there is one."""
-        start = None if last is None else last.state
-        return solve_sparse(problem, tol=self.tol, max_iter=self.max_iter, start=start)

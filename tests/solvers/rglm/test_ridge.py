@@ -1,6 +1,7 @@
 """A ridge beside the nuclear norm in R-GLM, against CVXPY and scikit-learn."""
 
 from dataclasses import replace
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -14,9 +15,11 @@ from matreg.losses import squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
-from matreg.solvers import RGLMPathSolver, rglm_tau_max, solve_rglm, walk
+from matreg.solvers.path import walk
 from matreg.solvers.rglm.gram import solve_streamed_rglm
 from matreg.solvers.rglm.least_squares import LeastSquaresSettings, solve_least_squares
+from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
+from matreg.solvers.solve import next_result
 
 from matreg.unpenalised import intercept as columns
 
@@ -119,7 +122,7 @@ def test_path_and_tau_max():
     problem, _ = make("normal", 1.0, 5.0)
     largest = rglm_tau_max(problem)
     taus = largest * np.array([1.001, 0.999, 0.5, 0.1, 0.01])
-    results = list(walk(problem, taus, RGLMPathSolver(1e-8, 1000).solve))
+    results = list(walk(problem, taus, partial(next_result, tol=1e-8)))
     assert results[0].W.rank == 0 < results[1].W.rank
     for tau, result in zip(taus, results, strict=True):
         alone = solve_rglm(replace(problem, penalty=problem.penalty.at(tau)), tol=1e-8)
