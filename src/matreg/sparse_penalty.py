@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -29,6 +29,9 @@ class SparseLowRank:
         Weights of the absolute entries, at least 0; entries of weight 0 are free.
     ridge : float, default=0.0
         Weight of half the squared Frobenius norm.
+    hint : tuple of two ndarrays of shape (p, q), default=None
+        A pair (Z, M) that a solver has found: at multiples of Z the same multiple of M is taken for
+        the conjugate. Without one, alternating projections find an M.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class SparseLowRank:
     tau: float
     weights: Array
     ridge: float = 0.0
+    hint: tuple[Array, Array] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.weights).all() and self.weights.min(initial=0.0) >= 0.0):
@@ -92,15 +96,21 @@ class SparseLowRank:
         over = self.soft_values(Z - M, 1.0).d
         return factor, float(over @ over) / (2.0 * self.ridge)
 
+    def box_point(self, Z: Array) -> Array:
+        """An M in the box for the bounds at Z: by the hint, or by alternating projections."""
+        if self.hint is None:
+            return self.split(Z, np.zeros_like(Z), ROUNDS)
+        known, M = self.hint
+        size = float(np.vdot(known, known))
+        return self.in_box((float(np.vdot(Z, known)) / size if size > 0.0 else 0.0) * M)
+
     def conjugate_of(self, Z: Array) -> float:
-        """Bound of the conjugate at Z, close after many projections; for tests and oracles."""
-        return self.bounds(Z, self.split(Z, np.zeros_like(Z), ROUNDS))[1]
+        """Bound of the conjugate at a Z where it is finite, which is 0 without a ridge."""
+        return 0.0 if self.ridge == 0.0 else self.bounds(Z, self.box_point(Z))[1]
 
     def shrink_factor_of(self, Z: Array) -> float:
         """Factor of at most 1 that brings Z into the domain of the conjugate."""
-        if self.ridge > 0.0:
-            return 1.0
-        return self.bounds(Z, self.split(Z, np.zeros_like(Z), ROUNDS))[0]
+        return 1.0 if self.ridge > 0.0 else self.bounds(Z, self.box_point(Z))[0]
 
     def prox(self, Z: Array, step: float = 1.0) -> Factors:
         """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, by Dykstra's projections."""

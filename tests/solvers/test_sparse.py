@@ -17,6 +17,8 @@ from matreg.solvers.rglm.solve import solve_rglm
 from matreg.solvers.solve import next_result
 from matreg.solvers.sparse import solve_sparse
 from matreg.sparse_penalty import SparseLowRank
+from matreg.unpenalised import Columns
+from matreg.unpenalised import intercept as columns
 from problems import random_data, random_weights
 
 N, P, Q = 40, 5, 4
@@ -43,12 +45,12 @@ def pose(loss="squared", ridge=0.0, intercept=True, tau=None, size=1.0):
     X, y = random_data(N, P, Q)
     make, _, scale = LOSSES[loss]
     penalty = SparseLowRank(scale if tau is None else tau, entry_weights(scale * size), ridge)
-    return Problem(ArrayDesign(X), y, make(random_weights(N)), penalty, intercept)
+    return Problem(ArrayDesign(X), y, make(random_weights(N)), penalty, columns(intercept))
 
 
 def cvxpy_optimum(problem, loss):
     penalty, X = problem.penalty, problem.design.X
-    W, b = cp.Variable((P, Q)), cp.Variable() if problem.fit_intercept else 0.0
+    W, b = cp.Variable((P, Q)), cp.Variable() if problem.unpenalised.size else 0.0
     r = problem.y - X.reshape(N, -1) @ cp.vec(W, order="C") - b
     price = penalty.tau * cp.normNuc(W) + cp.sum(cp.multiply(penalty.weights, cp.abs(W)))
     price = price + 0.5 * penalty.ridge * cp.sum_squares(W)
@@ -115,6 +117,20 @@ def test_without_weights_it_is_rglm():
     assert solve_sparse(problem, tol=1e-8).primal == pytest.approx(
         solve_rglm(other, tol=1e-9).primal, rel=1e-7
     )
+
+
+def test_covariates_are_not_penalised():
+    problem = pose("absolute")
+    Z = np.column_stack([np.ones(N), np.random.default_rng(1).standard_normal(N)])
+    problem = replace(problem, unpenalised=Columns(Z), y=problem.y + 3.0 * Z[:, 1], t=np.zeros(2))
+    W, gamma = cp.Variable((P, Q)), cp.Variable(2)
+    r = problem.y - problem.design.X.reshape(N, -1) @ cp.vec(W, order="C") - Z @ gamma
+    price = cp.sum(cp.multiply(problem.penalty.weights, cp.abs(W)))
+    price = price + problem.penalty.tau * cp.normNuc(W)
+    program = cp.Problem(cp.Minimize(random_weights(N) @ cp.abs(r) + price))
+    program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    result = solve_sparse(problem)
+    assert result.converged and result.primal == pytest.approx(program.value, rel=2e-6)
 
 
 def test_transposed_samples():

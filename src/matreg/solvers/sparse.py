@@ -3,11 +3,11 @@
 For a loss with a prox and the penalty ``ridge/2 ||W||_F^2 + tau ||W||_* + sum(weights |W|)`` there
 are three copies, of the residuals and twice of W,
 
-    r = y - A W - b,    S = W in the nuclear norm,    E = W in the sum of absolute entries,
+    r = y - A W - Z gamma,    S = W in the nuclear norm,    E = W in the sum of absolute entries,
 
 with multipliers beta, Lambda (spectral norm at most tau) and M (entries at most their weights).
-The steps of r, S and E are proxes; that of (W, b) is least squares, which one eigendecomposition of
-the centred Gram matrix solves for any step lengths:
+The steps of r, S and E are proxes; that of (W, gamma) is least squares. One eigendecomposition of
+the Gram matrix, without what Z fits of the samples (index c), solves it for any step lengths:
 
     W = G + A_c'(A_c A_c' + c / rho I)^-1 (v - A G)_c,    c = ridge + 2 sigma.
 
@@ -90,27 +90,30 @@ class SparseState:
 
 
 class LeastSquares:
-    """``argmin rho/2 |A W + b - v|^2 + c/2 ||W - G||_F^2`` over W and, if asked, b."""
+    """``argmin rho/2 |A W + Z gamma - v|^2 + c/2 ||W - G||_F^2`` over W and gamma."""
 
     def __init__(self, problem: Problem[Any, Any]) -> None:
-        self.design, self.intercept = problem.design, problem.fit_intercept
+        self.design = problem.design
+        self.columns, _ = np.linalg.qr(problem.unpenalised.columns(self.design.n))
         self.gram = self.design.gram
-        K = self.centred(self.centred(self.gram).T)
+        K = self.rest(self.rest(self.gram).T)
         values, self.Q = np.linalg.eigh(K)
         self.values = np.maximum(values, 0.0)
 
-    def centred(self, v: Array) -> Array:
-        """A vector, or the columns of a matrix, without the mean."""
-        return v - v.mean(axis=0) if self.intercept else v
+    def fitted(self, v: Array) -> Array:
+        """What the columns without a penalty fit of a vector, or of the columns of a matrix."""
+        return self.columns @ (self.columns.T @ v)
 
-    def solve(self, v: Array, G: Array, ratio: float) -> tuple[Array, float, Array]:
-        """W, b and ``A W``, for c / rho."""
+    def rest(self, v: Array) -> Array:
+        """What they leave."""
+        return v - self.fitted(v)
+
+    def solve(self, v: Array, G: Array, ratio: float) -> tuple[Array, Array]:
+        """W and ``A W + Z gamma``, for c / rho."""
         AG = self.design.forward(G)
-        g = self.Q @ ((self.Q.T @ self.centred(v - AG)) / (self.values + ratio))
-        g = self.centred(g)
+        g = self.rest(self.Q @ ((self.Q.T @ self.rest(v - AG)) / (self.values + ratio)))
         AW = AG + self.gram @ g
-        b = float(np.mean(v - AW)) if self.intercept else 0.0
-        return G + self.design.adjoint(g), b, AW
+        return G + self.design.adjoint(g), AW + self.fitted(v - AW)
 
 
 class Splitting:
@@ -156,8 +159,8 @@ class Splitting:
         rho, sigma, y = self.rho, self.sigma, self.problem.y
         c = penalty.ridge + 2.0 * sigma
         G = (sigma * (self.Sm + self.E) - self.Lambda - self.M) / c
-        W, b, AW = self.system.solve(y - self.r + self.beta / rho, G, c / rho)
-        fit = over * (AW + b) + (1.0 - over) * (y - self.r)
+        W, predicted = self.system.solve(y - self.r + self.beta / rho, G, c / rho)
+        fit = over * predicted + (1.0 - over) * (y - self.r)
         to_S = over * W + (1.0 - over) * self.Sm
         to_E = over * W + (1.0 - over) * self.E
         last = self.r, self.Sm, self.E
@@ -168,7 +171,7 @@ class Splitting:
         self.Lambda = self.Lambda + sigma * (to_S - self.Sm)
         self.E = penalty.soft_entries(to_E + self.M / sigma, 1.0 / sigma)
         self.M = self.M + sigma * (to_E - self.E)
-        self.off_r = norm(y - AW - b - self.r), norm(self.r - last[0])
+        self.off_r = norm(y - predicted - self.r), norm(self.r - last[0])
         self.off_W = (
             float(np.hypot(norm(W - self.Sm), norm(W - self.E))),
             float(np.hypot(norm(self.Sm - last[1]), norm(self.E - last[2]))),
@@ -194,13 +197,14 @@ class Splitting:
     def offer(self, tracker: Tracker) -> None:
         """Offer the multipliers and the copy of W of low rank, the sparse one where that fails."""
         problem, penalty = self.problem, self.problem.penalty
-        beta = problem.loss.feasible(self.beta, problem.total)
+        beta = problem.unpenalised.feasible(problem.loss, self.beta, problem.t)
         Z = problem.design.adjoint(beta)
         M = penalty.split(Z, penalty.in_box(self.M))
-        factor, price = penalty.bounds(Z, M)
-        if np.isfinite(price):
-            tracker.offer_dual(beta, price)
-        tracker.offer_dual(best_multiple(problem, beta, factor) * beta, 0.0)
+        tracker.problem = replace(problem, penalty=replace(penalty, hint=(Z, M)))
+        if penalty.ridge > 0.0:
+            tracker.offer_dual(beta, Z)
+        t = best_multiple(problem, beta, penalty.bounds(Z, M)[0])
+        tracker.offer_dual(t * beta, t * Z)
         tracker.offer_primal(self.S)
         if tracker.gap > tracker.tol:
             tracker.offer_primal(svd(self.E))
@@ -221,9 +225,9 @@ def best_multiple(problem: Problem[Any, Any], beta: Array, longest: float) -> fl
 
 def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:
     """Residuals of W = 0 and a dual point that belongs to them."""
-    _, b = problem.primal_at(0.0, problem.y)
-    r = problem.y - b
-    return r, problem.loss.feasible(problem.loss.gradient(r), problem.total)
+    _, gamma = problem.primal_at(0.0, problem.y)
+    r = problem.y - problem.unpenalised.times(gamma)
+    return r, problem.unpenalised.feasible(problem.loss, problem.loss.gradient(r), problem.t)
 
 
 def first_state(problem: Problem[Any, Any]) -> SparseState:

@@ -20,7 +20,6 @@ from matreg.solvers.rglm.gram import solve_streamed_rglm
 from matreg.solvers.rglm.least_squares import LeastSquaresSettings, solve_least_squares
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.solvers.solve import next_result
-
 from matreg.unpenalised import intercept as columns
 
 FAMILIES = ("normal", "binomial", "poisson")
