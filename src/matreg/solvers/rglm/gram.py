@@ -3,9 +3,9 @@
 The objective depends on the samples through their second moments alone: the Gram matrix of the rows
 ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
 pseudo-samples with the same objective, up to a constant, for any penalty and, by subtraction, any
-fold. Squaring loses digits of ill-conditioned samples; the second pass evaluates objective, gradient and
-bound on the samples themselves, and where the gap is too large the exact gradient corrects the
-moments.
+fold. Squaring loses digits of ill-conditioned samples; the second pass evaluates objective,
+gradient and bound on the samples themselves, and where the gap is too large the exact gradient
+corrects the moments.
 """
 
 from __future__ import annotations
