@@ -2,10 +2,10 @@
 
 The objective depends on the samples through their second moments alone: the Gram matrix of the rows
 ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
-pseudo-samples with the same objective, up to a constant, for any tau and, by subtraction, any fold.
-Squaring loses digits of ill-conditioned samples; the second pass evaluates objective, gradient and
-bound on the samples themselves, and where the gap is too large the exact gradient corrects the
-moments.
+pseudo-samples with the same objective, up to a constant, for any penalty and, by subtraction, any
+fold. Squaring loses digits of ill-conditioned samples; the second pass evaluates objective,
+gradient and bound on the samples themselves, and where the gap is too large the exact gradient
+corrects the moments.
 """
 
 from __future__ import annotations
@@ -220,12 +220,12 @@ class Reduced:
         kept = values > self.settings.rounding * max(values[-1], 0.0) if len(values) else values > 0
         return np.sqrt(values[kept]), V[:, kept]
 
-    def problem(self, c: Array | None = None) -> Problem:
+    def problem(self, ridge: float, c: Array | None = None) -> Problem:
         """Pseudo-samples; `c` stands for the moments of samples and labels if given."""
         root, V = self.factor
         z = (V.T @ (self.c if c is None else c)) / root
         rows = (root[:, None] * V.T).reshape(-1, *self.shape)
-        penalty = SpectralElasticNet(1.0, ridge=0.0)
+        penalty = SpectralElasticNet(1.0, ridge)
         return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, NOTHING)
 
     def gamma(self, W: Array) -> Array:
@@ -235,6 +235,19 @@ class Reduced:
     def allowed(self, tau: float, rr: float) -> float:
         """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
         return tau or 1e-10 * float(np.sqrt(rr * np.trace(self.S)))
+
+    def bound(
+        self, penalty: SpectralElasticNet, rr: float, yr: float, Z: Array
+    ) -> tuple[float, float]:
+        """Multiple t of the residuals that is the best dual point, and its bound."""
+        d = singular_values(Z.reshape(self.shape))
+        if rr <= 0.0:
+            return 0.0, 0.0
+        if penalty.ridge > 0.0:
+            t = penalty.best_multiple(yr, rr, d, np.inf)
+        else:
+            t = best_multiple(rr, yr, float(d[0]), self.allowed(penalty.tau, rr))
+        return t, t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d)
 
     @property
     def noise(self) -> float:
@@ -286,10 +299,16 @@ def moments(
 
 
 def solve_moments(
-    reduced: Reduced, taus: Array, tol: float, max_iter: int, c: Array | None = None
+    reduced: Reduced,
+    taus: Array,
+    tol: float,
+    max_iter: int,
+    c: Array | None = None,
+    *,
+    ridge: float = 0.0,
 ) -> list[SolverResult]:
     """Solutions of the reduced problem, largest tau first, each from the last."""
-    problem = reduced.problem(c)
+    problem = reduced.problem(ridge, c)
     solver = PathSolver(reduced.settings.fine * tol, max_iter)
     results: list[SolverResult] = []
     for tau in taus:
@@ -311,6 +330,7 @@ def solve_streamed_rglm(
     blocks: Blocks,
     taus: Array,
     *,
+    ridge: float = 0.0,
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -325,6 +345,8 @@ def solve_streamed_rglm(
         The samples.
     taus : ndarray of shape (k,)
         Values of tau, largest first.
+    ridge : float, default=0.0
+        Weight of half the squared Frobenius norm.
     fit_intercept : bool, default=True
         Whether there is an intercept, where the blocks have no covariates.
     tol : float, default=1e-6
@@ -344,8 +366,9 @@ def solve_streamed_rglm(
     if G is None:
         (G,) = moments(blocks, settings=settings)
     reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept, settings)
-    results = solve_moments(reduced, taus, tol, max_iter)
-    proven = certified(blocks, reduced, taus, results, tol)
+    penalties = [SpectralElasticNet(float(tau), ridge) for tau in taus]
+    results = solve_moments(reduced, taus, tol, max_iter, ridge=ridge)
+    proven = certified(blocks, reduced, penalties, results, tol)
     for _ in range(settings.most_corrections):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
         if not wrong:
@@ -353,15 +376,19 @@ def solve_streamed_rglm(
         corrected = list(results)
         for k in wrong:  # the moments, such that the gradient at W is what the samples say
             W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
-            one = taus[k : k + 1]
-            (corrected[k],) = solve_moments(reduced, one, tol, max_iter, reduced.S @ W + Z)
-        new = certified(blocks, reduced, taus, corrected, tol)
+            one, c = taus[k : k + 1], reduced.S @ W + Z
+            (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, ridge=ridge)
+        new = certified(blocks, reduced, penalties, corrected, tol)
         proven = [a if a[0].gap <= b[0].gap else b for a, b in zip(new, proven, strict=True)]
     return [result for result, _ in proven]
 
 
 def certified(
-    blocks: Blocks, reduced: Reduced, taus: Array, results: list[SolverResult], tol: float
+    blocks: Blocks,
+    reduced: Reduced,
+    penalties: list[SpectralElasticNet],
+    results: list[SolverResult],
+    tol: float,
 ) -> list[tuple[SolverResult, Array]]:
     """Solutions with objective, bound and gap on all samples, and their exact gradients."""
     Ws = [result.W.matrix.reshape(-1) for result in results]
@@ -369,16 +396,15 @@ def certified(
     gammas = np.stack([reduced.gamma(W) for W in Ws])
     sums = blocks.map_reduce(CertificateScan(np.stack(Ws), gammas, fit_intercept))
     found = []
-    for k, (tau, result) in enumerate(zip(taus, results, strict=True)):
+    for k, (penalty, result) in enumerate(zip(penalties, results, strict=True)):
         shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
         rr = float(sums.rr[k]) - float(shift @ sums.r[k])
         yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
         Z = sums.Z[k] - shift @ reduced.rest[:, :m]
-        exact = float(tau) == 0.0 and rr <= reduced.noise  # then residuals are mere rounding
-        t = best_multiple(rr, yr, Z.reshape(reduced.shape), reduced.allowed(float(tau), rr))
-        t = 0.0 if exact else t
-        primal = 0.5 * rr + float(tau) * float(result.W.d.sum())
-        dual = t * yr - 0.5 * t * t * rr
+        free = penalty.tau == penalty.ridge == 0.0
+        exact = free and rr <= reduced.noise  # then residuals are mere rounding
+        t, dual = (0.0, 0.0) if exact else reduced.bound(penalty, rr, yr, Z)
+        primal = 0.5 * rr + penalty.value_of(result.W)
         gap = 0.0 if exact else relative_gap(primal, dual)
         gamma = gammas[k] + shift
         proof = replace(
@@ -396,11 +422,9 @@ def certified(
     return found
 
 
-def best_multiple(rr: float, yr: float, Z: Array, tau: float) -> float:
-    """Maximiser of ``t yr - t^2 rr / 2`` where the spectral norm of ``t Z`` is at most tau."""
-    if rr <= 0.0:
-        return 0.0
-    t, norm = yr / rr, float(singular_values(Z)[0])
+def best_multiple(rr: float, yr: float, norm: float, tau: float) -> float:
+    """Maximiser of ``t yr - t^2 rr / 2`` where ``|t| norm`` is at most tau."""
+    t = yr / rr
     return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
 
 

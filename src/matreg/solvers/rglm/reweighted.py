@@ -1,4 +1,4 @@
-"""Smooth losses and the nuclear norm: proximal Newton steps by reweighted least squares.
+"""Smooth losses and the spectral elastic net: proximal Newton steps by reweighted least squares.
 
 Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
 diagonal second derivative H. The problem with it in the place of the loss is least squares with
@@ -85,7 +85,7 @@ class Reweighted:
     Parameters
     ----------
     problem : Problem
-        Smooth loss and nuclear norm.
+        Smooth loss and spectral elastic net.
     W : ndarray of shape (p, q)
         Where to start.
     settings : ReweightedSettings, default=DEFAULT
@@ -160,7 +160,7 @@ class Reweighted:
         tracker.offer_primal(self.point.W, residual)
         ours = self.problem
         for beta in (dual_point(ours, residual), feasible(ours, self.beta)):
-            if ours.penalty.tau == 0.0:
+            if ours.penalty.tau == ours.penalty.ridge == 0.0:
                 beta = unseen(ours, beta)
             tracker.offer_dual(beta)
 
@@ -188,7 +188,7 @@ def solve_reweighted(
     Parameters
     ----------
     problem : Problem
-        Smooth loss and a spectral elastic net without ridge.
+        Smooth loss and a spectral elastic net.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=10000

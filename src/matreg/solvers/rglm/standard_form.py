@@ -78,21 +78,21 @@ def flat(design: Design) -> Array:
 
 
 class StandardForm:
-    """The problem without weights and gamma: ``1/2 |z - A W|^2 + tau ||W||_*``.
+    """The problem without weights and gamma: ``1/2 |z - A W|^2 + penalty(W)``.
 
     Objective, bound and gap are those of the problem that it was made of.
 
     Parameters
     ----------
     source : RMRProblem
-        Squared loss and nuclear norm. Its tau is not used: the form serves a whole path.
+        Squared loss. Its penalty is not used: the form serves a whole path.
     settings : FormSettings, default=DEFAULT
         Numbers of the form.
     """
 
     def __init__(self, source: RMRProblem, settings: FormSettings = DEFAULT) -> None:
-        if not source.loss.quadratic or source.penalty.ridge != 0.0:
-            raise ValueError("problem must have a squared loss and a penalty with ridge 0.")
+        if not source.loss.quadratic:
+            raise ValueError("problem must have a squared loss.")
         self.source, self.settings = source, settings
         s, design = 1.0 / source.loss.curvature, source.design
         samples = flat(design)
@@ -112,7 +112,7 @@ class StandardForm:
         return projected(values, columns.columns(len(values)), s, rounding)
 
     def serves(self, problem: RMRProblem) -> bool:
-        """Whether the problem is the same but for tau."""
+        """Whether the problem is the same but for the penalty."""
         ours = self.source
         return (
             ours.design is problem.design
