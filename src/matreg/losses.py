@@ -188,6 +188,8 @@ class PiecewiseLoss:
         kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
         falls = np.concatenate([self.upper, -self.lower])
         kinks, falls = kinks[falls > 0.0], falls[falls > 0.0]
+        if len(kinks) == 0:  # slopes that have vanished: any intercept will do
+            return float(np.median(r)) if len(r) else 0.0
         order = np.argsort(kinks, kind="stable")
         fallen = np.cumsum(falls[order])
         goal = float(self.upper.sum()) - total
@@ -203,6 +205,8 @@ class PiecewiseLoss:
         ends = [r - self.epsilon - far[0], r + self.epsilon - far[1]]
         kinks = np.concatenate([*ends, r - self.epsilon, r + self.epsilon])
         kinks = np.unique(kinks[np.isfinite(kinks)])
+        if len(kinks) == 0:
+            return float(np.median(r)) if len(r) else 0.0
         slack = EQUAL_SUMS * float(np.abs(self.gradient(r - np.median(r))).sum())
 
         def above(k: int) -> bool:  # whether the sum is above the total right of kink k

@@ -150,7 +150,9 @@ class Problem(Generic[L, P]):
             return 0.0
         size = float(np.abs(beta) @ self.design.norms)
         size += 0.0 if self.T is None else float(np.linalg.norm(self.T))
-        return ratio((1.0 - shrink) * float(np.linalg.norm(Z)), size)
+        # As in the rank of a matrix, many numbers have more rounding.
+        many = (self.design.n + Z.size) * float(np.finfo(float).eps)
+        return ratio((1.0 - shrink) * float(np.linalg.norm(Z)), size * max(1.0, many / ROUNDING))
 
     @property
     def homogeneous(self) -> bool:

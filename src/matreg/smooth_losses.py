@@ -91,12 +91,13 @@ class Logistic:
         if not high - low > 1e-15 * max(abs(low), abs(high)):
             return low
         slack = 1e-9 * (high - low)  # rounding must not hide the change of sign
-        tiny = float(np.finfo(float).tiny)
+        # A root at 0 is sought to the rounding of the residuals, not to that of the root.
+        rounding = float(np.finfo(float).eps) * float(np.abs(r).max())
 
         def slope(b: float) -> float:
             return float(self.gradient(r - b).sum())
 
-        return float(brentq(slope, low - slack, high + slack, xtol=tiny))
+        return float(brentq(slope, low - slack, high + slack, xtol=0.1 * rounding))
 
     @property
     def bounds(self) -> tuple[Array, Array]:
@@ -138,9 +139,9 @@ class Poisson:
 
     def value(self, r: Array) -> float:
         """Sum of the losses; infinite where the mean overflows."""
-        with np.errstate(over="ignore"):
-            relative = np.expm1(-r - self.log_t) + (r + self.log_t)
-        return float(self.s @ np.where(self.t > 0.0, self.t * relative, self.mean(-r)))
+        with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity is not used
+            relative = self.t * (np.expm1(-r - self.log_t) + (r + self.log_t))
+            return float(self.s @ np.where(self.t > 0.0, relative, self.mean(-r)))
 
     def gradient(self, r: Array) -> Array:
         """``s (t - mu)``."""

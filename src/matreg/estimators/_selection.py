@@ -166,7 +166,7 @@ class SelectorCV(MatrixEstimator):
         with self._unchanged_on_failure():
             X, y, weights = self._validate_fit(X, y, sample_weight)
             # All that can be wrong with the arguments, before the first fit.
-            folds = make_folds(self.cv, X, y, groups, is_classifier(self))
+            folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
             score = self._score(X, y, weights, folds, sample_weight is not None)
             candidates = self._candidates(merge_duplicates(X, y, weights))
             with callback_context(self, self._n_tasks(folds, candidates)):

@@ -140,8 +140,8 @@ class Stream:
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
             out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
-            part = block.take(~out)
-            losses = self.losses(block, stand_for, ~out)
+            fitted = ~out if len(out) > 1 else out
+            part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
             problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
             result = solve_many(problem, start=self.state, tol=ours.rough, settings=ours.core)
             self.state = result.state

@@ -210,6 +210,7 @@ class Reduced:
         self.own, self.rest = G[columns, columns], G[columns]
         self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
         C = G - self.rest.T @ self.fits
+        self.size = float(np.sqrt(G[-1, -1]))
         self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
 
     @cached_property
@@ -234,6 +235,11 @@ class Reduced:
     def allowed(self, tau: float, rr: float) -> float:
         """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
         return tau or 1e-10 * float(np.sqrt(rr * np.trace(self.S)))
+
+    @property
+    def noise(self) -> float:
+        """Sum of squares of residuals below which they are the rounding of the labels."""
+        return (self.settings.rounding * self.size) ** 2
 
     @property
     def tau_max(self) -> float:
@@ -368,10 +374,12 @@ def certified(
         rr = float(sums.rr[k]) - float(shift @ sums.r[k])
         yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
         Z = sums.Z[k] - shift @ reduced.rest[:, :m]
+        exact = float(tau) == 0.0 and rr <= reduced.noise  # then residuals are mere rounding
         t = best_multiple(rr, yr, Z.reshape(reduced.shape), reduced.allowed(float(tau), rr))
+        t = 0.0 if exact else t
         primal = 0.5 * rr + float(tau) * float(result.W.d.sum())
         dual = t * yr - 0.5 * t * t * rr
-        gap = relative_gap(primal, dual)
+        gap = 0.0 if exact else relative_gap(primal, dual)
         gamma = gammas[k] + shift
         proof = replace(
             result,

@@ -202,14 +202,18 @@ def solve_least_squares(
         exact = unpenalised(tracker, form.settings.rounding)
         tracker.record(k)
         result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
-        return form.restore(replace(result, gap=0.0, converged=True) if exact else result)
+        result = form.restore(result, problem, tol)
+        if exact:  # multipliers that are mere rounding prove nothing
+            nothing = np.zeros_like(result.beta)
+            return replace(result, beta=nothing, dual=0.0, gap=0.0, converged=True)
+        return result
     certifier = Certifier(tracker, form)
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
         k, sigma = run(start, tau, certifier, max_iter, settings)
     state = RGLMState(tracker.W.matrix, tau, form, sigma).after(start, settings.most_before)
-    return form.restore(tracker.result(k, state))
+    return form.restore(tracker.result(k, state), problem, tol)
 
 
 def run(

@@ -16,7 +16,7 @@ from ..._typing import Array
 from ...linalg.factors import Factors, svd
 from ...losses import squared
 from ...penalties import SpectralPenalty
-from ...problem import Problem, RMRProblem
+from ...problem import ROUNDING, Problem, RMRProblem
 from ...smooth_losses import SmoothLoss
 from ..certificate import SolverResult, Tracker
 from .least_squares import RGLMState, solve_least_squares
@@ -168,9 +168,10 @@ class Reweighted:
 def unseen(problem: GLMProblem, beta: Array) -> Array:
     """The part of beta that the samples map to zero, which tau = 0 asks for; 0 if not feasible."""
     columns = np.hstack([flat(problem.design), problem.unpenalised.columns(len(beta))])
-    part = beta - columns @ np.linalg.lstsq(columns, beta)[0]
-    off = np.abs(problem.loss.feasible(part, None) - part).max()
-    return part if off <= 1e-14 * np.abs(part).max() else np.zeros_like(beta)
+    for _ in range(2):  # the second time takes away what rounding has left
+        beta = beta - columns @ np.linalg.lstsq(columns, beta)[0]
+    off = np.abs(problem.loss.feasible(beta, None) - beta).max()
+    return beta if off <= ROUNDING * np.abs(beta).max() else np.zeros_like(beta)
 
 
 def solve_reweighted(

@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses import squared
-from ...problem import RMRProblem
+from ...problem import RMRProblem, relative_gap
 from ...unpenalised import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
@@ -149,9 +149,18 @@ class StandardForm:
         )
         return float(1.05 * d[0]) ** 2
 
-    def restore(self, result: SolverResult) -> SolverResult:
-        """The result in terms of the source."""
-        source, beta = self.source, result.beta / np.sqrt(self.source.loss.curvature)
-        beta = source.unpenalised.feasible(source.loss, beta, source.t)
+    def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
+        """The result in terms of the problem itself, which proves it once more."""
         gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
-        return replace(result, gamma=gamma, beta=beta)
+        residual = problem.y - problem.design.forward(result.W.matrix)
+        residual = residual - problem.unpenalised.times(gamma)
+        primal = problem.loss.value(residual) + problem.price(result.W)
+        dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
+        if dual == -np.inf:
+            dual, beta = 0.0, np.zeros_like(beta)
+        gap = relative_gap(primal, dual)
+        # Rounding may make the gap a little larger than that of this form.
+        converged = gap <= (2.0 if result.converged else 1.0) * tol
+        return replace(
+            result, gamma=gamma, beta=beta, primal=primal, dual=dual, gap=gap, converged=converged
+        )

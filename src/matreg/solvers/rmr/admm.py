@@ -35,6 +35,9 @@ from ...problem import RMRProblem
 from ...unpenalised import ONES, NoColumns, Ones
 from ..certificate import SolverResult, Tracker
 
+# libsvm's iterations in one step at most: without a limit some problems never end.
+MOST_SMO_STEPS = 100_000
+
 
 @dataclass(frozen=True)
 class ADMMState:
@@ -78,7 +81,9 @@ class RegressionStep:
             C=C,
             epsilon=float(loss.epsilon[0]),
             tol=max(tol * spread, np.finfo(float).tiny),
+            max_iter=MOST_SMO_STEPS,
         )
+        self.cut_short = 0
 
     def __call__(self, S: Array, Lambda: Array) -> tuple[Array, Array]:
         """New W and beta."""
@@ -95,9 +100,20 @@ class RegressionStep:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.svr.fit(kernel, target, sample_weight=weights)
+        self.cut_short += int(self.svr.n_iter_ >= MOST_SMO_STEPS)
         beta = np.zeros(len(target))
         beta[self.svr.support_] = self.svr.dual_coef_[0]
         return beta
+
+    def warn_if_cut_short(self, steps: int) -> None:
+        """Say how many of the steps the limit of libsvm's iterations has cut short."""
+        if self.cut_short:
+            warnings.warn(
+                f"libsvm did not converge within {MOST_SMO_STEPS} iterations in {self.cut_short} "
+                f"of the {steps} steps of solver='admm'. Take solver='auto', lower C or raise tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
     def _without_intercept(self, target: Array) -> Array:
         """Each sample twice, the second time mirrored: no b can do good, and beta halves."""
@@ -179,11 +195,11 @@ def solve_admm(
         S_old, Lambda_old, t, c_old = S, Lambda, t_new, c
 
         tracker.offer_primal(factors)
-        beta = problem.feasible(beta)
         tracker.offer_dual(beta)
         tracker.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
         tracker.record(k)
     if not tracker.converged:
         # S has the low rank and W is in the tube: stopped early, W is often the better point.
         tracker.offer_primal(svd(W))
+        regression.warn_if_cut_short(k)
     return tracker.result(k, ADMMState(S_old, Lambda_old))
