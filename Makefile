@@ -4,11 +4,34 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # Many small products in a row are slower on several threads than on one.
 export OPENBLAS_NUM_THREADS ?= 1
+# The extras that users install, and how pip installs.
+USERS := plot,data,files,disk,dask,onnx
+QUIET := install --quiet --disable-pip-version-check
 
-.PHONY: test reproduce benchmark lint docs release-check clean
+.PHONY: test test-oldest test-newest test-friends reproduce benchmark lint docs release-check clean
+# What the targets below run of the suite: `make test-oldest TESTS=tests/linalg`.
+TESTS ?=
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -q -n 2
+
+# The oldest versions that pyproject.toml allows, the newest ones with pre-releases, and the libraries of
+# docs/guide/other_libraries.md that are too large for `make test`: each in an environment of its own.
+test-oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(PYTHON) tools/oldest.py > $(VENV)-oldest/constraints.txt
+	$(VENV)-oldest/bin/python -m pip $(QUIET) -c $(VENV)-oldest/constraints.txt -e ".[$(USERS),check]"
+	$(VENV)-oldest/bin/python -m pytest -q -n 2 $(TESTS)
+
+test-newest:
+	$(PYTHON) -m venv $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip $(QUIET) --upgrade --pre -e ".[$(USERS),check]"
+	$(VENV)-newest/bin/python -m pytest -q -n 2 $(TESTS)
+
+test-friends:
+	$(PYTHON) -m venv $(VENV)-friends
+	$(VENV)-friends/bin/python -m pip $(QUIET) -e ".[friends,check]"
+	$(VENV)-friends/bin/python -m pytest -q tests/docs/test_snippets.py tests/test_other_libraries.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -26,18 +49,18 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# What users will get: the wheel in an empty environment runs the README's code.
+# What users will get: wheel and source archive run the README's code, with the oldest and the newest dependencies.
 release-check: $(VENV)/.release
 	rm -rf dist && $(BIN)/python -m build --outdir dist .
 	$(BIN)/python tools/check_release.py dist
 
 clean:
-	rm -rf $(VENV) dist docs/_build docs/gallery docs/generated results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest $(VENV)-friends dist docs/_build docs/gallery docs/generated results .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # One marker file per extra: installed again when the dependencies change.
 $(VENV)/.%: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
+	$(BIN)/python -m pip $(QUIET) -e ".[$*]"
 	touch $@

@@ -22,13 +22,17 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_sitemap",
+    "sphinxext.opengraph",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -42,19 +46,50 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"matreg {version}"
 html_static_path = ["_static"]
 html_css_files = ["matreg.css"]
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
 html_copy_source = False
+# Read the Docs says where it publishes: "latest", "stable" or a version.
+READTHEDOCS_VERSION = os.environ.get("READTHEDOCS_VERSION", "latest")
+SITE = "https://matreg.readthedocs.io/en/"
+html_baseurl = f"{SITE}{READTHEDOCS_VERSION}/"
+sitemap_url_scheme = "{link}"
+sitemap_show_lastmod = False
+ogp_site_url = html_baseurl
+ogp_site_name = "matreg"
+ogp_image = "_static/card.png"
+ogp_image_alt = "Error against the share of wrong labels: that of RMR stays small"
+ogp_social_cards = {"enable": False}  # one card for all pages
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 html_show_sourcelink = False
 ALONE = ("index", "start", "which_model", "coming_from", "reproduction")  # no section around them
 html_sidebars = {page: [] for page in ALONE}
 html_theme_options = {
-    "navbar_end": ["theme-switcher"],
+    "logo": {"text": "matreg"},
+    "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    "switcher": {
+        "json_url": f"{SITE}latest/_static/switcher.json",
+        "version_match": READTHEDOCS_VERSION,
+    },
+    "check_switcher": False,  # the site builds without network
+    "github_url": "https://github.com/matreg/matreg",
+    "use_edit_page_button": True,
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc"],
+    "navbar_persistent": ["search-button"],  # small: the header stays one row
+    "header_links_before_dropdown": 5,
+    "secondary_sidebar_items": ["page-toc", "edit-this-page"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+html_context = {
+    "github_user": "matreg",
+    "github_repo": "matreg",
+    "github_version": "main",
+    "doc_path": "docs",
 }
 
 sphinx_gallery_conf = {
@@ -65,7 +100,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "abort_on_example_error": True,
     "within_subsection_order": "gallery_order.ByList",
-    "download_all_examples": False,
+    "download_all_examples": True,
     "remove_config_comments": True,
     "show_memory": False,
     "image_scrapers": ("matplotlib",),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 ORDER = [
     "plot_wrong_labels.py",
+    "plot_report.py",
     "plot_eem_calibration.py",
+    "plot_eem_scatter.py",
+    "plot_olive.py",
     "plot_gas_sensors.py",
     "plot_air_quality.py",
     "plot_faces.py",

@@ -49,18 +49,21 @@ for name, model in models.items():
 
 # %%
 # What was filled in, for the day with most gaps of those that were observed for half of the time.
+# Grey was not observed.
 
 model = models["gaps kept (G-RMR)"]
 missing = np.isnan(X[:half]).mean(axis=(1, 2))
 day = int(np.where(missing > 0.5, 0.0, missing).argmax())
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for axis, image, title in zip(
     axes, (X[day], model.transform(X[day : day + 1])[0]), ("observed", "filled in"), strict=True
 ):
-    axis.imshow(image, aspect="auto", cmap="RdBu_r", vmin=-3, vmax=3)
+    shown = axis.imshow(image, aspect="auto", cmap="RdBu_r", vmin=-3, vmax=3)
     axis.set_facecolor("0.8")  # not observed
-    axis.set(title=f"{title}, {air.date[day]}", xlabel="sensor")
+    axis.set(title=f"{title}, {air.date[day]}")
+    axis.set_xticks(range(len(air.sensors)), air.sensors, rotation=60, ha="right")
 axes[0].set_ylabel("hour")
+figure.colorbar(shown, ax=axes, label="standard deviations from the mean")
 
 # %%
 # Which sensors, at what time of the day?

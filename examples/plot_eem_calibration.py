@@ -23,7 +23,8 @@ from matreg.datasets import load_eem_cells
 from matreg.inspection import ComponentsDisplay, MapAxes, PatternDisplay
 
 water = load_eem_cells()
-X, y = water.X / water.X.std(), water.y
+X, y = water.X[:, :, ::-1] / water.X.std(), water.y
+excitation = water.excitation[::-1]  # the instrument begins at the longest wavelength
 blocks = KFold(6)
 
 # %%
@@ -55,7 +56,7 @@ axes[0].set_ylabel("counted")
 # with the number of cells: the light that they scatter, above all.
 
 model = models["RGLM"].fit(X, y)
-names = MapAxes(water.emission, water.excitation, "emission, nm", "excitation, nm")
+names = MapAxes(water.emission, excitation, "emission, nm", "excitation, nm")
 PatternDisplay.from_estimator(model, X, names=names)
 
 # %%

@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from matreg import RGLMCV, RMRCV
 from matreg.datasets import load_gas_sensors
 from matreg.inspection import MapAxes, PatternDisplay
+from matreg.preprocessing import MatrixScaler
 
 data = load_gas_sensors()
 
@@ -30,8 +31,9 @@ def split(gas):
     train = np.flatnonzero((data.gas == gas) & (data.batch <= 3))
     train = np.random.default_rng(0).permutation(train)[:400]
     test = np.flatnonzero((data.gas == gas) & (data.batch > 3))
-    mean, std = data.X[train].mean(axis=0), data.X[train].std(axis=0)
-    return (data.X[train] - mean) / std, data.y[train], (data.X[test] - mean) / std, data.y[test]
+    scaler = MatrixScaler("entries", robust=False).fit(data.X[train])
+    X, X_later = scaler.transform(data.X[train]), scaler.transform(data.X[test])
+    return X, data.y[train], X_later, data.y[test]
 
 
 # %%

@@ -7,7 +7,8 @@ predicted here: the point is to choose on the past alone and to see how far that
 """
 
 # %%
-# The first 158 days train, as in the paper; the rest is the future. Folds go forward in time.
+# A sample holds ten days, its label is the return of the day after. The first 158 days train, as
+# in the paper; the rest is the future. Folds go forward in time.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,9 +17,12 @@ from sklearn.model_selection import TimeSeriesSplit
 from matreg import RMRCV, CVDisplay
 from matreg.datasets import load_istanbul
 from matreg.inspection import MapAxes, PatternDisplay
+from matreg.preprocessing import windows
 
 stocks = load_istanbul()
-X, y = 100.0 * stocks.X, 100.0 * stocks.y  # in per cent
+returns = 100.0 * stocks.returns[:, 1:]  # in per cent; the first is Istanbul in dollars
+samples = windows(returns, 10, target=0)
+X, y = samples.X, samples.y
 train, test = slice(0, 158), slice(158, None)
 model = RMRCV(n_taus=20, C=[0.01, 0.1], cv=TimeSeriesSplit(4), tol=1e-4)
 model.set_params(scoring="neg_mean_absolute_error", one_standard_error=False)

@@ -84,19 +84,6 @@ def test_a_path_knows_what_it_was_fitted_with():
     assert table["df"][-1] == np.count_nonzero(on_edge) > 0
 
 
-def test_what_the_path_knows_need_not_be_said_and_must_not_be_contradicted():
-    data = make_matrix_regression(30, (3, 3), random_state=0)
-    path = rmr_path(data.X, data.y, n_taus=2, C=2.0)
-    expected = information_criteria(path, data.X, data.y)
-    for name, value in {"model": "rmr", "C": 2.0, "fit_intercept": True}.items():
-        with pytest.warns(FutureWarning, match=f"{name} is deprecated"):
-            table = information_criteria(path, data.X, data.y, **{name: value})
-        np.testing.assert_array_equal(table, expected)
-    for name, value in {"model": "rglm", "C": 1.0, "fit_intercept": False}.items():
-        with pytest.raises(ValueError, match=f"{name}={value!r} contradicts the path"):
-            information_criteria(path, data.X, data.y, **{name: value})
-
-
 def test_weights_and_other_data_are_refused():
     data = make_matrix_regression(30, (3, 3), random_state=0)
     path = rglm_path(data.X, data.y, n_taus=2)

@@ -103,7 +103,7 @@ def test_unfitted_models_are_refused(data):
 
 def test_without_matplotlib_a_sentence_says_what_to_install(model, data, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install matreg\[plot\]"):
+    with pytest.raises(ImportError, match=r'pip install "matreg\[plot\]"'):
         PathDisplay.from_estimator(model, data.X, data.y)
 
 

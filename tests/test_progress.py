@@ -7,7 +7,9 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +58,44 @@ def all_at_once(monkeypatch):
     monkeypatch.setattr(progress, "PACE", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
     return stream
+
+
+def bars(written):
+    """Lengths of the bars in the order in which they were drawn."""
+    return [state.count("█") for state in written.split("\r") if "░" in state or "█" in state]
+
+
+def test_work_that_says_nothing_shows_a_line_and_its_clock(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setattr(progress, "SILENCE", 0.05)
+    stream = Terminal()
+    with progress.Line("SMM", stream):
+        time.sleep(0.3)
+    assert stream.getvalue().count("SMM ░") > 1 and "preparing 0:00" in stream.getvalue()
+    assert stream.getvalue().endswith(ERASED)
+    with progress.Progress("folds", 20, stream=stream):
+        time.sleep(0.2)
+    assert "0/20 0:00" in stream.getvalue()
+    written = stream.getvalue()
+    time.sleep(0.15)
+    assert stream.getvalue() == written  # nothing is drawn after the end
+
+
+def test_the_bar_never_goes_back_and_is_not_full_before_the_end(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    with progress.GapLine("RMR") as line:
+        for gap, goal in ((1e-2, 1e-4), (6e-5, 1e-4), (0.5, 1e-6), (1e-5, 1e-6), (1e-7, 1e-6)):
+            line.show("ramps", gap, goal)
+    found = bars(stream.getvalue())
+    assert found == sorted(found) and max(found) < progress.WIDTH
+    assert "augmented Lagrangian" in stream.getvalue() and "ramps" not in stream.getvalue()
+
+
+def test_every_word_of_the_line_is_in_the_glossary():
+    glossary = (Path(__file__).parents[1] / "docs" / "guide" / "glossary.md").read_text()
+    words = {*progress.STAGES.values(), "folds", "path", "pass", "gap", "left", "preparing"}
+    words |= {"interior point", "working set", "least squares", "alternation", "bootstrap"}
+    assert all(f"**{word}**" in glossary for word in words)
 
 
 def test_only_the_outermost_bar_is_drawn(monkeypatch):
@@ -124,7 +164,7 @@ DATA = make_matrix_regression(60, (4, 4), noise_scale=0.5, random_state=0)
 ERASED = "\r\x1b[K"
 SHOWN = {
     "RMR": (RMR(), ["RMR █", "interior point", "gap", "of 1e-06"]),
-    "ADMM": (RMR(solver="admm", max_iter=20), ["RMR ", "admm"]),
+    "ADMM": (RMR(solver="admm", max_iter=20), ["RMR ", "ADMM"]),
     "RGLM": (RGLM(), ["RGLM ", "gap"]),
     "GRMR": (GRMR(), ["GRMR ", "split", "alternation"]),
     "two classes": (SMM(), ["SMM ", "gap"]),

@@ -1,6 +1,7 @@
 """Random fits of every estimator are what they say, by NumPy alone."""
 
 import pytest
+
 from random_fits import verdict
 
 

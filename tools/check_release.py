@@ -2,12 +2,14 @@
 
     python tools/check_release.py dist
 
-`dist` holds one wheel and one source archive. The wheel is installed into an environment with
-nothing else in it; the README's code and the command line must run there.
+`dist` holds one wheel and one source archive. Each is installed into environments with nothing else
+in them, once with the oldest dependencies that it allows and once with the newest; the README's
+code and the command line must run there.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -17,7 +19,9 @@ import venv
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+import oldest
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def check_files(wheel: Path, sdist: Path) -> None:
@@ -39,24 +43,33 @@ def check_versions(wheel: Path) -> None:
         ("src/matreg/__init__.py", f'__version__ = "{version}"'),
         ("CITATION.cff", f"version: {version}"),
         ("CHANGELOG.md", f"## {version}"),
+        ("recipe/recipe.yaml", f'version: "{version}"'),
     ):
         assert text in (ROOT / name).read_text(encoding="utf-8"), f"{name} must have {text!r}"
 
 
-def run_readme(wheel: Path, folder: Path) -> None:
-    """Install the wheel into an empty environment and run the README's code and commands."""
-    venv.create(folder / "env", with_pip=True)
-    python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+def run_readme(archive: Path, age: str) -> None:
+    """Install an archive with the oldest or newest dependencies; run the README's code there."""
     # Without the variables of the environment that runs this.
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        venv.create(folder / "env", with_pip=True)
+        python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
 
-    def run(*command: str) -> None:
-        subprocess.run([str(python), *command], check=True, cwd=folder, env=clean)
+        def run(*command: str) -> None:
+            subprocess.run([str(python), *command], check=True, cwd=folder, env=clean)
 
-    run("-m", "pip", "install", "--quiet", f"{wheel.resolve()}[plot]")
-    run("-c", "import matreg; print('matreg', matreg.__version__, matreg.__file__)")
-    run(str((ROOT / "tools" / "run_readme.py").resolve()), str((ROOT / "README.md").resolve()))
-    run("-m", "matreg", "--version")
+        options = ["--quiet", "--disable-pip-version-check"]
+        if age == "oldest":
+            held = folder / "constraints.txt"
+            held.write_text("\n".join(oldest.constraints(oldest.project())), encoding="utf-8")
+            options += ["--constraint", str(held)]
+        run("-m", "pip", "install", *options, f"{archive.resolve()}[plot]")
+        run("-c", "import matreg; print('matreg', matreg.__version__, matreg.__file__)")
+        run(str(ROOT / "tools" / "run_readme.py"), str(ROOT / "README.md"))
+        run("-m", "matreg", "--version")
+    print(f"{archive.name} works with the {age} dependencies.", flush=True)
 
 
 def main() -> None:
@@ -65,8 +78,8 @@ def main() -> None:
     (wheel,), (sdist,) = list(dist.glob("*.whl")), list(dist.glob("*.tar.gz"))
     check_files(wheel, sdist)
     check_versions(wheel)
-    with tempfile.TemporaryDirectory() as folder:
-        run_readme(wheel, Path(folder))
+    for archive, age in itertools.product((wheel, sdist), ("oldest", "newest")):
+        run_readme(archive, age)
     print(f"{wheel.name} and {sdist.name} can be released.")
 
 

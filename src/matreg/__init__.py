@@ -5,17 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .criteria import information_criteria
-    from .estimators.cv import RGLMCV, RMRCV
     from .estimators.grmr import GRMR
     from .estimators.grmr_cv import GRMRCV
-    from .estimators.path import rglm_path, rmr_path
+    from .estimators.path import path, rglm_path, rmr_path, smm_path, tau_max
     from .estimators.regularization_path import RegularizationPath
-    from .estimators.rglm import RGLM
-    from .estimators.rmr import RMR
-    from .estimators.smm import SMM
-    from .estimators.smm_cv import SMMCV
-    from .estimators.smm_path import smm_path
-    from .estimators.tau_max import tau_max
+    from .estimators.rglm import RGLM, RGLMCV
+    from .estimators.rmr import RMR, RMRCV
+    from .estimators.smm import SMM, SMMCV
     from .plotting import CoefDisplay, CVDisplay, OutlierDisplay, PathDisplay
 
 __version__ = "0.1.0"
@@ -35,6 +31,7 @@ __all__ = [
     "PathDisplay",
     "RegularizationPath",
     "information_criteria",
+    "path",
     "rglm_path",
     "rmr_path",
     "smm_path",
@@ -44,17 +41,13 @@ __all__ = [
 # Where the names live: each module is loaded when one of its names is first used.
 _HOMES = {
     ".criteria": ["information_criteria"],
-    ".estimators.cv": ["RGLMCV", "RMRCV"],
     ".estimators.grmr": ["GRMR"],
     ".estimators.grmr_cv": ["GRMRCV"],
-    ".estimators.path": ["rglm_path", "rmr_path"],
+    ".estimators.path": ["path", "rglm_path", "rmr_path", "smm_path", "tau_max"],
     ".estimators.regularization_path": ["RegularizationPath"],
-    ".estimators.rglm": ["RGLM"],
-    ".estimators.rmr": ["RMR"],
-    ".estimators.smm": ["SMM"],
-    ".estimators.smm_cv": ["SMMCV"],
-    ".estimators.smm_path": ["smm_path"],
-    ".estimators.tau_max": ["tau_max"],
+    ".estimators.rglm": ["RGLM", "RGLMCV"],
+    ".estimators.rmr": ["RMR", "RMRCV"],
+    ".estimators.smm": ["SMM", "SMMCV"],
     ".plotting": ["CVDisplay", "CoefDisplay", "OutlierDisplay", "PathDisplay"],
 }
 

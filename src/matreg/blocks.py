@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ._typing import Array, Index
 from .design import ArrayDesign
 from .linalg.threads import LARGE, allowed, one_thread
+from .samples import Samples, merge_duplicates
 from .unpenalised import Basis, Columns, intercept
 
 # Bytes of a block. One is read while others are treated.
@@ -121,7 +122,51 @@ class Blocks(Protocol):
         ...
 
 
-class ArrayBlocks:
+class BlockSamples:
+    """What all kinds of blocks offer as samples with labels and weights."""
+
+    X: Any
+    n: int
+    p: int
+    q: int
+    rows_read: int
+    # Labels and weights as they were given.
+    given: tuple[Any, Any]
+    # Indices of samples of a rare kind, of which a subsample needs enough.
+    rare: Index = np.zeros(0, dtype=np.intp)
+    # Second moments of all samples, once they are known.
+    moments: Array | None = None
+
+    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+        """Runs of samples at equal distances, and their indices."""
+        return self.take(sample_runs(self.n, rows, seed))
+
+    def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
+        """Samples of some runs (start, stop) in order, and their indices."""
+        raise NotImplementedError
+
+    def few(self, rows: int) -> Samples:
+        """About so many of the samples in memory, with the weight of all."""
+        block, _ = self.sample(rows, seed=0)
+        X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
+        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights)
+
+    def distinct(self) -> Self:
+        """The samples themselves: duplicates stay where they are."""
+        return self
+
+    def part(self, rows: Index | None, y: Array) -> Self:
+        """All samples with other labels; those that are not in `rows` have weight zero."""
+        index = np.arange(self.n) if rows is None else rows
+        labels, some = np.full(self.n, -1.0), np.zeros(self.n)
+        labels[index], some[index] = y, np.asarray(self.given[1])[index]
+        blocks = type(self)(self.X, labels, some, (self.p, self.q))  # type: ignore[call-arg]
+        sides = [np.flatnonzero((labels == side) & (some > 0.0)) for side in np.unique(y)]
+        blocks.rare = min(sides, key=len)
+        return blocks
+
+
+class ArrayBlocks(BlockSamples):
     """Samples in anything with ``shape``, ``dtype`` and slices along the samples.
 
     Parameters
@@ -148,6 +193,7 @@ class ArrayBlocks:
         self, X: Any, y: Array, weights: Array, shape: tuple[int, int], Z: Array | None = None
     ) -> None:
         self.X, self.y, self.weights, self.Z = X, y, weights, Z
+        self.given = (y, weights)
         self.n, (self.p, self.q) = int(X.shape[0]), shape
         row = int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
         self.nbytes = self.n * row
@@ -206,10 +252,6 @@ class ArrayBlocks:
                     yield under_way.popleft().result()
             while under_way:
                 yield under_way.popleft().result()
-
-    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """Runs of samples at equal distances, and their indices."""
-        return self.take(sample_runs(self.n, rows, seed))
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
         """Samples of some runs (start, stop) in order, and their indices."""

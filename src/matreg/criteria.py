@@ -21,7 +21,7 @@ RMR. With the epsilon-insensitive loss yhat_i follows y_i where the residual sit
 the tube, ``0 < |beta_i| < C s_i``, and does not where it is inside or outside: the degrees of
 freedom are the number of samples on the edge, as for quantile regression (Li, Liu and Zhu 2007).
 The criterion is that of Laplace noise, of asymmetric Laplace noise for the loss "quantile". The
-loss "huber" is the likelihood of no noise of unknown scale, and has none.
+loss "huber" is not a negative log-likelihood with a free scale, so that AIC and BIC are undefined.
 
 Both take the samples for independent and the model for fixed in advance, and neither knows about
 gross outliers: where labels are wrong, cross-validate with a robust score instead.
@@ -29,7 +29,6 @@ gross outliers: where labels are wrong, cross-validate with a robust score inste
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -38,13 +37,13 @@ from numpy.typing import ArrayLike, NDArray
 from ._typing import Array
 from .design import ArrayDesign, Design
 from .estimators._classes import encode_classes
-from .estimators._duplicates import merge_duplicates
 from .estimators._input import validate_labels, validate_samples
 from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
 from .linalg.threads import single_threaded
-from .smooth_losses import Logistic, Poisson
+from .losses import PiecewiseLoss
+from .samples import merge_duplicates
 from .solvers import SolverResult
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
@@ -54,10 +53,6 @@ def information_criteria(
     path: RegularizationPath,
     X: ArrayLike,
     y: ArrayLike,
-    *,
-    model: str | None = None,
-    C: float | None = None,
-    fit_intercept: bool | None = None,
 ) -> NDArray[Any]:
     """Degrees of freedom, AIC and BIC of all models of a path.
 
@@ -67,8 +62,6 @@ def information_criteria(
         From :func:`rglm_path` or :func:`rmr_path`, fitted without weights.
     X, y : array-like
         The data it was fitted to, without duplicates.
-    model, C, fit_intercept : default=None
-        Deprecated: the path knows what it was fitted with. Another value is an error.
 
     Returns
     -------
@@ -85,14 +78,8 @@ def information_criteria(
     >>> int(table["rank"][table["bic"].argmin()])
     2
     """
-    _check_deprecated(path, {"model": model, "C": C, "fit_intercept": fit_intercept})
     if path.model not in ("rglm", "rmr"):
         raise ValueError(f"path must be of rglm_path or rmr_path; got one of {path.model!r}.")
-    if path.parameters.get("loss") == "huber":
-        raise ValueError(
-            'path must be of a loss that is a likelihood of noise of unknown scale: loss="huber" '
-            "is not. Cross-validate instead: RMRCV."
-        )
     if path.sample_weight is not None:
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
     samples = validate_samples(X, path.matrix_shape)
@@ -111,55 +98,28 @@ def information_criteria(
     return np.array(rows, dtype=COLUMNS).view(np.recarray)
 
 
-def _check_deprecated(path: RegularizationPath, given: dict[str, Any]) -> None:
-    """Warn about arguments that the path knows better, and refuse those that contradict it."""
-    for name, value in given.items():
-        if value is None:
-            continue
-        known = path.model if name == "model" else path.parameters.get(name)
-        if known is not None and value != known:
-            raise ValueError(f"{name}={value!r} contradicts the path, which has {known!r}.")
-        warnings.warn(
-            f"{name} is deprecated and will be removed in matreg 0.3: the path knows it. Leave it "
-            "out.",
-            FutureWarning,
-            stacklevel=3,
-        )
-
-
 def _criteria(
     path: RegularizationPath, design: Design, y: Array, tau: float, point: SolverResult
 ) -> tuple[float, int, float, float, float]:
     """One row of the table."""
-    n, family = len(y), path.parameters.get("family", "normal")
-    residual = y - design.forward(point.W.matrix) - point.b
-    if path.model == "rglm" and family != "normal":
-        loss = Logistic(y, np.ones(n)) if family == "binomial" else Poisson(y, np.ones(n))
-        weights = loss.second_derivative(residual - y)
-        df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"], weights)
-        deviance = 2.0 * loss.value(residual - y)
-    elif path.model == "rglm":
-        df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"])
-        deviance = n * np.log(np.mean(residual**2))
+    n, family = len(y), path.loss
+    f = design.forward(point.W.matrix) + point.b
+    loss: Any = family.of(y, np.full(n, path.parameters.get("C", 1.0)))
+    deviance = family.deviance(y, f)
+    if path.model == "rmr":
+        df = rmr_degrees_of_freedom(point, loss)
     else:
-        lower, upper = -1.0, 1.0
-        if path.parameters.get("loss") == "quantile":
-            upper = path.parameters["quantile"]
-            lower = upper - 1.0
-        df = rmr_degrees_of_freedom(point, path.parameters["C"], lower, upper)
-        slopes = np.where(residual > 0.0, upper, lower)
-        deviance = 2.0 * n * np.log(np.mean(slopes * residual))
+        weights = None if isinstance(loss, PiecewiseLoss) else loss.second_derivative(-f)
+        df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"], weights)
     return tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df
 
 
-def rmr_degrees_of_freedom(
-    point: SolverResult, C: float, lower: float = -1.0, upper: float = 1.0
-) -> float:
-    """Number of samples on the edge of the tube, for slopes of the loss from lower to upper."""
-    slope = point.beta / C
+def rmr_degrees_of_freedom(point: SolverResult, loss: PiecewiseLoss) -> float:
+    """Number of samples on a kink of their loss."""
     # A certified beta is at its bounds up to the root of the gap only.
-    inside = (slope > lower + 1e-3) & (slope < upper - 1e-3)
-    return float(np.count_nonzero(inside & (np.abs(slope) > 1e-3)))
+    small = 1e-3 * loss.size
+    inside = (point.beta > loss.lower + small) & (point.beta < loss.upper - small)
+    return float(np.count_nonzero(inside & (np.abs(point.beta) > small)))
 
 
 @single_threaded(lambda design: design.size)

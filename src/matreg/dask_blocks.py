@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Array, Index, Mask
-from .blocks import Block, S, Scan, joined, sample_runs
+from .blocks import Block, BlockSamples, S, Scan, joined
 
 # Summaries that one task merges.
 FAN_IN = 16
@@ -67,7 +67,7 @@ def check_chunks(X: Any) -> None:
         )
 
 
-class DaskBlocks:
+class DaskBlocks(BlockSamples):
     """Samples in a Dask array.
 
     Parameters
@@ -88,7 +88,7 @@ class DaskBlocks:
         (self.p, self.q) = shape
         self.n = int(X.shape[0])
         self.nbytes = self.n * int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
-        self.rows_read = 0
+        self.rows_read, self.given = 0, (y, weights)
         self.sizes = X.chunks[0]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
         self.X, self.lazy = X, [array for array in (X, y, weights, Z) if is_dask(array)]
@@ -153,10 +153,6 @@ class DaskBlocks:
         layer = self.layer(scan, range(len(self.sizes)), (0,) * len(rest))
         name = next(iter(layer))[0]
         return dask.array.Array(self.graph(layer), name, (self.sizes, *rest), dtype=np.float64)
-
-    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """Runs of samples at equal distances, and their indices."""
-        return self.take(sample_runs(self.n, rows, seed))
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
         """Samples of some runs (start, stop) in order, and their indices.

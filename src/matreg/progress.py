@@ -17,12 +17,27 @@ from typing import Any, Self, TextIO, TypeVar
 T = TypeVar("T")
 
 WIDTH = 30
-# Seconds before a line appears, and between two of its states.
-PATIENCE, PACE = 2.0, 0.1
+# Seconds before a line appears, between two of its states, and after which a line whose work says
+# nothing is drawn again, so that its clock goes on.
+PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
+# A bar is full when the work is over, not when its last stage begins.
+ALMOST = 0.97
 # Held by the line that is shown: there is one for all.
 SHOWN = threading.Lock()
 # The escape sequence clears what a longer line before has left.
 START, CLEAR = "\r", "\x1b[K"
+
+# What the stages of a fit are called on the line; the glossary of the guide explains them.
+STAGES = {
+    "W = 0": "start",
+    "admm": "ADMM",
+    "universal": "first-order steps",
+    "crossover": "polishing",
+    "ramps": "augmented Lagrangian",
+    "exact split": "split of the samples",
+    "flagged split": "split of the samples",
+    "paper's split": "split of the samples",
+}
 
 # Takes the method at work, the gap and its goal; tells whether the fit should stop.
 Listener = Callable[[str, float, float], bool]
@@ -30,9 +45,10 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 class Line:
-    """A line that is drawn once more than two seconds have passed, and erased at the end.
+    """A line that is drawn once two seconds have passed, and erased at the end.
 
-    A line that is opened while another one is, or in a worker process, whose parent has the line,
+    A thread draws it where the work itself says nothing for a while. The bar never goes back. A
+    line that is opened while another one is, or in a worker process, whose parent has the line,
     shows nothing.
 
     Parameters
@@ -41,6 +57,11 @@ class Line:
         What is being done.
     stream : file, default=None
         Where to write instead of standard error. Only terminals are written to.
+
+    Examples
+    --------
+    >>> with Line("defaults"):
+    ...     pass
     """
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
@@ -48,8 +69,12 @@ class Line:
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()
         self.outermost = self.drawn = False
+        self.share = 0.0
+        self.note: Callable[[float], str] = self._waiting
         self.start = time.perf_counter()
         self.next = self.start + PATIENCE
+        self._drawing, self._over = threading.Lock(), threading.Event()
+        self._clock: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
@@ -57,9 +82,14 @@ class Line:
             self.live = False
         if self.live:
             self._show, warnings.showwarning = warnings.showwarning, self._show_above
+            self._clock = threading.Thread(target=self._keep_drawing, daemon=True)
+            self._clock.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._over.set()
+        if self._clock is not None:
+            self._clock.join()
         if self.live and warnings.showwarning == self._show_above:
             warnings.showwarning = self._show
         if self.drawn:
@@ -67,23 +97,40 @@ class Line:
         if self.outermost:
             SHOWN.release()
 
+    def _waiting(self, seconds: float) -> str:
+        """The note before the work has said anything."""
+        return f"preparing {clock(seconds)}"
+
+    def _keep_drawing(self) -> None:
+        """Draw the line now and then until the work is over."""
+        wait = max(PATIENCE, 0.0)
+        while not self._over.wait(wait):
+            with self._drawing:
+                self._draw_now(time.perf_counter())
+            wait = SILENCE
+
     def _draw(self, share: float, note: Callable[[float], str]) -> None:
         """Draw the share that is done, with a note that is a function of the seconds so far."""
+        self.share, self.note = max(self.share, share), note
         now = time.perf_counter()
-        if not self.live or now < self.next:
-            return
-        full = int(WIDTH * share)
+        if self.live and now >= self.next:
+            with self._drawing:
+                self._draw_now(now)
+
+    def _draw_now(self, now: float) -> None:
+        full = int(WIDTH * self.share)
         bar = "█" * full + "░" * (WIDTH - full)
-        text = f"{self.label} {bar} {note(now - self.start)}"
+        text = f"{self.label} {bar} {self.note(now - self.start)}"
         # A line that wraps could not be erased.
         self._write(START + text[: columns(self.stream) - 1] + CLEAR)
         self.drawn, self.next = True, now + PACE
 
     def _show_above(self, *warning: Any, **options: Any) -> None:
         """Erase the line for a warning, which would be written on it; it is drawn again below."""
-        if self.drawn:
-            self._write(START + CLEAR)
-        self._show(*warning, **options)
+        with self._drawing:
+            if self.drawn:
+                self._write(START + CLEAR)
+            self._show(*warning, **options)
 
     def _write(self, text: str) -> None:
         self.stream.write(text)
@@ -117,8 +164,8 @@ class Progress(Line):
     def __init__(
         self, label: str, total: int, verbose: int = 0, stream: TextIO | None = None
     ) -> None:
-        super().__init__(label, stream)
         self.total, self.done = total, 0
+        super().__init__(label, stream)
         self.plain = bool(verbose) and not self.live
 
     def __enter__(self) -> Self:
@@ -134,6 +181,9 @@ class Progress(Line):
             self._write(f"{self.label}: {self.done}/{self.total}, {clock(seconds)}\n")
         self._draw(self.done / self.total, self._note)
 
+    def _waiting(self, seconds: float) -> str:
+        return f"0/{self.total} {clock(seconds)}"
+
     def _note(self, seconds: float) -> str:
         left = seconds / self.done * (self.total - self.done)
         return f"{self.done}/{self.total} {clock(left)} left"
@@ -142,7 +192,8 @@ class Progress(Line):
 class GapLine(Line):
     """Bar of a single fit: how far its duality gap is on the way to the goal.
 
-    Gaps fall geometrically, so that the bar is in the logarithm of the gap.
+    Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
+    where another stage begins with a larger gap.
 
     Examples
     --------
@@ -152,8 +203,8 @@ class GapLine(Line):
 
     def show(self, method: str, gap: float, goal: float) -> None:
         """Draw the method at work, its relative gap and where that is to go."""
-        state = f"{method}, gap {gap:.0e} of {goal:.0e}"
-        self._draw(way(gap, goal), lambda seconds: f"{state} {clock(seconds)}")
+        state = f"{STAGES.get(method, method)}, gap {gap:.0e} of {goal:.0e}"
+        self._draw(ALMOST * way(gap, goal), lambda seconds: f"{state} {clock(seconds)}")
 
 
 def way(gap: float, goal: float) -> float:

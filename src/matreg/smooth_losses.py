@@ -11,9 +11,10 @@ so that the conjugate is a function of ``mu = t - beta / s``: an entropy.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
@@ -55,6 +56,10 @@ class Logistic:
         self.t, self.s = t, s
         self.sign = 2.0 * t - 1.0
 
+    def take(self, index: NDArray[Any] | slice) -> Logistic:
+        """The loss of some of the samples."""
+        return Logistic(self.t[index], self.s[index])
+
     @staticmethod
     def mean(f: Array) -> Array:
         """Probability of the label 1."""
@@ -91,13 +96,13 @@ class Logistic:
         if not high - low > 1e-15 * max(abs(low), abs(high)):
             return low
         slack = 1e-9 * (high - low)  # rounding must not hide the change of sign
-        # A root at 0 is sought to the rounding of the residuals, not to that of the root.
-        rounding = float(np.finfo(float).eps) * float(np.abs(r).max())
+        # A root at zero is never found to a relative accuracy.
+        absolute = float(np.finfo(float).eps) * (high - low)
 
         def slope(b: float) -> float:
             return float(self.gradient(r - b).sum())
 
-        return float(brentq(slope, low - slack, high + slack, xtol=0.1 * rounding))
+        return float(brentq(slope, low - slack, high + slack, xtol=absolute))
 
     @property
     def bounds(self) -> tuple[Array, Array]:
@@ -130,6 +135,10 @@ class Poisson:
     def __init__(self, t: Array, s: Array) -> None:
         self.t, self.s = t, s
         self.log_t = np.log(np.where(t > 0.0, t, 1.0))
+
+    def take(self, index: NDArray[Any] | slice) -> Poisson:
+        """The loss of some of the samples."""
+        return Poisson(self.t[index], self.s[index])
 
     @staticmethod
     def mean(f: Array) -> Array:

@@ -7,13 +7,14 @@ import argparse
 import numpy as np
 import pytest
 
-from matreg.cli.data import add_data_options, load_data
+from matreg.cli.data import load_data
+from matreg.cli.options import add_data_options
 
 
-def load(*arguments, **options):
+def load(*arguments, known=None, **options):
     parser = argparse.ArgumentParser()
     add_data_options(parser)
-    return load_data(parser.parse_args([str(one) for one in arguments]), **options)
+    return load_data(parser.parse_args([str(one) for one in arguments]), known, **options)
 
 
 def write_csv(path, arrays, target="y"):
@@ -31,8 +32,11 @@ def test_npz_with_groups_and_coordinates(npz, arrays):
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
     np.testing.assert_array_equal(data.groups, arrays["groups"])
-    assert (data.names.row_label, data.names.column_label) == ("emission", "excitation")
-    assert data.names.column_coords == [250.0, 260.0, 270.0, 280.0]
+    assert (data.origin.names.row_label, data.origin.names.column_label) == (
+        "emission",
+        "excitation",
+    )
+    assert data.origin.names.column_coords == [250.0, 260.0, 270.0, 280.0]
 
 
 def test_npy_is_mapped_and_labels_come_from_a_file(tmp_path, arrays):
@@ -71,7 +75,56 @@ def test_zarr_folder(folder, tmp_path, arrays):
         group.create_array(name, data=values)
     data = load(tmp_path / folder)
     np.testing.assert_array_equal(data.X[:], arrays["X"])
-    assert data.names.row_label == "emission"
+    assert data.origin.names.row_label == "emission"
+
+
+@pytest.mark.parametrize("writer", ["zarr", "dask", "dask component"])
+def test_zarr_array_with_labels_beside(writer, tmp_path, arrays):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    path, options = tmp_path / "X.zarr", []
+    if writer == "zarr":
+        zarr.create_array(str(path), data=arrays["X"])
+    else:
+        dask = pytest.importorskip("dask.array", reason="dask is not installed")
+        component = "eem" if writer == "dask component" else None
+        dask.to_zarr(dask.from_array(arrays["X"], chunks=(10, -1, -1)), str(path), component)
+        options = ["--samples", component] if component else []
+    np.save(tmp_path / "y.npy", arrays["y"])
+    data = load(path, "--labels", tmp_path / "y.npy", *options)
+    np.testing.assert_array_equal(data.X[:], arrays["X"])
+    np.testing.assert_array_equal(data.y, arrays["y"])
+
+
+def test_hdf5_datasets_by_name(tmp_path, arrays):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    path = tmp_path / "d.h5"
+    with h5py.File(path, "w") as file:
+        for name in ("X", "y", "emission", "excitation"):
+            file[f"run/{name}"] = arrays[name]
+        file["kind"] = ["even", "odd"] * 20
+    data = load(path, "--samples", "run/X", "--target", "run/y")
+    assert isinstance(data.X, h5py.Dataset)  # not read into memory
+    np.testing.assert_array_equal(data.X[:], arrays["X"])
+    np.testing.assert_array_equal(data.y, arrays["y"])
+    words = load(path, "--samples", "run/X", "--target", "kind")
+    assert words.y[1] == "odd"
+    with pytest.raises(ValueError, match="has no 'X': choose one of kind, run/X"):
+        load(path)
+
+
+def test_hdf5_does_not_read_other_files(tmp_path, arrays):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    (tmp_path / "secret").write_bytes(bytes(range(256)) * 10)
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["X"] = arrays["X"]
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        outside = [(str(tmp_path / "secret"), 0, 8 * 120)]
+        file.create_dataset("X", (40, 3, 1), dtype="f8", external=outside)
+        file["Z"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "X")
+        file["y"] = arrays["y"]
+    for name in ("X", "Z"):
+        with pytest.raises(ValueError, match=f"has no '{name}': choose one of y"):
+            load(tmp_path / "d.h5", "--samples", name)
 
 
 def test_netcdf_with_named_dimensions(tmp_path, arrays):
@@ -84,7 +137,17 @@ def test_netcdf_with_named_dimensions(tmp_path, arrays):
     data = load(tmp_path / "d.nc", "--target", "cells")
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
-    assert data.names.row_coords == arrays["emission"].tolist()
+    assert data.origin.names.row_coords == arrays["emission"].tolist()
+
+
+def test_netcdf_with_samples_last(tmp_path, arrays):
+    """Samples are along the dimension that the labels have."""
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
+    dims = ("emission", "excitation", "sample")
+    content = {"X": (dims, arrays["X"].transpose(1, 2, 0)), "y": ("sample", arrays["y"])}
+    xarray.Dataset(content).to_netcdf(tmp_path / "d.nc")
+    np.testing.assert_array_equal(load(tmp_path / "d.nc").X, arrays["X"])
 
 
 def test_folder_of_netcdf_files_whose_samples_follow_each_other(tmp_path, arrays):
@@ -98,7 +161,7 @@ def test_folder_of_netcdf_files_whose_samples_follow_each_other(tmp_path, arrays
     data = load(tmp_path)
     np.testing.assert_array_equal(data.X, arrays["X"])
     np.testing.assert_array_equal(data.y, arrays["y"])
-    assert data.names.column_coords == arrays["excitation"].tolist()
+    assert data.origin.names.column_coords == arrays["excitation"].tolist()
 
 
 def test_labels_may_be_words(tmp_path, arrays):
@@ -117,21 +180,32 @@ def test_labels_may_be_words(tmp_path, arrays):
         (["{npz}", "--samples", "y"], "must have three dimensions"),
         (["{npz}", "--target", "emission"], "emission must have one entry for each of the 40"),
         (["{csv}"], "flat samples of 21 columns: pass --shape"),
-        (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers a sample; there are 21"),
-        (["{csv}", "--target", "z"], "no column 'z', its last ones are .*: name the labels"),
+        (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers per sample; there are 21"),
+        (
+            ["{csv}", "--target", "z"],
+            "no column 'z', but .* is there with --target",
+        ),
         (["{broken}"], "broken.npz must be a file of NumPy"),
         (["{objects}"], "objects.npz must be a file of NumPy"),
+        (["{npz}", "--shape", "4,5"], r"--shape is \(4, 5\), but samples are \(5, 4\)"),
+        (["{csv}", "--samples", "Z"], "--samples names an array, and .* has columns"),
+        (["{h5}"], "bad.h5 must be an HDF5 file"),
+        (["{npz}", "--drop", "y"], "--drop leaves out columns of a .csv file"),
         (["{npy}"], "no labels 'y': pass them with --labels"),
-        (["{txt}"], r"must be an .npz, .npy, .csv or .nc file or a folder .*; got .txt"),
+        (["{txt}"], r"must be an .npz, .npy, .csv, .h5 or .nc file or a folder .*; got .txt"),
         (["{nc}"], "bad.nc must be a netCDF file"),
         (["{folder}"], "folder of zarr or of .nc files; it holds neither"),
         (["{ragged}", "--shape", "1,1"], "must have 2 cells in each line; line 3 has 1"),
-        (["{words}", "--shape", "1,1"], "column 'x' has others"),
+        (
+            ["{words}", "--shape", "1,1"],
+            "column 'x' has 'a' in line 2. .* with --drop 'x'",
+        ),
     ],
 )
 def test_bad_data(arguments, message, npz, tmp_path, arrays):
     (tmp_path / "d.txt").write_text("1")
     (tmp_path / "bad.nc").write_text("none")
+    (tmp_path / "bad.h5").write_text("none")
     (tmp_path / "folder").mkdir()
     (tmp_path / "broken.npz").write_text("none")
     np.savez(tmp_path / "objects.npz", X=np.array([{}], dtype=object), y=np.zeros(1))
@@ -150,6 +224,7 @@ def test_bad_data(arguments, message, npz, tmp_path, arrays):
         "broken": tmp_path / "broken.npz",
         "objects": tmp_path / "objects.npz",
         "npy": tmp_path / "x.npy",
+        "h5": tmp_path / "bad.h5",
         "nc": tmp_path / "bad.nc",
         "folder": tmp_path / "folder",
     }

@@ -18,7 +18,7 @@ skops_io = pytest.importorskip("skops.io", reason="skops is not installed")
 @pytest.fixture
 def fitted(npz, tmp_path):
     path = str(tmp_path / "model.skops")
-    assert main(["fit", npz, "--tau", "1", "-o", path]) == 0
+    assert main(["fit", npz, "--tau", "1", "--cv", "0", "-o", path]) == 0
     return path
 
 
@@ -45,24 +45,26 @@ def test_fit_predict_inspect_report(fitted, npz, arrays, tmp_path, capsys):
 def test_the_command_and_the_method_make_the_same_page(fitted, npz, arrays, tmp_path):
     page = tmp_path / "report.html"
     assert main(["report", fitted, npz, "-o", str(page), "--cv", "0"]) == 0
-    model, names, _ = load_model(fitted)
-    report = model.report(arrays["X"], arrays["y"], cv=None, names=names, groups=arrays["groups"])
+    model, origin = load_model(fitted)
+    report = model.report(
+        arrays["X"], arrays["y"], cv=None, names=origin.names, groups=arrays["groups"]
+    )
     assert report.html == page.read_text()
 
 
 def test_without_options_parameters_are_chosen_in_folds_that_keep_groups(npz, tmp_path):
     path = str(tmp_path / "model.skops")
     assert main(["fit", npz, "--cv", "3", "-o", path]) == 0
-    model, _, target = load_model(path)
+    model, origin = load_model(path)
     assert type(model) is matreg.RMRCV
-    assert target == "y"
+    assert origin.target == "y"
     assert "split2_test_score" in model.cv_results_
 
 
 @pytest.mark.parametrize("name", ["rglm", "grmr"])
 def test_other_models(name, npz, tmp_path):
     path = str(tmp_path / "model.skops")
-    assert main(["fit", npz, "--model", name, "--tau", "1", "-o", path]) == 0
+    assert main(["fit", npz, "--model", name, "--tau", "1", "--cv", "0", "-o", path]) == 0
     assert type(load_model(path)[0]).__name__ == name.upper()
 
 
@@ -99,12 +101,12 @@ def test_a_pickle_is_not_loaded(npz, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["fit", "nowhere.npz"], "nowhere.npz does not exist"),
-        (["fit", "{npz}", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (["fit", "{npz}", "--cv", "1"], "--cv must be 0, for no search, or at least 2; got 1"),
         (["fit", "{npz}", "--model", "rglm", "--C", "1"], "--C has no meaning for --model rglm"),
         (["fit", "{npz}", "--scoring", "best"], "--scoring must be a score of scikit-learn"),
         (["fit", "{npz}", "-o", "no/where.skops"], "-o must be in a folder that exists; no does"),
         (["inspect", "nowhere.skops"], "nowhere.skops does not exist"),
-        (["inspect", "{model}", "-o", "w.txt"], "--out must end with .npy or .csv"),
+        (["inspect", "{model}", "-o", "w.txt"], "-o must end with .npy or .csv"),
         (["predict", "{model}", "{npz}", "-o", "no/where.csv"], "-o must be in a folder that"),
     ],
 )
@@ -118,7 +120,7 @@ def test_errors_are_one_sentence_and_status_1(arguments, message, fitted, npz, c
 
 def test_warnings_are_one_line(npz, tmp_path, capsys):
     path = str(tmp_path / "model.skops")
-    assert main(["fit", npz, "--tau", "1e9", "-o", path]) == 0
+    assert main(["fit", npz, "--tau", "1e9", "--cv", "0", "-o", path]) == 0
     assert main(["report", path, npz, "--cv", "0", "-o", str(tmp_path / "r.html")]) == 0
     assert "matreg: warning: All predictions are equal" in capsys.readouterr().err
 
@@ -128,7 +130,7 @@ def test_classes_that_are_words(arrays, tmp_path):
     np.savez(tmp_path / "d.npz", X=arrays["X"], kind=names)
     path, out = str(tmp_path / "m.skops"), tmp_path / "out.csv"
     data = [str(tmp_path / "d.npz"), "--target", "kind"]
-    assert main(["fit", *data, "--tau", "0.5", "-o", path]) == 0
+    assert main(["fit", *data, "--tau", "0.5", "--cv", "0", "-o", path]) == 0
     assert type(load_model(path)[0]) is matreg.SMM
     assert main(["predict", path, *data, "-o", str(out)]) == 0
     with out.open() as stream:
@@ -145,10 +147,10 @@ def test_several_classes(arrays, tmp_path, capsys):
     path, data = str(tmp_path / "m.skops"), str(tmp_path / "d.npz")
     assert main(["fit", data, "--epsilon", "1", "-o", path]) == 1
     assert "--epsilon has no meaning for --model smm" in capsys.readouterr().err
-    assert main(["fit", data, "--tau", "0.5", "-o", path]) == 0
+    assert main(["fit", data, "--tau", "0.5", "--cv", "0", "-o", path]) == 0
     assert "of one problem after another" in capsys.readouterr().out
     assert main(["inspect", path, "-o", str(tmp_path / "w.csv")]) == 1
-    assert "--out must end with .npy for 3 matrices" in capsys.readouterr().err
+    assert "-o must end with .npy for 3 matrices" in capsys.readouterr().err
     assert main(["inspect", path, "-o", str(tmp_path / "w.npy")]) == 0
     assert np.load(tmp_path / "w.npy").shape == (3, 5, 4)
     assert main(["report", path, data, "--cv", "0", "-o", str(tmp_path / "r.html")]) == 0
@@ -160,5 +162,5 @@ def test_samples_in_a_mapped_file(arrays, tmp_path):
     np.save(tmp_path / "y.npy", arrays["y"])
     data = [str(tmp_path / "x.npy"), "--labels", str(tmp_path / "y.npy")]
     path, out = str(tmp_path / "m.skops"), str(tmp_path / "out.csv")
-    assert main(["fit", *data, "--tau", "1", "-o", path]) == 0
+    assert main(["fit", *data, "--tau", "1", "--cv", "0", "-o", path]) == 0
     assert main(["predict", path, *data, "-o", out]) == 0

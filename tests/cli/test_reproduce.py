@@ -8,7 +8,7 @@ import pytest
 import matreg
 from matreg import cli
 from matreg.cli import reproduce
-from matreg.experiments import EXPERIMENTS, Result
+from matreg.experiments import EXPERIMENTS, Result, figures
 from matreg.experiments.tables import Table
 
 
@@ -38,6 +38,10 @@ def test_prints_the_table_and_writes_the_files(fake, tmp_path, capsys):
     assert {path.name for path in out.iterdir()} == {"fake.csv", "fake.md", "fake.json"}
 
 
+def test_the_names_are_those_of_the_experiments():
+    assert list(EXPERIMENTS) == list(reproduce.NAMES)
+
+
 def test_all_runs_every_experiment(fake, tmp_path):
     assert cli.main(["reproduce", "all", "--quick", "--out", str(tmp_path)]) == 0
     assert len(fake) == len(EXPERIMENTS)
@@ -57,7 +61,7 @@ def test_missing_matplotlib_is_told_before_computing(fake, monkeypatch, capsys):
     def refuse():
         raise ImportError("The figures need matplotlib: run `pip install matreg[plot]`.")
 
-    monkeypatch.setattr(reproduce, "require_matplotlib", refuse)
+    monkeypatch.setattr(figures, "require_matplotlib", refuse)
     assert cli.main(["reproduce", "shapes"]) == 1
     assert fake == []
     assert "matreg[plot]" in capsys.readouterr().err

@@ -228,7 +228,9 @@ def test_incomplete_or_changed_content_is_found(tmp_path):
 def test_workbook_without_openpyxl(tmp_path, monkeypatch):
     (tmp_path / "data_akbilgic.xlsx").write_bytes(istanbul_xlsx())
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ImportError, match=r"openpyxl is missing: run `pip install matreg\[data\]`"):
+    with pytest.raises(
+        ImportError, match=r'openpyxl is missing: run `pip install "matreg\[data\]"`'
+    ):
         load_istanbul(tmp_path)
 
 
@@ -283,7 +285,7 @@ def test_qmul_needs_its_folder_and_pillow(qmul, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"folder=.*_120_<yaw>\.jpg or \.ras"):
         load_qmul_faces(qmul, tilt=120)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(ImportError, match=r"pip install matreg\[data\]"):
+    with pytest.raises(ImportError, match=r'pip install "matreg\[data\]"'):
         load_qmul_faces(qmul)
 
 

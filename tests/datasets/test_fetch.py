@@ -113,7 +113,7 @@ def test_failed_download_says_where_to_put_which_file(served):
 def test_without_pooch_the_message_is_the_same(served, monkeypatch):
     _, source = served
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(FileNotFoundError, match=r"pip install matreg\[data\].*put numbers.txt"):
+    with pytest.raises(FileNotFoundError, match=r'pip install "matreg\[data\]".*put numbers.txt'):
         _fetch.load(source)
 
 

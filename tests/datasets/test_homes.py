@@ -21,7 +21,9 @@ from matreg.datasets import (
     load_eem_cells,
     load_gas_sensors,
     load_mnist,
+    load_olive,
     mnist,
+    olive,
 )
 
 needs_data = pytest.mark.skipif(
@@ -68,6 +70,18 @@ def test_air_quality():
 
 
 @needs_data
+def test_olive():
+    data = load_olive()
+    assert data.X.shape == (80, 46, 13) and data.X.dtype == float
+    oils, counts = np.unique(data.groups, return_counts=True)
+    assert list(oils) == list("ABCD") and (counts == 20).all()
+    pure = np.char.startswith(data.names, "P")
+    assert (data.y[pure] == 0.0).all() and 6.0 < data.y[~pure].min() < data.y[~pure].max() < 91.0
+    assert_allclose(np.diff(data.emission), 10.0)
+    assert_allclose(data.excitation, np.arange(310.0, 431.0, 10.0))
+
+
+@needs_data
 def test_mnist():
     data = load_mnist()
     assert data.X_train.shape == (60000, 28, 28) and data.X_train.dtype == np.uint8
@@ -76,7 +90,9 @@ def test_mnist():
     assert (np.diff(data.y_test.astype(int)) >= 0).all()
 
 
-@pytest.mark.parametrize("loader", [load_air_quality, load_eem_cells, load_gas_sensors, load_mnist])
+@pytest.mark.parametrize(
+    "loader", [load_air_quality, load_eem_cells, load_gas_sensors, load_mnist, load_olive]
+)
 def test_missing_file_is_named(loader, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"does not contain .* or .*\.npz"):
         loader(tmp_path)
@@ -88,7 +104,7 @@ def test_missing_file_is_named(loader, tmp_path):
 @pytest.fixture
 def anything_goes(monkeypatch):
     """Small archives have other fingerprints than the data."""
-    for module in (air_quality, eem_cells, gas_sensors, mnist):
+    for module in (air_quality, eem_cells, gas_sensors, mnist, olive):
         monkeypatch.setattr(module, "SOURCE", dataclasses.replace(module.SOURCE, fingerprints={}))
 
 
@@ -141,6 +157,31 @@ def test_eem_cells_are_block_means(anything_goes, tmp_path):
     assert data.excitation[0] == 397.0  # of 400 to 394, as 76 wavelengths in 25 blocks
 
 
+@pytest.mark.parametrize("cells", [False, True])
+def test_olive_from_the_cube(anything_goes, tmp_path, cells):
+    from scipy.io import savemat
+
+    emission, excitation = np.arange(300.0, 801.0), np.arange(310.0, 431.0, 10.0)
+    names = np.array(["A0070", "B0900", "PA01", "PD10"])
+    cube = np.arange(4.0)[:, None, None] + 1000.0 * emission[:, None] + excitation
+    content = {
+        "cube": cube,
+        "concentrations": [7.0, 90.0, 0.0, 0.0],
+        "sample_names": names.astype(object) if cells else names,
+        "nm_emission": emission,
+        "nm_excitation": excitation,
+    }
+    savemat(tmp_path / "eem_data.mat", content)
+    data = load_olive(tmp_path)
+    assert data.X.shape == (4, 46, 13)
+    assert_array_equal(data.groups, list("ABAD"))
+    assert_array_equal(data.names, names)
+    assert data.emission[0] == 324.5 and data.emission[-1] == 774.5
+    expected = np.arange(4.0)[:, None, None] + 1000.0 * data.emission[:, None] + excitation
+    assert_allclose(data.X, expected, rtol=1e-6)
+    assert_array_equal(data.y, [7.0, 90.0, 0.0, 0.0])
+
+
 def test_gas_sensors_from_the_batches(anything_goes, tmp_path):
     features = np.arange(128.0)
     cells = " ".join(f"{k + 1}:{value:.6f}" for k, value in enumerate(features))
@@ -187,7 +228,7 @@ def test_mnist_from_openml(anything_goes, tmp_path, monkeypatch):
 
 
 def test_kept_files_are_read(anything_goes, tmp_path):
-    for module in (air_quality, eem_cells, gas_sensors, mnist):
+    for module in (air_quality, eem_cells, gas_sensors, mnist, olive):
         (tmp_path / module.SOURCE.kept).write_bytes(b"PK")
         with pytest.raises(OSError, match=rf"{module.SOURCE.kept} is not an intact copy"):
             _fetch.load(module.SOURCE, tmp_path)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import matreg
+import matreg.adapters
 import matreg.datasets
 import matreg.inspection
+import matreg.onnx
+import matreg.preprocessing
 import matreg.reporting
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +52,15 @@ def _copy_sources(folder):
 
 @pytest.mark.parametrize(
     "module",
-    [matreg, matreg.inspection, matreg.reporting, matreg.datasets],
+    [
+        matreg,
+        matreg.inspection,
+        matreg.reporting,
+        matreg.datasets,
+        matreg.adapters,
+        matreg.onnx,
+        matreg.preprocessing,
+    ],
     ids=lambda m: m.__name__,
 )
 def test_everything_public_is_in_the_api(module):
@@ -77,11 +90,47 @@ def test_the_readme_runs(tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
-def test_links_of_the_readme_lead_somewhere():
-    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
-    assert links
+SITE, REPOSITORY = "https://matreg.readthedocs.io/en/latest/", "https://github.com/matreg/matreg"
+PLACES = {  # address -> where its pages are in the repository
+    SITE: DOCS,
+    f"{REPOSITORY}/blob/main/": ROOT,
+    f"{REPOSITORY}/actions/workflows/": ROOT / ".github" / "workflows",
+    "https://raw.githubusercontent.com/matreg/matreg/main/": ROOT,
+}
+
+
+def test_links_of_the_readme_lead_somewhere_from_pypi_too():
+    links = re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", (ROOT / "README.md").read_text())
+    assert len(links) > 10
     for link in links:
-        assert link.startswith("http") or (ROOT / link).exists(), link
+        assert link.startswith("https://"), f"{link} breaks on PyPI"
+        for address, folder in PLACES.items():
+            if link.startswith(address):
+                page = link.removeprefix(address).removesuffix("/badge.svg")
+                page = page.replace(".html", ".md") if folder == DOCS else page
+                assert page == "gallery/index.md" or (folder / page).exists(), link
+
+
+def test_settings_of_services_can_be_read():
+    yaml = pytest.importorskip("yaml")
+    names = [*ROOT.glob(".github/**/*.yml"), ROOT / ".readthedocs.yaml"]
+    names += [ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff", ROOT / "recipe/recipe.yaml"]
+    for name in names:
+        assert yaml.safe_load(name.read_text()), name
+
+
+def test_settings_agree_with_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    test = project["optional-dependencies"]["test"]
+    (ruff,) = (one.removeprefix("ruff==") for one in test if one.startswith("ruff"))
+    assert f"rev: v{ruff} " in (ROOT / ".pre-commit-config.yaml").read_text()
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text()
+    for one in project["dependencies"]:
+        name, bound = re.fullmatch(r"([\w-]+)(>=[\d.]+)", one).groups()
+        assert f"- {name} {bound}\n" in recipe, one
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    tests = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    assert f"python: {json.dumps(named)}" in tests
 
 
 def test_the_layout_of_contributing_is_that_of_the_tree():

@@ -16,13 +16,17 @@ from matreg.reporting import make_report
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Large data are a million samples on a disk; the first page is an outline.
-PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("guide/*.md")} - {DOCS / "guide" / "large_data.md"})
+OTHER_LIBRARIES = DOCS / "guide" / "other_libraries.md"
+ALONE = {DOCS / "guide" / "large_data.md", OTHER_LIBRARIES}
+PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("guide/*.md")} - ALONE)
+
+
+def blocks_of(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
 def code_of(page):
-    return "\n".join(
-        re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    )
+    return "\n".join(blocks_of(page))
 
 
 def what_a_reader_has():
@@ -77,3 +81,16 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the data are small and easy
         exec(compile(code, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("k", range(len(blocks_of(OTHER_LIBRARIES))))
+@pytest.mark.filterwarnings("ignore")
+def test_other_libraries(k, tmp_path, monkeypatch):
+    code = blocks_of(OTHER_LIBRARIES)[k]
+    for package in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MNE_DATA", str(tmp_path))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path}/runs")  # else a database
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    exec(compile(code, f"{OTHER_LIBRARIES.name}, block {k}", "exec"), what_a_reader_has())

@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from matreg import GRMR, GRMRCV, RGLM, RMR, RMRCV, SMM
 from matreg.datasets import make_matrix_regression
-from matreg.estimators import _selection
+from matreg.estimators import _search
 
 pytest.importorskip("sklearn.callback")
 
@@ -97,7 +97,7 @@ def test_callbacks_are_ended_after_a_failure(monkeypatch):
     def fail(*args):
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(_selection, "_score_fold", fail)
+    monkeypatch.setattr(_search, "_score_fold", fail)
     counter = Counter()
     model = RMRCV(**SEARCH).set_callbacks(counter)
     with pytest.raises(RuntimeError, match="on purpose"):

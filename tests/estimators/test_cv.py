@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -12,13 +13,13 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneOut,
+    StratifiedGroupKFold,
     TimeSeriesSplit,
 )
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
-from matreg.estimators import _selection
-from matreg.solvers import RMRPathSolver
+from matreg.estimators import _search
 
 
 @pytest.fixture(scope="module")
@@ -121,13 +122,6 @@ def test_grmrcv_searches_by_default_in_any_units():
     assert scaled.best_score_ == pytest.approx(model.best_score_)
 
 
-def test_the_former_name_of_taus(data):
-    with pytest.warns(FutureWarning, match="tau is now called taus"):
-        old = GRMRCV(tau=[1.0, 20.0], limit=4.0, gamma=30.0, cv=2).fit(data.X, data.y)
-    new = GRMRCV([1.0, 20.0], limit=4.0, gamma=30.0, cv=2).fit(data.X, data.y)
-    np.testing.assert_array_equal(old.coef_, new.coef_)
-
-
 def test_rough_folds_leave_the_last_fit_tight(data):
     grid = {"taus": [1.0, 20.0], "gamma": [20.0, 60.0], "limit": 4.0, "cv": 3}
     rough = GRMRCV(**grid).fit(data.X, data.y)
@@ -191,6 +185,38 @@ def test_splitters_with_groups_and_time(data):
     assert "split3_test_score" in timed.cv_results_
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize(
+    ("model", "splitter"),
+    [
+        (RMRCV(TAUS, **PAPER), GroupKFold),
+        (RGLMCV(TAUS), GroupKFold),
+        (RGLMCV(TAUS, family="binomial"), StratifiedGroupKFold),
+        (SMMCV([0.1, 0.5], C=0.1), StratifiedGroupKFold),
+        (GRMRCV([5.0], limit=4.0, gamma=1.0, **PAPER), GroupKFold),
+    ],
+)
+def test_a_number_of_folds_keeps_groups_together(data, model, splitter, cv):
+    groups = np.random.default_rng(0).integers(0, 8, len(data.y))
+    y = data.y > 0.0 if splitter is StratifiedGroupKFold else data.y
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # "groups is ignored by KFold"
+        warnings.filterwarnings("ignore", "The choice ")
+        warnings.filterwarnings("ignore", "W = 0")
+        ours = clone(model).set_params(cv=cv).fit(data.X, y, groups=groups)
+        named = clone(model).set_params(cv=splitter(cv or 5)).fit(data.X, y, groups=groups)
+    for name in (name for name in named.cv_results_ if name.startswith("split")):
+        np.testing.assert_array_equal(ours.cv_results_[name], named.cv_results_[name])
+
+
+def test_fewer_groups_than_folds_is_said(data):
+    groups = np.repeat(["a", "b"], 30)
+    with pytest.warns(UserWarning, match="2 groups, fewer than the 10 folds of cv: there are 2"):
+        model = RMRCV(TAUS, **PAPER, cv=10).fit(data.X, data.y, groups=groups)
+    assert "split1_test_score" in model.cv_results_
+    assert "split2_test_score" not in model.cv_results_
+
+
 def test_folds_in_parallel_give_the_same(data):
     one = RMRCV(TAUS, **PAPER, cv=3).fit(data.X, data.y)
     two = RMRCV(TAUS, **PAPER, cv=3, n_jobs=2).fit(data.X, data.y)
@@ -199,9 +225,7 @@ def test_folds_in_parallel_give_the_same(data):
     )
 
 
-@pytest.mark.parametrize(
-    ("model", "others"), [(RMR, (RMRCV, rmr_path)), (RGLM, (RGLMCV, rglm_path))]
-)
+@pytest.mark.parametrize(("model", "others"), [(RMR, (RMRCV,)), (RGLM, (RGLMCV,))])
 def test_limits_are_those_of_the_model(model, others):
     for other in others:
         for name in ("tol", "max_iter"):
@@ -225,7 +249,7 @@ def test_sample_weight_zero_is_no_sample_in_the_fits(data):
 
 def press_ctrl_c_after(count, monkeypatch):
     """Interrupt the scoring of folds after so many; return the list of those that are done."""
-    original, done = _selection._score_fold, []
+    original, done = _search._score_fold, []
 
     def interrupted(*args):
         if len(done) == count:
@@ -233,7 +257,7 @@ def press_ctrl_c_after(count, monkeypatch):
         done.append(args)
         return original(*args)
 
-    monkeypatch.setattr(_selection, "_score_fold", interrupted)
+    monkeypatch.setattr(_search, "_score_fold", interrupted)
     return done
 
 
@@ -251,16 +275,17 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
 @pytest.mark.parametrize("finished", [1, 2])
 def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatch, finished):
     # The grid has len(TAUS) points: Ctrl-C comes in the third fold, when `finished` of them are.
-    original, solved = RMRPathSolver.solve, []
+    module = sys.modules["matreg.solvers.solve"]
+    original, solved = module.next_result, []
 
-    def interrupted(self, problem, last):
+    def interrupted(problem, last, **options):
         if len(solved) == 2 * len(TAUS) + finished:
             solved.append(None)
             raise KeyboardInterrupt
         solved.append(problem)
-        return original(self, problem, last)
+        return original(problem, last, **options)
 
-    monkeypatch.setattr(RMRPathSolver, "solve", interrupted)
+    monkeypatch.setattr(module, "next_result", interrupted)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
         model = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
     complete = RMRCV(TAUS, **PAPER).fit(data.X, data.y)
@@ -318,6 +343,8 @@ class NoFit(RMRCV):
         ({"cv": GroupKFold(3)}, {}, "cv=GroupKFold.* Pass groups to fit"),
         ({"cv": GroupKFold(3)}, {"groups": np.arange(7)}, "groups must have one entry .* got 7"),
         ({"cv": GroupKFold(3)}, {"groups": 3}, "groups must have one entry for each .* got 3"),
+        ({"cv": 3}, {"groups": np.zeros(60)}, "groups must hold two groups or more for 3 folds"),
+        ({"cv": 3}, {"groups": np.arange(7)}, "groups must have one entry .* got 7"),
         ({"cv": GroupKFold(3)}, {"groups": np.zeros(60)}, "cv=GroupKFold.* with these groups"),
         ({"cv": 100}, {}, "cv=100 cannot split the 60 samples"),
         ({"cv": KFold}, {}, "cv=.*KFold.* cannot split"),

@@ -1,6 +1,7 @@
 """Regularisation paths: grid, certificates, agreement with single fits, interruption."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from matreg import RGLM, RMR, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
-from matreg.estimators import path as path_module
 from matreg.solvers.rmr.cold import solve_cold
 
 
@@ -124,13 +124,13 @@ def test_flat_samples_need_their_shape(data):
 def test_ctrl_c_returns_the_finished_points(data, monkeypatch):
     calls = []
 
-    def interrupted(self, problem, last):
+    def interrupted(problem, **options):
         if len(calls) == 3:
             raise KeyboardInterrupt
         calls.append(problem)
         return solve_cold(problem)
 
-    monkeypatch.setattr(path_module.RMRPathSolver, "solve", interrupted)
+    monkeypatch.setattr(sys.modules["matreg.solvers.solve"], "solve_problem", interrupted)
     with pytest.warns(UserWarning, match="3 of 10 points"):
         path = rmr_path(data.X, data.y, n_taus=10)
     assert len(path.taus) == len(path.points) == 3

@@ -14,12 +14,12 @@ from sklearn.svm import SVR
 
 from matreg import RMR
 from matreg.datasets import make_matrix_regression
-from matreg.estimators import rmr
-from matreg.estimators._duplicates import merge_duplicates
+from matreg.estimators import _convex
+from matreg.samples import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
 
 X, Y = random_data(40, 5, 4, seed=0)
-SOLVERS = ["newton", "admm"]
+SOLVERS = ["auto", "admm"]
 
 
 def fit(X=X, y=Y, weights=None, **parameters):
@@ -92,7 +92,7 @@ def test_order_of_samples_rows_and_columns():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_duplication_is_weight_two_and_weight_zero_is_removal(solver):
-    tol = 1e-9 if solver == "newton" else 1e-4
+    tol = 1e-9 if solver == "auto" else 1e-4
     parameters = {"solver": solver, "tol": tol}
     weights = np.ones(40)
     weights[:5] = 2.0
@@ -297,14 +297,14 @@ def interrupt(*args, **kwargs):
 def test_interrupted_fit(solver, monkeypatch):
     model = RMR(2.0, solver=solver, tol=1e-3)
     with monkeypatch.context() as patch:
-        patch.setattr(rmr, "solve_admm" if solver == "admm" else "solve_rmr", interrupt)
+        patch.setattr(_convex, "solve", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, Y)
     with pytest.raises(NotFittedError):
         model.predict(X)
     expected = model.fit(X, Y).predict(X)
     with monkeypatch.context() as patch:
-        patch.setattr(rmr, "solve_admm" if solver == "admm" else "solve_rmr", interrupt)
+        patch.setattr(_convex, "solve", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X[:, :3, :2], Y)
     np.testing.assert_array_equal(model.predict(X), expected)
@@ -396,7 +396,3 @@ def test_finite_input_of_any_size_raises_nothing(seed):
         epsilon=float(rng.choice([0.0, 1e-3, 1e50])),
     ).fit(X2, y2, sample_weight=weights)
     assert np.all(np.isfinite(model.coef_)) and np.isfinite(model.intercept_)
-
-
-def test_auto_is_newton():
-    np.testing.assert_array_equal(fit(solver="auto").coef_, fit(solver="newton").coef_)

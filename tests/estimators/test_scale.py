@@ -1,5 +1,7 @@
 """The word "scale": predictions that do not depend on units."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,7 +21,8 @@ from matreg import (
     tau_max,
 )
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._scale import CHANCE, EPSILON, TAU, C
+from matreg.estimators._scale import CHANCE, TAU, C
+from matreg.estimators.rmr import EPSILON
 from matreg.robust import chance_share
 
 UNITS = [(1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6), (2.54, 1e-6)]
@@ -137,13 +140,24 @@ def test_other_words_are_refused(name, word, data):
 
 
 def test_tau_max_is_where_the_coefficients_vanish(data):
-    for model in (RMR, RGLM):
-        largest = tau_max(data.X, data.y, model=model.__name__.lower())
-        assert model(1.001 * largest).fit(data.X, data.y).rank_ == 0
-        assert model(0.99 * largest).fit(data.X, data.y).rank_ > 0
+    classes, counts = data.y > 0.0, np.rint(np.abs(data.y))
+    for model, y in (
+        (RMR(), data.y),
+        (RMR(loss="huber"), data.y),
+        (RMR(loss="quantile", quantile=0.7), data.y),
+        (RGLM(), data.y),
+        (RGLM(family="binomial"), classes),
+        (RGLM(family="poisson"), counts),
+        (SMM(), classes),
+    ):
+        largest = tau_max(data.X, y, model=model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert clone(model).set_params(tau=1.001 * largest).fit(data.X, y).rank_ == 0
+        assert clone(model).set_params(tau=0.99 * largest).fit(data.X, y).rank_ > 0
     flat = data.X.reshape(40, -1)
     assert tau_max(flat, data.y, matrix_shape=(5, 4)) == tau_max(data.X, data.y)
-    with pytest.raises(ValueError, match=r"model must be .rmr. or .rglm.; got 'svm'"):
+    with pytest.raises(ValueError, match=r"model must be .rmr., .rglm. or .smm..*got 'svm'"):
         tau_max(data.X, data.y, model="svm")
 
 

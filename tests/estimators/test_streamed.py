@@ -142,10 +142,12 @@ def test_rglm_in_two_passes(data, mapped):
     np.testing.assert_allclose(model.dual_coef_, memory.dual_coef_, atol=0.02)
 
 
-def test_rglm_cv_in_two_passes(data, mapped):
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rglm_cv_in_two_passes(data, mapped, grouped):
     X, y = data
-    model = RGLMCV(n_taus=15).fit(mapped, y)
-    memory = RGLMCV(n_taus=15).fit(X.astype(float), y)
+    groups = np.arange(len(y)) % 7 if grouped else None
+    model = RGLMCV(n_taus=15).fit(mapped, y, groups=groups)
+    memory = RGLMCV(n_taus=15).fit(X.astype(float), y, groups=groups)
     assert model.n_passes_ == 2.0
     assert model.tau_ == pytest.approx(memory.tau_, rel=1e-6)
     for name in ("mean_test_score", "split3_test_score"):

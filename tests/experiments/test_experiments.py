@@ -71,7 +71,7 @@ def test_missing_matplotlib_is_one_sentence(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr("importlib.import_module", refuse)
-    with pytest.raises(ImportError, match=r"pip install matreg\[plot\]"):
+    with pytest.raises(ImportError, match=r'pip install "matreg\[plot\]"'):
         require_matplotlib()
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import inspect
-from difflib import get_close_matches
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from .choice import make_model, numbers_or_words
+from .options import Help, add_data_options
+from .outputs import check_output, say
 
-import matreg
+if TYPE_CHECKING:
+    from .data import Data
 
-from .data import Data, add_data_options, check_folder, load_data
-from .inspect import describe
-from .model_files import _skops, save_model
-
-MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM"}
+EXAMPLE = """examples:
+  matreg fit eem.npz --target cells                     tau and C by 5 folds
+  matreg fit eem.npz --tau 5                            this tau, C by 5 folds
+  matreg fit eem.npz --tau 0.5*scale --C scale          no folds
+  matreg fit eem.npz --cv 0                             no folds, all defaults
+  matreg fit flat.csv --shape 30,25 --target cells --drop name --groups day
+  matreg fit epochs.h5 --samples data/X --target data/y --model smm
+  matreg fit gaps.csv --shape 24,8 --model grmr         empty cells are gaps
+  matreg fit X.zarr --labels y.csv --loss huber --scoring neg_median_absolute_error
+"""
 
 
 def add_command(commands: Any) -> None:
@@ -23,74 +30,91 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "fit",
         help="fit a model to a file",
-        description="Fit a model, its parameters chosen by cross-validation unless they are "
-        "given, and write it as a skops file.",
+        description="Fit a model and write it as a skops file. Parameters that are not given are "
+        "chosen by cross-validation; groups are kept together in the folds.",
+        epilog=EXAMPLE,
+        formatter_class=Help,
     )
     add_data_options(parser)
+    _add_model_options(parser)
+    _add_search_options(parser)
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="report progress")
+    parser.add_argument(
+        "-o", "--out", default="model.skops", metavar="FILE", help="model file, .skops"
+    )
+    parser.set_defaults(run=run)
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
-        choices=[name for name, one in MODELS.items() if hasattr(matreg, one)],
-        help="rmr: labels may be wrong (default); grmr: samples too; rglm: squared loss; smm: "
-        "classes (default where labels are words)",
+        choices=["rmr", "grmr", "rglm", "smm"],
+        help="rmr: labels may be wrong (default); grmr: samples may be wrong or have gaps, too; "
+        "rglm: squared loss, or a --family; smm: classes (default where labels are words)",
     )
-    parser.add_argument("--cv", type=int, default=5, metavar="K", help="number of folds")
+    for name in ("tau", "C", "epsilon"):
+        parser.add_argument(
+            f"--{name}",
+            type=numbers_or_words,
+            metavar="VALUE",
+            help=f"{name}: a number, scale, a multiple such as 0.1*scale, or several to choose "
+            "from, separated by commas",
+        )
+    parser.add_argument(
+        "--loss",
+        help="rmr, grmr: epsilon_insensitive, absolute, huber, quantile; smm: hinge, squared_hinge",
+    )
+    parser.add_argument("--quantile", type=float, metavar="Q", help="fit this quantile, as 0.9")
+    parser.add_argument("--family", help="rglm: normal, binomial, poisson")
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cv", type=int, metavar="K", help="number of folds (default 5); 0 chooses nothing"
+    )
     parser.add_argument("--scoring", metavar="NAME", help="score to choose by, of scikit-learn")
-    for name, kind in (("tau", float), ("C", float), ("epsilon", float)):
-        parser.add_argument(f"--{name}", type=kind, metavar="NUMBER", help=f"fix {name}")
+    parser.add_argument("--n-taus", type=int, metavar="N", help="number of values of tau to try")
     parser.add_argument("--jobs", type=int, metavar="N", help="folds at a time")
-    parser.add_argument("-o", "--out", default="model.skops", metavar="FILE", help="model file")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, fit, write."""
-    _skops()  # now, not after the fit
-    check_folder(args.out)
+    from .data import load_data
+    from .inspect import describe
+    from .labels import check_labels
+    from .model_files import save_model, skops_io
+
+    check_output(args.out, (".skops",), args.data, args.labels)
+    skops_io()  # now, not after the fit
     data = load_data(args)
-    model = make_model(args, data)
+    labels: Any = data.y  # there are some: load_data insists
+    y = check_labels(labels, data.origin.target, _wants_classes(args))
+    model = make_model(args, args.model or ("rmr" if y.dtype.kind in "fiub" else "smm"))
+    refuse_missing(model, data)
     if "cv" in model.get_params():
-        model.fit(data.X, data.y, groups=data.groups)
+        model.fit(data.X, y, groups=data.groups)
     else:
-        model.fit(data.X, data.y)
-    if data.groups is not None and "cv" in model.get_params():
-        model.set_params(cv=args.cv)  # a splitter is no class of ours, and would not be loaded
-    save_model(model, args.out, data.names, data.target)
-    print(describe(model, data.target))
-    print(f"Written to {args.out}")
+        if args.groups is not None:
+            say("matreg: nothing is chosen in folds, so that --groups changes nothing.", sys.stderr)
+        model.fit(data.X, y)
+    save_model(model, args.out, data.origin)
+    say(describe(model, data.origin.target))
+    say(f"Written to {args.out}")
 
 
-def make_model(args: argparse.Namespace, data: Data) -> Any:
-    """The model that the options ask for, not fitted yet."""
-    from sklearn.model_selection import GroupKFold
-
-    words = data.y is not None and data.y.dtype.kind not in "fiub"
-    chosen = args.model or ("smm" if words else "rmr")
-    name = MODELS[chosen]
-    if words and name != "SMM":
-        raise ValueError(f"{data.target} must be numbers for --model {chosen}; got words.")
-    plain = args.tau is not None
-    given = {key: getattr(args, key) for key in ("tau", "C", "epsilon")}
-    if not plain:
-        if args.cv < 2:
-            raise ValueError(f"--cv must be at least 2; got {args.cv}.")
-        _check_scoring(args.scoring)
-        given |= {"scoring": args.scoring, "n_jobs": args.jobs, "cv": args.cv, "tau": None}
-        if data.groups is not None:
-            given["cv"] = GroupKFold(min(args.cv, len(np.unique(data.groups))))
-    kind = getattr(matreg, name if plain else f"{name}CV")
-    known = inspect.signature(kind).parameters
-    given = {key: value for key, value in given.items() if value is not None}
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise ValueError(f"--{unknown[0]} has no meaning for --model {chosen}.")
-    return kind(**given)
+def _wants_classes(args: argparse.Namespace) -> bool | None:
+    """Whether the options say that labels are classes; None if they do not say."""
+    if args.model is None:
+        return None
+    return args.model == "smm" or args.family == "binomial"
 
 
-def _check_scoring(name: str | None) -> None:
-    from sklearn.metrics import get_scorer_names
+def refuse_missing(model: Any, data: Data) -> None:
+    """Refuse empty cells where the model needs all of them."""
+    from sklearn.utils import get_tags
 
-    if name is not None and name not in get_scorer_names():
-        near = get_close_matches(name, get_scorer_names(), 3, 0.0)
+    if data.missing is not None and not get_tags(model).input_tags.allow_nan:
         raise ValueError(
-            f"--scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
+            f"{data.missing}: {type(model).__name__} needs all of them. --model grmr takes them as "
+            "entries that were not observed."
         )

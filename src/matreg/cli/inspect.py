@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
+from .options import Help
+from .outputs import check_output, say, writing
 
-from ..inspection import components
-from .data import check_folder
-from .model_files import load_model
+EXAMPLE = """examples:
+  matreg inspect model.skops
+  matreg inspect model.skops -o W.npy
+"""
+LOSSES = {"quantile": "explained part of the pinball loss"}
+FAMILIES = {"binomial": "accuracy", "poisson": "D²"}
 
 
 def add_command(commands: Any) -> None:
@@ -18,6 +22,8 @@ def add_command(commands: Any) -> None:
         "inspect",
         help="say what a model file holds",
         description="Print the model, its parameters, its components and its certificate.",
+        epilog=EXAMPLE,
+        formatter_class=Help,
     )
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     parser.add_argument("-o", "--out", metavar="FILE", help="write W as .npy or .csv too")
@@ -26,39 +32,46 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read and describe."""
-    model, names, target = load_model(args.model)
-    _check_out(args.out, model)
-    print(describe(model, target))
+    from .model_files import load_model
+
+    if args.out is not None:
+        check_output(args.out, (".npy", ".csv"), args.model)
+    model, origin = load_model(args.model)
+    _check_matrix(args.out, model)
+    say(describe(model, origin.target))
     for axis in ("row", "column"):
-        labels = getattr(names, f"{axis}_coords")
+        labels = getattr(origin.names, f"{axis}_coords")
         if labels is not None:
-            name = getattr(names, f"{axis}_label")
-            print(f"{axis}s".ljust(12) + f"{name}: {labels[0]} to {labels[-1]}")
-    if args.out is None:
-        return
-    if args.out.endswith(".npy"):
-        np.save(args.out, model.coef_)
-    else:
-        np.savetxt(args.out, model.coef_, delimiter=",")
-    print(f"W written to {args.out}")
+            name = getattr(origin.names, f"{axis}_label")
+            say(f"{axis}s".ljust(12) + f"{name}: {labels[0]} to {labels[-1]}")
+    if args.out is not None:
+        _write_coef(args.out, model)
+        say(f"W written to {args.out}")
 
 
-def _check_out(path: str | None, model: Any) -> None:
-    """Refuse a file for W that cannot hold it."""
-    if path is None:
-        return
-    check_folder(path)
-    if not path.endswith((".npy", ".csv")):
-        raise ValueError(f"--out must end with .npy or .csv; got {path}.")
-    if path.endswith(".csv") and model.coef_.ndim > 2:
+def _check_matrix(path: str | None, model: Any) -> None:
+    """Refuse several matrices for a table."""
+    if path is not None and path.lower().endswith(".csv") and model.coef_.ndim > 2:
         raise ValueError(
-            f"--out must end with .npy for {len(model.coef_)} matrices, one a pair of classes; "
-            f"got {path}."
+            f"-o must end with .npy for {len(model.coef_)} matrices, one per problem of two "
+            f"classes; got {path}."
         )
+
+
+def _write_coef(path: str, model: Any) -> None:
+    import numpy as np
+
+    with writing(path) as stream:
+        if path.lower().endswith(".npy"):
+            np.save(stream, model.coef_)
+        else:
+            np.savetxt(stream, model.coef_, delimiter=",")
 
 
 def describe(model: Any, target: str) -> str:
     """Model, parameters, score, rank and certificate, a line each."""
+    import numpy as np
+
     p, q = model.coef_.shape[-2:]
     parameters = {
         name: getattr(model, f"{name}_", model.get_params().get(name))
@@ -70,15 +83,36 @@ def describe(model: Any, target: str) -> str:
         + ", ".join(f"{k} = {v:.4g}" for k, v in parameters.items() if isinstance(v, float | int)),
     ]
     if hasattr(model, "best_score_"):
-        name = model.scoring if isinstance(model.scoring, str) else "score"
         error = model.cv_results_["se_test_score"][model.best_index_]
-        lines.append(f"folds       {name} = {model.best_score_:.4f} ± {error:.4f}")
-    if model.coef_.ndim == 2:
-        found = components(model)
-        share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])
-        lines.append(f"rank        {len(found.rows)}" + (f" ({share})" if share else ""))
-    else:
-        ranks = ", ".join(f"{rank}" for rank in model.rank_)
-        lines.append(f"ranks       {ranks}, of one problem after another")
+        folds = sum(name.startswith("split") for name in model.cv_results_)
+        lines.append(
+            f"folds       {score_name(model)} = {model.best_score_:.4f} ± {error:.4f} in {folds} "
+            "folds (the best of all that was tried)"
+        )
+    lines.append(_ranks(model))
     lines.append(f"gap         {np.max(model.dual_gap_):.1e} (relative, proven)")
     return "\n".join(lines)
+
+
+def score_name(model: Any) -> str:
+    """Name of the score that a search has chosen by."""
+    from sklearn.base import is_classifier
+
+    if isinstance(model.scoring, str):
+        return model.scoring
+    if model.scoring is not None:
+        return "score"
+    if getattr(model, "loss", None) in LOSSES:
+        return LOSSES[model.loss]
+    usual = "accuracy" if is_classifier(model) else "R²"
+    return FAMILIES.get(getattr(model, "family", ""), usual)
+
+
+def _ranks(model: Any) -> str:
+    from ..inspection import components
+
+    if model.coef_.ndim > 2:
+        return f"ranks       {', '.join(map(str, model.rank_))}, of one problem after another"
+    found = components(model)
+    share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])
+    return f"rank        {len(found.rows)}" + (f" ({share})" if share else "")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import zipfile
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import matreg
 
-from ..estimators._base import MatrixEstimator
 from ..inspection import MapAxes
+from .data import Origin
+from .outputs import writing
+from .readers import check_unpacked_size
+
+DEEPEST = 2**24  # bytes of JSON that a model file may have: ours have some ten thousand
 
 
-def save_model(model: Any, path: str, names: MapAxes, target: str) -> None:
-    """Write a fitted model, with the coordinates of its maps.
+def save_model(model: Any, path: str, origin: Origin) -> None:
+    """Write a fitted model, with what is known of its data.
 
     Parameters
     ----------
@@ -20,16 +28,15 @@ def save_model(model: Any, path: str, names: MapAxes, target: str) -> None:
         A model of matreg.
     path : str
         File to write.
-    names : MapAxes
-        Coordinates of rows and columns.
-    target : str
-        What the label is called.
+    origin : Origin
+        Names of labels, samples, groups and columns, and coordinates of rows and columns.
     """
-    model.about_ = {"target": target, "matreg": matreg.__version__, **vars(names)}
-    _skops().dump(model, path)
+    model.about_ = {"matreg": matreg.__version__, **asdict(origin)}
+    with writing(path) as stream:
+        skops_io().dump(model, stream)
 
 
-def load_model(path: str) -> tuple[Any, MapAxes, str]:
+def load_model(path: str) -> tuple[Any, Origin]:
     """Read a fitted model.
 
     Parameters
@@ -39,26 +46,27 @@ def load_model(path: str) -> tuple[Any, MapAxes, str]:
 
     Returns
     -------
-    model, names, target
-        The model, the coordinates of its maps, and what its label is called.
+    model, origin
+        The model, and what it knows of its data.
     """
     if not Path(path).exists():
         raise FileNotFoundError(f"{path} does not exist.")
-    skops = _skops()
+    skops = skops_io()
     try:
+        check_unpacked_size(Path(path))
+        _check_schema(path)
         asked = skops.get_untrusted_types(file=path)
-    except Exception as error:  # a file that is no archive fails in many ways
+        foreign = sorted(set(asked) - trusted_types())
+        if not foreign:
+            model = skops.load(path, trusted=asked)
+    except MemoryError:
+        raise
+    except Exception as error:  # a file that is no archive of ours fails in many ways
         raise ValueError(f"{path} is not a model that matreg has written.") from error
-    foreign = sorted(set(asked) - trusted_types())
     if foreign:
         raise ValueError(f"{path} holds {foreign[0]}, which matreg does not trust: not loaded.")
-    model = skops.load(path, trusted=asked)
-    if not (isinstance(model, MatrixEstimator) and hasattr(model, "coef_")):
-        raise ValueError(f"{path} must hold a fitted model of matreg; got {type(model).__name__}.")
-    about = dict(getattr(model, "about_", {}))
-    target = str(about.pop("target", "y"))
-    about.pop("matreg", None)
-    return model, MapAxes(**about), target
+    _check_model(model, path)
+    return model, _origin(model, path)
 
 
 def trusted_types() -> set[str]:
@@ -71,9 +79,50 @@ def trusted_types() -> set[str]:
     }
 
 
-def _skops() -> Any:
+def skops_io() -> Any:
+    """The module that reads and writes model files."""
     try:
         import skops.io
     except ImportError as error:
-        raise ImportError("Model files need skops: pip install matreg[files]") from error
+        raise ImportError('Model files need skops: pip install "matreg[files]"') from error
     return skops.io
+
+
+def _check_schema(path: str) -> None:
+    """Refuse a description of the model that is far larger than any of ours."""
+    with zipfile.ZipFile(path) as archive:
+        if archive.getinfo("schema.json").file_size > DEEPEST:
+            raise ValueError("The schema is too large.")
+
+
+def _check_model(model: Any, path: str) -> None:
+    """Refuse an object that cannot predict, whatever the file says that it is."""
+    if type(model).__name__ not in matreg.__all__ or not hasattr(model, "intercept_"):
+        raise ValueError(f"{path} must hold a fitted model of matreg; got {type(model).__name__}.")
+    coef, b = (getattr(model, name) for name in ("coef_", "intercept_"))
+    numbers = all(isinstance(one, float | np.ndarray | np.floating) for one in (coef, b))
+    ok = (
+        numbers
+        and all(np.asarray(one).dtype.kind == "f" for one in (coef, b))
+        and np.ndim(coef) in (2, 3)
+        and np.shape(b) == coef.shape[:-2]
+        and getattr(model, "matrix_shape_", None) == coef.shape[-2:]
+        and bool(np.isfinite(coef).all() and np.isfinite(b).all())
+    )
+    if not ok:
+        raise ValueError(f"{path} is not a model that matreg has written: W or b is damaged.")
+
+
+def _origin(model: Any, path: str) -> Origin:
+    """What the model knows of its data; one that was fitted in Python knows its axes at most."""
+    shape = (int(model.matrix_shape_[0]), int(model.matrix_shape_[1]))
+    about = getattr(model, "about_", None)
+    if about is None:
+        return Origin(names=MapAxes.of(model), shape=shape)
+    try:
+        about = {name: value for name, value in about.items() if name != "matreg"}
+        origin = Origin(**about | {"names": MapAxes(**about["names"]), "shape": shape})
+        origin.names.check(shape)
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is not a model that matreg has written.") from error
+    return replace(origin, target=str(origin.target), samples=str(origin.samples))

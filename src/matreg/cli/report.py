@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..reporting import make_report
-from .data import add_data_options, check_folder, load_data
-from .model_files import load_model
+from .options import Help, add_data_options
+from .outputs import check_output, say, writing
+
+EXAMPLE = """examples:
+  matreg report model.skops data.npz -o report.html
+  matreg report model.skops data.npz --cv 0             predictions of the training samples
+"""
 
 
 def add_command(commands: Any) -> None:
@@ -17,29 +21,43 @@ def add_command(commands: Any) -> None:
         help="write a page about a model and its data",
         description="Write one self-contained HTML page: score, predictions, maps, components, "
         "the choice of parameters, labels and samples that look wrong, the certificate.",
+        epilog=EXAMPLE,
+        formatter_class=Help,
     )
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     add_data_options(parser)
     parser.add_argument("--cv", type=int, default=5, metavar="K", help="folds; 0 fits nothing")
     parser.add_argument("--title", help="heading of the page")
-    parser.add_argument("-o", "--out", default="report.html", metavar="FILE")
+    parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help=".html")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read and write."""
-    check_folder(args.out)
-    model, names, _ = load_model(args.model)
-    data = load_data(args)
+    from sklearn.base import is_classifier
+
+    from ..reporting import make_report
+    from .data import load_data
+    from .fit import refuse_missing
+    from .labels import check_labels
+    from .model_files import load_model
+
+    check_output(args.out, (".html", ".htm"), args.model, args.data, args.labels)
+    model, origin = load_model(args.model)
+    data = load_data(args, origin)
+    refuse_missing(model, data)
     labels: Any = data.y  # there are some: load_data insists
+    y = check_labels(labels, data.origin.target, is_classifier(model))
     report = make_report(
         model,
         data.X,
-        labels,
+        y,
         groups=data.groups,
         cv=args.cv or None,
-        names=names,
-        target=data.target,
+        names=origin.names,
+        target=data.origin.target,
         title=args.title,
     )
-    print(f"Written to {report.save(args.out)}")
+    with writing(args.out, "w") as stream:
+        stream.write(report.html)
+    say(f"Written to {args.out}")

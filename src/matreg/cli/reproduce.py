@@ -6,8 +6,15 @@ import argparse
 import time
 from typing import Any
 
-from ..experiments import EXPERIMENTS, Options
-from ..experiments.figures import require_matplotlib
+from .options import Help
+from .outputs import WRITTEN, say
+
+# Those of matreg.experiments, whose import takes long.
+NAMES = ("shapes", "tau-path", "finance", "head-pose", "risk-bound", "label-noise", "smm")
+EXAMPLE = """examples:
+  matreg reproduce shapes --quick
+  matreg reproduce finance --rounds 10 --out results
+"""
 
 
 def add_command(commands: Any) -> None:
@@ -18,8 +25,10 @@ def add_command(commands: Any) -> None:
         description="Run an experiment of the paper: print its table with our numbers beside the "
         "paper's, and write the table (CSV, Markdown), the figures (PNG, SVG) and a record of "
         "versions, seeds, parameters and times (JSON).",
+        epilog=EXAMPLE,
+        formatter_class=Help,
     )
-    parser.add_argument("experiment", choices=[*EXPERIMENTS, "all"])
+    parser.add_argument("experiment", choices=[*NAMES, "all"])
     parser.add_argument("--out", default="results", metavar="DIR", help="folder for the files")
     parser.add_argument(
         "--rounds", type=_positive, metavar="N", help="repetitions (default: a short form)"
@@ -28,28 +37,34 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--quick", action="store_true", help="everything small, one round")
     parser.add_argument("--data", metavar="DIR", help="folder of the QMUL or FEI faces (head-pose)")
     parser.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)"
+        "--jobs", type=int, default=-1, metavar="N", help="processes (default: one per core)"
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Run one experiment, or all."""
+    from ..experiments import Options
+    from ..experiments.figures import require_matplotlib
+
     options = Options(
         rounds=args.rounds, seed=args.seed, quick=args.quick, data=args.data, jobs=args.jobs
     )
     require_matplotlib()  # now, not after minutes of computing
-    for name in list(EXPERIMENTS) if args.experiment == "all" else [args.experiment]:
+    for name in NAMES if args.experiment == "all" else [args.experiment]:
         _reproduce(name, options, args.out)
 
 
-def _reproduce(name: str, options: Options, out: str) -> None:
+def _reproduce(name: str, options: Any, out: str) -> None:
+    from ..experiments import EXPERIMENTS
+
     start = time.perf_counter()
     result = EXPERIMENTS[name](options)
     seconds = time.perf_counter() - start
     print(result.to_text())
     paths = result.save(out, options, seconds)
-    print(f"{seconds:.0f} s. Written to {out}: {', '.join(path.name for path in paths)}\n")
+    WRITTEN.extend(str(path) for path in paths)
+    say(f"{seconds:.0f} s. Written to {out}: {', '.join(path.name for path in paths)}\n")
 
 
 def _positive(text: str) -> int:

@@ -6,6 +6,7 @@ from .faces import load_cmu_faces, load_fei_faces, load_qmul_faces
 from .gas_sensors import load_gas_sensors
 from .istanbul import load_istanbul
 from .mnist import load_mnist
+from .olive import load_olive
 from .shapes import SHAPES, make_shape
 from .sugar import load_sugar
 from .synthetic import make_matrix_regression
@@ -19,6 +20,7 @@ __all__ = [
     "load_gas_sensors",
     "load_istanbul",
     "load_mnist",
+    "load_olive",
     "load_qmul_faces",
     "load_sugar",
     "make_matrix_regression",

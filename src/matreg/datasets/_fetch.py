@@ -78,7 +78,7 @@ def optional(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{module} is missing: run `pip install matreg[data]`.") from error
+        raise ImportError(f'{module} is missing: run `pip install "matreg[data]"`.') from error
 
 
 def cache_folder() -> Path:

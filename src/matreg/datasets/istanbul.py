@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.utils import Bunch, check_scalar
 
+from ..preprocessing import windows
 from ._archive import read_members
 from ._fetch import Arrays, Source, load, optional
 
@@ -114,9 +114,8 @@ def load_istanbul(data_home: str | os.PathLike[str] | None = None, *, window: in
     table = load(SOURCE, data_home)
     returns = table["returns"]
     features = returns[:, COLUMNS.index("ISE_USD") :]
-    # The last block has no next day.
-    X = sliding_window_view(features, window, axis=0)[:-1].transpose(0, 2, 1).copy()
-    y = features[window:, 0].copy()
+    samples = windows(features, window, target=0)
+    X, y = samples.X, samples.y
     n_train = round(TRAIN_SHARE * len(y))
     return Bunch(
         returns=returns,

@@ -1,24 +1,23 @@
-"""What all estimators on matrices share: input, weights, fitted attributes, prediction."""
+"""What all estimators on matrices share: samples, attributes, prediction, names of the axes."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
 from ..dask_blocks import is_dask
-from ..solvers import SolverResult, starting_point
+from ..families import r2_of_rows
+from ..preprocessing.units import warn_of_units
+from ..samples import MANY_SAMPLES, Samples, SampleSet
 from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
-from ._duplicates import MANY_SAMPLES, Distinct
 from ._input import (
     check_matrix_shape,
     flatten,
@@ -28,11 +27,11 @@ from ._input import (
     validate_weights,
 )
 from ._labels import MatrixLabels, aligned, read_labels, to_xarray
-from ._report import above_optimum, warn_if_flat
+from ._report import warn_if_flat
 from ._stored import is_streamed, loaded, refuse_streamed
-from ._streamed import decide_streamed, linear
+from ._streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
 
-# Types of samples that a solver for many of them takes as they are.
+# Types of samples that are kept where there are many of them.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
 
@@ -46,8 +45,6 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
     matrix_shape: tuple[int, int] | None
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
-    # Whether the solver takes samples of other types than float64.
-    _keeps_dtype = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -56,12 +53,28 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._takes_missing
         return tags
 
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> SampleSet:
+        """Samples with labels and weights, in memory or to be read block by block."""
+        if not is_streamed(X):
+            for name in ("_lazy_dual", "n_passes_"):  # of an earlier fit that read block by block
+                self.__dict__.pop(name, None)
+            X, y, weights = self._validate_fit(X, y, sample_weight)
+            return Samples.of(X, y, self._weigh(y, weights))
+        for name in NOT_STREAMED:
+            self.__dict__.pop(name, None)
+        y, weights = validate_stored(self, X, y, sample_weight)
+        return as_blocks(X, y, self._weigh(y, weights), self.matrix_shape_)
+
+    def _weigh(self, y: Any, weights: Any) -> Any:
+        """Weights of samples, times those of their classes if they have any."""
+        return weights
+
     def _validate_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array]:
-        """Samples (n, p, q), labels (n,) and weights (n,), all of dtype float64.
+        """Samples (n, p, q), labels (n,) and weights (n,).
 
-        Many samples of another type stay what they are where the solver takes them.
+        They are of dtype float64, except that many samples of another type stay what they are.
         """
         refuse_streamed(type(self).__name__, X)
         X, labels = read_labels(loaded(X), y)
@@ -70,14 +83,15 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        flat = self._validate_entries(flat, True, self._keeps_dtype)
+        flat = self._validate_entries(flat, True, not self._takes_missing)
         y = self._validate_labels(y, len(flat))
         weights = validate_weights(sample_weight, len(flat))
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
         self.__dict__.pop("labels_", None)
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored
-        return flat.reshape(-1, *self.matrix_shape_), y, weights
+        warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
+        return samples, y, weights
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Labels (n,) of n samples as the solvers take them: numbers."""
@@ -130,13 +144,31 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return given
 
-    def _decide(self, X: ArrayLike) -> Array:
-        """``<coef_, X_i> + intercept_`` of samples, of shape (n,)."""
+    def _decide(self, X: ArrayLike) -> Any:
+        """Decisions ``<coef_, X_i> + intercept_`` on samples, those of several problems together.
+
+        They are of shape (n,), or (n, columns) as :meth:`_combiner` says; of a Dask array they are
+        a Dask array of which nothing is computed yet.
+        """
+        combine, columns = self._combiner()
         if is_dask(X) or is_streamed(X):
-            return decide_streamed(self, X)
-        X = self._validate_samples(X, keeps_dtype=True)
-        W, b = self.coef_.reshape(1, -1), np.array([self.intercept_])
-        return linear(X.reshape(len(X), -1), W, b)[0]
+            return decide_streamed(self, X, self._cleaner(), combine, columns)
+        X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
+        clean = self._cleaner()
+        flat = (X if clean is None else clean(X)).reshape(len(X), -1)
+        W, b = self.coef_.reshape(-1, flat.shape[1]), np.atleast_1d(self.intercept_)
+        return combine(linear(flat, W, b))
+
+    def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
+        """Decisions on samples from those of the problems, (m, n), and how many columns they have.
+
+        The function travels to workers, so that it should not hold the model.
+        """
+        return first, None
+
+    def _cleaner(self) -> Callable[[Array], Array] | None:
+        """What samples go through before they are decided on, if anything."""
+        return None
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -183,18 +215,6 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         if "_lazy_dual" in state:
             state["_lazy_dual"] = None  # it holds the samples
         return state
-
-    def _last_fit(self, distinct: Distinct) -> SolverResult | None:
-        """The last fit as a start of this one, if asked for and if it had samples like these."""
-        if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
-            return None
-        if self.coef_.shape != distinct.X.shape[1:]:
-            return None
-        dual = self.__dict__.get("dual_coef_")  # that of blocks would take a pass
-        if dual is None or dual.shape != distinct.group.shape:
-            return None
-        gamma = np.array([self.intercept_]) if self.fit_intercept else np.zeros(0)
-        return starting_point(self.coef_, gamma, distinct.gather(dual))
 
     def coef_to_xarray(self) -> Any:
         """Coefficients as an xarray.DataArray.
@@ -275,7 +295,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their labels.
         **options
-            `groups`, `cv`, `names`, `target` and `title` of
+            `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
             :func:`matreg.reporting.make_report`.
 
         Returns
@@ -286,20 +306,6 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         from ..reporting import make_report  # late: it draws, which a fit need not
 
         return make_report(self, X, y, **options)
-
-    def _store(self, result: SolverResult, distinct: Distinct) -> Self:
-        """Fitted attributes from a solver's result on the distinct samples."""
-        self.coef_ = result.W.matrix
-        self.intercept_ = result.b
-        self.rank_ = result.W.rank
-        for name in ("_lazy_dual", "n_passes_"):  # of an earlier fit that read block by block
-            self.__dict__.pop(name, None)
-        self.dual_coef_ = distinct.spread(result.beta)
-        self.objective_ = result.primal
-        self.dual_gap_ = result.gap
-        self.n_iter_ = result.n_iter
-        self.history_ = result.history
-        return self
 
 
 class MatrixRegressor(RegressorMixin, MatrixEstimator):
@@ -324,25 +330,6 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         return r2_of_rows(y, decisions, sample_weight)
 
 
-def r2_of_rows(y: Array, predictions: Array, sample_weight: Array | None) -> Array:
-    """R^2 of each of the rows of predictions (k, n) against labels (n,).
-
-    All at once: one by one they would take as long as some fits.
-    """
-    from sklearn.metrics import r2_score
-
-    labels = np.broadcast_to(y[:, None], predictions.T.shape)
-    scores = r2_score(labels, predictions.T, multioutput="raw_values", sample_weight=sample_weight)
-    return np.asarray(scores, dtype=float)
-
-
-def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: str) -> None:
-    """Warn if a solver stopped early, with the gap, the tolerance and what to change."""
-    if not result.converged:
-        warnings.warn(
-            f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
-            f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
-            f"{above_optimum(result.gap)} the optimum. {advice}",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+def first(f: Array) -> Array:
+    """Decisions of the only problem."""
+    return f[0]

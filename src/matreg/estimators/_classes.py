@@ -43,16 +43,6 @@ def check_two_classes(classes: NDArray[Any], remedy: str) -> None:
         )
 
 
-def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:
-    """Refuse samples among which a class has none of positive weight."""
-    left = np.bincount(index.astype(int), weights=weights, minlength=n_classes)
-    if left.min() == 0.0:
-        raise ValueError(
-            f"y must have a sample with a positive sample_weight of each of the {n_classes} "
-            "classes, in every training fold of cv too; one class has none."
-        )
-
-
 def check_classes_of_part(classes: NDArray[Any], index: Array, who: str, n: int) -> None:
     """Refuse classes that a part of the samples has none of.
 

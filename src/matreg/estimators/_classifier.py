@@ -7,8 +7,7 @@ all samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -19,17 +18,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..dask_blocks import is_dask
-from ..solvers import SolverResult
+from ..families import check_weighted_classes
+from ..samples import Samples, SampleSet
 from ._base import MatrixEstimator
-from ._classes import check_weighted_classes, classes_at, encode_classes
-from ._duplicates import Distinct, merge_duplicates
-from ._stored import is_streamed
-from ._streamed import decide_streamed, linear
-from ._wrong_labels import class_outlier_score
+from ._classes import classes_at, encode_classes
+from ._convex import Part
 
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -37,39 +32,9 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class TwoClasses:
-    """One of the problems of two classes.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (m,)
-        Samples that take part.
-    signs : ndarray of shape (m,)
-        Their labels, -1 or 1.
-    """
-
-    rows: NDArray[np.intp]
-    signs: Array
-
-    def everywhere(self, weights: Array) -> tuple[Array, Array]:
-        """Labels and weights of all samples: those that take no part have weight zero."""
-        signs, some = -np.ones(len(weights)), np.zeros(len(weights))
-        signs[self.rows], some[self.rows] = self.signs, weights[self.rows]
-        return signs, some
-
-    def distinct(self, X: Array, weights: Array) -> Distinct:
-        """The samples of the problem, each once."""
-        everything = len(self.rows) == len(X)
-        samples = X if everything else np.ascontiguousarray(X[self.rows])
-        return merge_duplicates(samples, self.signs, weights[self.rows])
-
-
 class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     """Base of classifiers whose samples are matrices."""
 
-    C_: float
-    loss: str
     class_weight: dict[Any, float] | str | None
     multi_class: str
 
@@ -81,8 +46,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     def _decode(self, y: Array) -> Any:
         return self.classes_[y.astype(int)]
 
-    def _weigh_classes(self, y: Array, weights: Array) -> Array:
-        """Weights of samples times those of their classes."""
+    def _weigh(self, y: Array, weights: Array) -> Array:
         k = len(self.classes_)
         check_weighted_classes(y, weights, k)
         if self.class_weight is None:
@@ -99,38 +63,21 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
             factors = weights.sum() / (k * np.bincount(index, weights=weights, minlength=k))
         return weights * factors[index]
 
-    def _problems(self, y: Array) -> Iterator[TwoClasses]:
-        """The problems of two classes, in the order of `coef_`."""
-        k = len(self.classes_)
+    def _parts(self, samples: SampleSet) -> list[Part]:
+        """The problems of two classes, -1 and 1, in the order of `coef_`."""
+        y, k = labels_of(samples), len(self.classes_)
         if self.multi_class == "one_vs_rest" and k > 2:
-            everyone = np.arange(len(y))
-            yield from (TwoClasses(everyone, np.where(y == c, 1.0, -1.0)) for c in range(k))
-            return
-        for first, second in combinations(range(k), 2):
-            rows = np.flatnonzero((y == first) | (y == second))
-            yield TwoClasses(rows, np.where(y[rows] == second, 1.0, -1.0))
+            return [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
+        pairs = ((one, other) for one, other in combinations(range(k), 2))
+        rows = [(np.flatnonzero((y == one) | (y == other)), other) for one, other in pairs]
+        return [
+            Part(samples.part(index, np.where(y[index] == other, 1.0, -1.0)), index)
+            for index, other in rows
+        ]
 
-    def _store_all(self, results: list[tuple[TwoClasses, Distinct, SolverResult]], n: int) -> None:
-        """Fitted attributes, with a first axis of problems if there are several."""
-        columns: dict[str, list[Any]] = {}
-        scores = np.full((len(results), n), np.nan)
-        bound = self.C_ if self.loss == "hinge" else np.inf
-        for k, (problem, distinct, result) in enumerate(results):
-            scores[k, problem.rows] = class_outlier_score(result, distinct, bound)
-            self._store(result, distinct)
-            dual = np.zeros(n)
-            dual[problem.rows] = self.dual_coef_
-            self.dual_coef_ = dual
-            for name in PER_PROBLEM:
-                columns.setdefault(name, []).append(getattr(self, name))
-        if len(results) > 1:
-            for name, column in columns.items():
-                setattr(self, name, column if name == "history_" else np.array(column))
-        self.label_outlier_score_ = np.fmax.reduce(scores)
-
-    def _combine(self, f: Array) -> Array:
-        """Decisions (..., n) or (..., n, k) from those of the problems, (m, ..., n)."""
-        return combined(f, len(self.classes_), self.multi_class)
+    def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
+        k = len(self.classes_)
+        return partial(combined, k=k, multi_class=self.multi_class), None if k == 2 else k
 
     def _labels(self, f: Array) -> NDArray[Any]:
         index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
@@ -156,14 +103,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
             the decision of the class, one against one the number of its votes, with the sum of its
             decisions, scaled to less than 1/2, to break ties.
         """
-        if is_dask(X) or is_streamed(X):
-            check_is_fitted(self, "coef_")
-            k = len(self.classes_)
-            combine = partial(combined, k=k, multi_class=self.multi_class)
-            return decide_streamed(self, X, combine=combine, columns=None if k == 2 else k)
-        X = self._validate_samples(X, keeps_dtype=True)
-        W, b = self.coef_.reshape(-1, X[0].size), np.atleast_1d(self.intercept_)
-        return self._combine(linear(X.reshape(len(X), -1), W, b))
+        return self._decide(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the classes of samples.
@@ -227,13 +167,6 @@ def coef_of(model: Any, problem: int | None = None) -> Array:
     )
 
 
-PER_PROBLEM = (
-    "coef_",
-    "intercept_",
-    "rank_",
-    "dual_coef_",
-    "objective_",
-    "dual_gap_",
-    "n_iter_",
-    "history_",
-)
+def labels_of(samples: SampleSet) -> Array:
+    """Labels of samples in memory or in blocks, those of classes."""
+    return samples.y if isinstance(samples, Samples) else samples.given[0]  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..dask_blocks import is_dask
 from ..solvers import clean, space_from
 from ._base import MatrixEstimator
 from ._stored import is_streamed
-from ._streamed import clean_streamed, decide_streamed
+from ._streamed import clean_streamed
 
 
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
@@ -71,10 +72,10 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         ndarray of shape (n,)
             Predicted labels.
         """
-        if is_dask(X) or is_streamed(X):
-            return decide_streamed(self, X, self._completed)
-        D = self._completed(self._validate_samples(X))
-        return D.reshape(len(D), -1) @ self.coef_.reshape(-1) + self.intercept_
+        return self._decide(X)
+
+    def _cleaner(self) -> Callable[[Array], Array]:
+        return self._completed
 
     def sample_outlier_score(self, X: ArrayLike) -> Array:
         """Share of outliers in each new sample, as `sample_outlier_score_` has it.

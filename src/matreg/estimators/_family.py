@@ -16,39 +16,13 @@ from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
 from ..dask_blocks import on_blocks
-from ..design import ArrayDesign
-from ..losses import squared
-from ..penalties import SpectralElasticNet
-from ..problem import Problem
-from ..smooth_losses import Logistic, Poisson
-from ..unpenalised import intercept
-from ._base import MatrixEstimator, r2_of_rows
-from ._classes import check_two_classes, check_weighted_classes, classes_at, encode_classes
-from ._duplicates import Distinct
+from ..families import GLM_FAMILIES, LossFamily, family_of
+from ..smooth_losses import Logistic
+from ._base import MatrixEstimator
+from ._classes import check_two_classes, classes_at, encode_classes
 from ._input import validate_labels
 
-FAMILIES = ("normal", "binomial", "poisson")
-FAMILY_CONSTRAINT = [StrOptions(set(FAMILIES))]
-
-
-def rglm_problem(distinct: Distinct, family: str, fit_intercept: bool, tau: float = 0.0) -> Problem:
-    """R-GLM on distinct samples."""
-    design, y, s = ArrayDesign(distinct.X), distinct.y, distinct.weights
-    penalty = SpectralElasticNet(float(tau), ridge=0.0)
-    if family == "normal":
-        return Problem(design, y, squared(s), penalty, intercept(fit_intercept))
-    if family == "binomial":
-        check_weighted_classes(y, s, 2)
-    else:
-        check_counts(y)
-    loss = Logistic(y, s) if family == "binomial" else Poisson(y, s)
-    return Problem(design, np.zeros(len(y)), loss, penalty, intercept(fit_intercept))
-
-
-def check_counts(y: Array) -> None:
-    """Raise an error if there is nothing to count."""
-    if not y.any():
-        raise ValueError("y must have a positive count among the samples of positive weight.")
+FAMILY_CONSTRAINT = [StrOptions(set(GLM_FAMILIES)), LossFamily]
 
 
 def probabilities(f: Array) -> Array:
@@ -70,7 +44,10 @@ def _binomial(model: Any) -> bool:
 class FamilyEstimator(MatrixEstimator):
     """Base of estimators with a parameter `family`: a classifier for "binomial"."""
 
-    family: str
+    family: str | LossFamily
+
+    def _loss(self) -> LossFamily:
+        return family_of(self.family, GLM_FAMILIES)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -95,8 +72,7 @@ class FamilyEstimator(MatrixEstimator):
         y = validate_labels(y, n)
         if self.family == "poisson" and y.min() < 0.0:
             raise ValueError(f'y must not be negative for family="poisson"; got {y.min()}.')
-        if self.family == "poisson":
-            check_counts(y)
+        self._loss().check(y, np.ones(n))
         return y
 
     def _decode(self, y: Array) -> Any:
@@ -106,7 +82,7 @@ class FamilyEstimator(MatrixEstimator):
         """Predictions from linear predictors."""
         if self.family == "binomial":
             return classes_at(self.classes_, (f > 0.0).astype(int))
-        return on_blocks(Poisson.mean, f) if self.family == "poisson" else f
+        return on_blocks(self._loss().mean, f)
 
     def _probabilities(self, f: Array) -> Array:
         """Probabilities of both classes, of shape (n, 2)."""
@@ -205,6 +181,6 @@ class FamilyEstimator(MatrixEstimator):
         return float(score(y, predicted, sample_weight=sample_weight))
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
-        if self.family == "normal":
-            return r2_of_rows(y, decisions, sample_weight)
+        if self.family not in ("binomial", "poisson"):
+            return self._loss().score(y, decisions, sample_weight)
         return np.array([self._score_labels(y, self._labels(f), sample_weight) for f in decisions])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, Index
 
 
 def make_folds(
@@ -29,24 +31,20 @@ def make_folds(
     y : ndarray of shape (n,)
         Labels.
     groups : array-like of shape (n,) or None
-        Groups of the samples.
+        Groups of the samples, which a number of folds keeps together.
     classifier : bool
         Whether the folds of a number are stratified.
     weights : ndarray of shape (n,), default=None
         Sample weights.
     """
-    from sklearn.model_selection import check_cv  # late: it takes long to import
-
     if groups is not None and np.shape(groups) != (len(y),):
         raise ValueError(
             f"groups must have one entry for each of the {len(y)} samples of X; got "
             f"{np.shape(groups)[0] if np.ndim(groups) else repr(groups)}."
         )
+    splitter = make_splitter(cv, y, groups, classifier)
     try:
-        folds = [
-            (train, test)
-            for train, test in check_cv(cv, y, classifier=classifier).split(X, y, groups)
-        ]
+        folds = [(train, test) for train, test in splitter.split(X, y, groups)]
     except Exception as error:  # a splitter may fail in any way
         asked = "groups" in str(error) and groups is None
         remedy = " Pass groups to fit." if asked else ""
@@ -85,6 +83,40 @@ def _check_weights(
         )
 
 
+def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -> Any:
+    """The splitter that scikit-learn makes of `cv`; a number of folds keeps groups together.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        As everywhere in scikit-learn; None is 5 folds.
+    y : array-like of shape (n,)
+        Labels.
+    groups : array-like of shape (n,) or None
+        Groups of the samples. Fewer groups than folds are one fold each, with a warning.
+    classifier : bool
+        Whether the folds of a number are stratified.
+    """
+    # late: it takes long to import
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+
+    if groups is None or not (cv is None or isinstance(cv, Integral)):
+        return check_cv(cv, y, classifier=classifier)
+    asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))
+    if found < 2:
+        raise ValueError(
+            f"groups must hold two groups or more for {asked} folds that keep groups together; got "
+            "one. Leave groups out if all samples are independent."
+        )
+    if found < asked:
+        warnings.warn(
+            f"groups holds {found} groups, fewer than the {asked} folds of cv: there are {found} "
+            f"folds of one group each. Pass cv={found} or more groups.",
+            stacklevel=2,
+        )
+    return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
+
+
 def _check_part(name: str, part: Any, y: Array) -> None:
     """Refuse a part of a fold that is empty or has samples that are not there."""
     try:
@@ -95,3 +127,19 @@ def _check_part(name: str, part: Any, y: Array) -> None:
         ) from error
     if number == 0:
         raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
+
+
+def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
+    """Fold of each sample, for splitters that test every sample once."""
+    fold = np.full(n, -1, dtype=np.intp)
+    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), groups)):
+        if (fold[test] >= 0).any():
+            break
+        fold[test] = k
+    else:
+        if (fold >= 0).all():
+            return fold
+    raise ValueError(
+        "cv must test every sample exactly once, such as KFold or GroupKFold, for samples that are "
+        "read block by block."
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
@@ -18,6 +20,7 @@ from ._stored import loaded, refuse_streamed
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     """Flatten samples that come as matrices; return them with the shape of one, if known."""
+    refuse_containers(X)
     X = unmasked(X)
     if np.ndim(X) == 2 if hasattr(X, "ndim") else hasattr(X, "__dataframe__"):
         reject_complex(X, "X")
@@ -39,9 +42,37 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     if np.ndim(array) > 3:
         raise ValueError(
             f"X must have 2 or 3 dimensions, (n, p*q) or (n, p, q); got {np.ndim(array)} in shape "
-            f"{np.shape(array)}."
+            f"{np.shape(array)}. Unfold each sample into a matrix, for example by "
+            f"X.reshape({len(array)}, {array.shape[1]}, -1), which puts the last axes side by side."
         )
     return X, None
+
+
+def refuse_containers(X: Any) -> None:
+    """Refuse what holds the array of samples, or each sample for itself, and say how to get it."""
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise ValueError(
+            f"X must be an array; got the path {os.fspath(X)!r}. Open the file first: np.load(path)"
+            ', or np.load(path, mmap_mode="r") for one that does not fit into memory.'
+        )
+    if hasattr(X, "keys") and not hasattr(X, "iloc") and not hasattr(X, "__dataframe__"):
+        names = [str(name) for name in X][:5]
+        first = names[0] if names else "name"
+        raise ValueError(
+            f"X must be an array; got a {type(X).__name__} that holds {', '.join(names) or 'none'}."
+            f" Pass the array itself, such as X[{first!r}]."
+        )
+    if (
+        getattr(X, "ndim", None) == 1
+        and getattr(getattr(X, "dtype", None), "kind", "") == "O"
+        and len(X)
+    ):
+        inside = np.shape(np.asarray(X, dtype=object)[0])
+        if inside:
+            raise ValueError(
+                f"X must be an array of shape (n, p, q); got a column of {len(X)} arrays, the "
+                f"first of shape {inside}. Join them: np.stack(list(X))."
+            )
 
 
 def unmasked(array: Any) -> Any:
@@ -66,15 +97,58 @@ def validate_labels(y: Any, n: int) -> Array:
     """Labels of n samples, of shape (n,) and dtype float64."""
     reject_complex(y, "y")
     y = unmasked(y)
+    refuse_dates_and_text(y)
     try:
         y = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
     except ValueError as error:
+        if "contains NaN" in str(error):
+            raise ValueError(
+                "Input y contains NaN. Leave out the samples without a label: "
+                "keep = ~np.isnan(y), then fit(X[keep], y[keep])."
+            ) from None
         if "could not convert" not in str(error):
             raise
         raise ValueError(f"y must be numbers: {error}. For classes take SMM or RGLM.") from None
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError(
+            f"y must be a 1d array, one label for each sample; got shape {y.shape}. For several "
+            "labels wrap the model in sklearn.multioutput.MultiOutputRegressor."
+        )
     y = column_or_1d(y, warn=True)
     check_length(y, n)
     return y
+
+
+def refuse_dates_and_text(y: Any) -> None:
+    """Refuse labels that would silently become numbers: dates, durations, digits in strings."""
+    found = getattr(y, "dtype", None)
+    kind = getattr(found, "kind", "") if found is not None else ""
+    if kind == "M":
+        raise ValueError(
+            f"y must be numbers; got dates ({found}). Pass the time since one of them: "
+            '(y - y.min()) / np.timedelta64(1, "D") is in days.'
+        )
+    if kind == "m":
+        raise ValueError(
+            f"y must be numbers; got durations ({found}). Pass them in a unit: "
+            'y / np.timedelta64(1, "s") is in seconds.'
+        )
+    if kind in ("f", "i", "u", "b"):
+        return
+    text = next((one for one in np.ravel(np.asarray(y, dtype=object)) if isinstance(one, str)), "")
+    if _is_number(text):
+        raise ValueError(
+            f"y must be numbers; got strings such as {text!r}. Convert them: "
+            "np.asarray(y, dtype=float)."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_length(y: Any, n: int) -> None:
@@ -82,7 +156,8 @@ def check_length(y: Any, n: int) -> None:
     if len(y) != n:
         raise ValueError(
             f"y must have one label for each of the {n} samples of X; got {len(y)} (inconsistent "
-            "numbers of samples)."
+            "numbers of samples). Samples are along the first axis of X: of an array (p, q, n) "
+            "pass X.transpose(2, 0, 1)."
         )
 
 
@@ -143,16 +218,27 @@ def validate_samples(X: ArrayLike, matrix_shape: tuple[int, int]) -> Array:
 
 @contextmanager
 def named_missing(model: str) -> Iterator[None]:
-    """Say which model takes missing entries where samples must have none."""
+    """Say which model takes missing entries where samples must have none, and how to pass one."""
     try:
         yield
     except ValueError as error:
-        if "contains NaN" not in str(error):
-            raise
-        raise ValueError(
-            f"Input X contains NaN, and {model} needs all entries of the samples. GRMR takes NaN "
-            "as entries that were not observed, and its transform fills them in."
-        ) from None
+        if "contains NaN" in str(error):
+            raise ValueError(
+                f"Input X contains NaN, and {model} needs all entries of the samples. GRMR takes "
+                "NaN as entries that were not observed, and its transform fills them in."
+            ) from None
+        raise ValueError(f"{error}{_one_sample(str(error))}") from None
+
+
+def _one_sample(error: str) -> str:
+    """Advice where samples have a whole fraction of the columns, as a single matrix has."""
+    found = re.match(r"X has (\d+) features, but .* is expecting (\d+) features", error)
+    if not found:
+        return ""
+    given, expected = int(found[1]), int(found[2])
+    if given == 0 or expected % given or given == expected:
+        return ""
+    return f" If X is one sample, a matrix of shape ({expected // given}, {given}), pass X[None]."
 
 
 def check_matrix_shape(shape: tuple[int, int] | None, fitted: tuple[int, int]) -> None:
@@ -167,3 +253,11 @@ def to_numbers(name: str, given: Any) -> Array:
         return np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number or a list of numbers; got {given!r}.") from None
+
+
+def check_grid(name: str, given: Any) -> Array:
+    """Values of a parameter that is not negative, in descending order."""
+    grid = np.sort(to_numbers(name, given))[::-1]
+    if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
+        raise ValueError(f"{name} must be a non-empty list of non-negative numbers; got {given!r}.")
+    return grid

@@ -45,6 +45,12 @@ def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
     y : object, default=None
         Labels, which may be a DataArray too.
     """
+    if hasattr(X, "data_vars"):
+        names = [str(name) for name in X.data_vars]
+        raise ValueError(
+            f"X must be a DataArray; got a Dataset of {', '.join(names) or 'none'}. Pass one of "
+            f"them, such as X[{(names or ['name'])[0]!r}]."
+        )
     if _has_dims(X) and len(X.dims) == 3:
         return _from_array(X, _sample_dim(X, y))
     columns = getattr(X, "columns", None)
@@ -55,7 +61,7 @@ def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
 
 def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     """New samples as an array (n, p, q), transposed by name; other coordinates are refused."""
-    if fitted is None:
+    if fitted is None or hasattr(X, "data_vars"):
         return read_labels(X)[0]
     if _has_dims(X) and len(X.dims) == 3:
         rest = [dim for dim in X.dims if dim not in fitted.dims]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,27 @@ class LinearPart:
 
     @property
     def coef(self) -> Array:
-        """W, of shape (p, q)."""
+        """W as the model has it, of shape (p, q)."""
         return coef_of(self.model, self.problem)
+
+    @property
+    def scalers(self) -> list[Any]:
+        """The steps right before the model that can bring W into their units, the last first."""
+        return list(takewhile(lambda step: hasattr(step, "coef_in_units"), reversed(self.steps)))
+
+    @property
+    def coef_in_units(self) -> Array:
+        """W for samples in the units that they have before the scalers, of shape (p, q)."""
+        W = self.coef
+        for step in self.scalers:
+            W = step.coef_in_units(W)
+        return W
+
+    def in_units(self, samples: Array) -> Array:
+        """Samples (n, p, q) as the model sees them, in the units before the scalers."""
+        for step in self.scalers:
+            samples = step.inverse_transform(samples)
+        return samples
 
     def transformed(self, X: ArrayLike) -> Any:
         """Samples after all steps."""

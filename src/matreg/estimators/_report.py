@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array
+from .._warn import warn
+from ..solvers import SolverResult
 
 # Columns from which on flat samples look like matrices: 8 x 8, the smallest images there are.
 MANY_COLUMNS = 64
@@ -23,16 +25,41 @@ def above_optimum(gap: float) -> str:
 def warn_if_flat(n_features: int) -> None:
     """Warn that samples which look like flattened matrices are taken for vectors."""
     if n_features >= MANY_COLUMNS:
-        warnings.warn(
+        warn(
             f"X has {n_features} columns and no matrix_shape: samples are vectors, for which the "
             "nuclear norm is the Euclidean norm and W has rank 1. Pass matrix_shape=(p, q) or an "
             f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed.",
-            stacklevel=6,
+        )
+
+
+def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: str) -> None:
+    """Warn if a solver stopped early, with the gap, the tolerance and what to change."""
+    if not result.converged:
+        warn(
+            f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
+            f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
+            f"{above_optimum(result.gap)} the optimum. {advice}",
+            ConvergenceWarning,
+        )
+
+
+def warn_if_interrupted(results: list[SolverResult]) -> None:
+    """Say which of several problems Ctrl-C has left unsolved."""
+    left = [k for k, result in enumerate(results) if result.interrupted]
+    if len(results) > 1 and left:
+        warn(
+            f"Interrupted in problem {left[0] + 1} of {len(results)}: the {left[0]} before it are "
+            "solved, those after it were not begun and have W = 0. `dual_gap_` says how far each "
+            "of them is.",
         )
 
 
 def warn_if_zero(
-    rank: int, y: Array, tau: float, tau_max: Callable[[], float], epsilon: float | None = None
+    rank: int,
+    tau: float,
+    y: Array | None = None,
+    tau_max: Callable[[], float] | None = None,
+    epsilon: float | None = None,
 ) -> None:
     """Warn if the coefficients are zero though the labels differ, and say why.
 
@@ -40,23 +67,25 @@ def warn_if_zero(
     ----------
     rank : int
         Rank of the coefficients.
-    y : ndarray of shape (n,)
-        Labels.
     tau : float
-        Weight of the nuclear norm.
-    tau_max : callable
-        Computes the smallest tau at which they are zero.
+        Weight of the penalty.
+    y : ndarray of shape (n,), default=None
+        Labels; None if they are read block by block.
+    tau_max : callable, default=None
+        Computes the smallest tau at which they are zero, if all samples are in memory.
     epsilon : float, default=None
         Half the width of the tube, for losses that have one.
     """
-    if rank > 0 or np.ptp(y) == 0.0:
+    if rank > 0 or (y is not None and np.ptp(y) == 0.0):
         return
-    largest = tau_max()
-    if tau >= largest > 0.0:
+    remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
+    largest = None if tau_max is None else tau_max()
+    if y is None or largest is None:
         message = (
-            f"tau={tau:.4g} is at or above tau_max={largest:.4g}. Lower tau, or leave it at "
-            "'scale', which follows the units of X and y."
+            f"tau={tau:.4g} is too large, or the samples do not vary with the labels. {remedy}"
         )
+    elif tau >= largest > 0.0:
+        message = f"tau={tau:.4g} is at or above tau_max={largest:.4g}. {remedy}"
     elif largest > 0.0:
         message = (
             f"tau={tau:.4g} is below tau_max={largest:.4g}, but no W is better by more than the "
@@ -69,18 +98,7 @@ def warn_if_zero(
         )
     else:
         message = "the samples do not vary with the labels."
-    warnings.warn(f"W = 0, so that all predictions are the same: {message}", stacklevel=4)
-
-
-def warn_if_zero_on_blocks(rank: int, tau: float) -> None:
-    """Warn if the coefficients are zero; why would take all samples in memory to say."""
-    if rank == 0:
-        warnings.warn(
-            f"W = 0, so that all predictions are the same: tau={tau:.4g} is too large, or the "
-            "samples do not vary with the labels. Lower tau, or leave it at 'scale', which follows "
-            "the units of X and y.",
-            stacklevel=4,
-        )
+    warn(f"W = 0, so that all predictions are the same: {message}")
 
 
 def warn_at_edge(
@@ -111,8 +129,7 @@ def warn_at_edge(
     if scores[inside].max() >= enough:
         return
     side = "smallest" if chosen == values[0] else "largest"
-    warnings.warn(
+    warn(
         f"The choice {name}={chosen:.4g} is the {side} of the {len(values)} values tried, "
         f"{values[0]:.4g} to {values[-1]:.4g}: a better one may lie outside. {remedy}",
-        stacklevel=6,
     )

@@ -29,11 +29,12 @@ from typing import Any
 
 import numpy as np
 
+from ..preprocessing.units import warn_of_units
 from ..robust import chance_share, size, spread
-from ._duplicates import Distinct
+from ..samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
 
-# "scale" in the units above.
-EPSILON, DELTA, C, TAU = 0.1, 1.0 / 3.0, 3.0, 0.005
+# "scale" in the units above; that of epsilon and delta is in their loss families.
+C, TAU = 3.0, 0.005
 # Of the share of chance, where that is more than TAU.
 CHANCE = 0.25
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
@@ -43,55 +44,56 @@ _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
 
 class Units:
-    """What "scale" is for C, epsilon and delta, computed where it is asked for.
+    """What "scale" is for C and the parameters of a loss, computed where it is asked for.
 
     Parameters
     ----------
-    distinct : Distinct
-        Samples, labels and weights.
+    samples : SampleSet
+        Samples, labels and weights. Where there are many the units are those of a part of them.
     fit_intercept : bool
         Whether a constant added to samples or labels is of no account.
     classes : bool, default=False
         Whether the labels are classes, which have no units.
     """
 
-    def __init__(self, distinct: Distinct, fit_intercept: bool, classes: bool = False) -> None:
-        self.distinct, self.fit_intercept, self.classes = distinct, fit_intercept, classes
+    def __init__(self, samples: SampleSet, fit_intercept: bool, classes: bool = False) -> None:
+        self.given, self.fit_intercept, self.classes = samples, fit_intercept, classes
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples on which units are measured."""
+        if isinstance(self.given, Samples) and self.given.n < MANY_SAMPLES:
+            return self.given.distinct()
+        few = self.given.few(UNIT_ROWS)
+        if not isinstance(self.given, Samples):  # those in memory were looked at
+            warn_of_units(few.X)
+        return few
 
     @cached_property
     def spread(self) -> float:
         """Spread of the labels."""
         if self.classes:
             return 1.0
-        return spread(self.distinct.y, self.distinct.weights, self.fit_intercept)
+        return spread(self.samples.y, self.samples.weights, self.fit_intercept)
 
     @cached_property
     def size(self) -> float:
         """Size of the samples."""
-        return size(self.distinct.X, self.distinct.weights, self.fit_intercept)
+        return size(self.samples.X, self.samples.weights, self.fit_intercept)
 
     def C(self, given: Any) -> float:
         """C as a number."""
         return scaled("C", given, lambda: positive(C * self.spread / self.size / self.size))
 
-    def epsilon(self, given: Any) -> float:
-        """Epsilon as a number."""
-        return scaled("epsilon", given, lambda: EPSILON * self.spread)
-
-    def delta(self, given: Any) -> float:
-        """Delta as a number."""
-        return scaled("delta", given, lambda: DELTA * self.spread)
-
-    def tau(self, given: Any, tau_max: Callable[[], float]) -> float:
-        """Tau of RMR as a number, given how to compute the smallest tau with W = 0."""
-        return scaled("tau", given, lambda: self.tau_share * tau_max())
+    def number(self, name: str, given: Any, multiple: float) -> float:
+        """A parameter in the units of the labels as a number; "scale" is so many spreads."""
+        return scaled(name, given, lambda: multiple * self.spread)
 
     @cached_property
-    def tau_share(self) -> float:
-        """Tau of RMR over the smallest tau with W = 0."""
-        samples = self.distinct
-        chance = chance_share(samples.X, samples.y, samples.weights, self.fit_intercept)
-        return max(TAU, CHANCE * chance)
+    def chance(self) -> float:
+        """Share of the association of samples and labels that is expected by chance."""
+        part = self.samples
+        return chance_share(part.X, part.y, part.weights, self.fit_intercept)
 
 
 def positive(number: float) -> float:
@@ -102,11 +104,6 @@ def positive(number: float) -> float:
 def scaled(name: str, given: Any, unit: Callable[[], float]) -> float:
     """A parameter as a number: a word is a multiple of the unit, which is only then computed."""
     return factor_of(name, given) * unit() if isinstance(given, str) else float(given)
-
-
-def scaled_tau(given: Any, tau_max: Callable[[], float], share: float = TAU) -> float:
-    """Tau as a number, given how to compute the smallest tau with W = 0."""
-    return scaled("tau", given, lambda: share * tau_max())
 
 
 def factor_of(name: str, given: str) -> float:

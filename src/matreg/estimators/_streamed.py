@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,19 +15,13 @@ from .._typing import Array
 from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
 from ..dask_blocks import DaskBlocks, is_dask
 from ..design import ArrayDesign
-from ..penalties import SpectralPenalty
-from ..solvers import Model, SolverResult, solve_stream, starting_point
-from ._duplicates import Distinct, merge_duplicates
+from ..solvers import SolverResult, starting_point
 from ._input import check_matrix_shape, reject_complex, validate_weights
-from ._stored import working_memory
 
 # Samples that are cleaned at a time.
 PIECE = 2048
-# Rows from which the units of the data are learned.
-UNIT_ROWS = 4096
 # Attributes of an earlier fit in memory that one from blocks does not have.
 NOT_STREAMED = ("dual_coef_", "label_outlier_score_", "labels_", "feature_names_in_")
-MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 
 
 def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
@@ -53,16 +46,10 @@ def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def as_blocks(X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> Blocks:
+def as_blocks(X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> Any:
     """Samples, labels and weights as blocks."""
     kind = DaskBlocks if is_dask(X) else ArrayBlocks
     return kind(X, y, weights, shape)
-
-
-def label_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
-    """Blocks of samples with labels and weights; sets what a model knows of their shape."""
-    labels, weights = validate_stored(model, X, y, sample_weight)
-    return as_blocks(X, labels, weights, model.matrix_shape_)
 
 
 def validate_stored(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
@@ -102,16 +89,16 @@ class Prediction:
     ----------
     W, b : ndarray of shape (m, p*q), ndarray of shape (m,)
         Coefficients and intercepts of m problems.
+    combine : callable
+        Decisions from those of the problems, (m, k).
     clean : callable, default=None
         Cleans samples before.
-    combine : callable, default=None
-        Decisions from those of the problems, (m, k); those of the only problem by default.
     """
 
     W: Array
     b: Array
+    combine: Callable[[Array], Array]
     clean: Callable[[Array], Array] | None = None
-    combine: Callable[[Array], Array] | None = None
 
     def __call__(self, block: Block) -> Array:
         """Those of a block, of shape (k,), or (k, columns) as they are combined."""
@@ -119,7 +106,7 @@ class Prediction:
         bad = np.flatnonzero(~np.isfinite(f).all(axis=0))
         if len(bad):
             raise_not_finite(block.start + int(bad[0]))
-        return f[0] if self.combine is None else self.combine(f)
+        return self.combine(f)
 
     def parts(self, X: NDArray[Any]) -> Iterator[NDArray[Any]]:
         """The samples as they are, or some at a time if they are cleaned."""
@@ -133,9 +120,9 @@ class Prediction:
 def decide_streamed(
     model: Any,
     X: Any,
-    clean: Callable[[Array], Array] | None = None,
-    combine: Callable[[Array], Array] | None = None,
-    columns: int | None = None,
+    clean: Callable[[Array], Array] | None,
+    combine: Callable[[Array], Array],
+    columns: int | None,
 ) -> Any:
     """Decisions of a fitted model block by block; of a Dask array a Dask array.
 
@@ -145,10 +132,10 @@ def decide_streamed(
         What decides.
     X : stored array of shape (n, p, q) or (n, p*q)
         Samples.
-    clean, combine : callable, default=None
+    clean, combine : callable
         As in :class:`Prediction`.
-    columns : int, default=None
-        Numbers per sample; one without an axis of its own by default.
+    columns : int or None
+        Numbers per sample; None is one without an axis of its own.
     """
     check_is_fitted(model, "coef_")
     shape = stored_shape(X, model.matrix_shape_)
@@ -162,7 +149,7 @@ def decide_streamed(
     nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # takes no memory
     blocks = as_blocks(X, nothing, nothing, model.matrix_shape_)
     W, b = model.coef_.reshape(-1, expected), np.atleast_1d(model.intercept_)
-    return blocks.map_rows(Prediction(W, b, clean, combine), columns)
+    return blocks.map_rows(Prediction(W, b, combine, clean), columns)
 
 
 class LazyDual:
@@ -187,103 +174,10 @@ class LazyDual:
         return found[0] if len(found) == 1 else np.stack(found)
 
 
-def fit_streamed(model: Any, X: Any, y: Any, sample_weight: Any, solve: Any) -> SolverResult:
-    """Fit a model to samples that are read block by block.
-
-    Parameters
-    ----------
-    model : estimator
-        Its fitted attributes are set.
-    X, y, sample_weight : stored array, array-like, array-like
-        Samples, labels and weights.
-    solve : callable
-        Blocks to a result.
-
-    Returns
-    -------
-    SolverResult
-        The result, whose state computes the dual variables of a block.
-    """
-    blocks = label_blocks(model, X, y, sample_weight)
-    result: SolverResult = solve(blocks)
-    store_streamed(model, [(blocks, result)])
-    return result
-
-
-def store_streamed(model: Any, results: list[tuple[Blocks, SolverResult]]) -> None:
-    """Fitted attributes from the results of one problem or several."""
-    columns: dict[str, list[Any]] = {
-        "coef_": [result.W.matrix for _, result in results],
-        "intercept_": [result.b for _, result in results],
-        "rank_": [result.W.rank for _, result in results],
-        "objective_": [result.primal for _, result in results],
-        "dual_gap_": [result.gap for _, result in results],
-        "n_iter_": [result.n_iter for _, result in results],
-        "history_": [result.history for _, result in results],
-    }
-    for name, column in columns.items():
-        several = column if name == "history_" else np.array(column)
-        setattr(model, name, column[0] if len(results) == 1 else several)
-    model.n_passes_ = sum(blocks.rows_read / blocks.n for blocks, _ in results)
-    for name in NOT_STREAMED:
-        model.__dict__.pop(name, None)
-    model._lazy_dual = LazyDual([(blocks, result.state) for blocks, result in results])
-
-
-def solve_on_blocks(
-    model: Any, blocks: Blocks, loss_of: Any, penalty: SpectralPenalty, **options: Any
-) -> SolverResult:
-    """RMR on blocks with the parameters of a model.
-
-    Parameters
-    ----------
-    model : estimator
-        With `fit_intercept`, `tol` and `verbose`.
-    blocks : Blocks
-        The samples.
-    loss_of : callable
-        Labels and weights of a block to its losses.
-    penalty : SpectralPenalty
-        Penalty of W.
-    **options
-        Further arguments of :func:`matreg.solvers.solve_stream`.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point.
-    """
-    what = Model(loss_of, penalty, model.fit_intercept, (blocks.p, blocks.q))
-    limits = {"tol": model.tol, "memory": working_memory(), "verbose": model.verbose}
-    return solve_stream(blocks, what, **limits, **options)
-
-
 def unsolved(loss: float, shape: tuple[int, int]) -> SolverResult:
     """W = 0 for a problem that was not begun after Ctrl-C, with the loss that it has there."""
     point = starting_point(np.zeros(shape), np.zeros(0), np.zeros(0))
     return replace(point, primal=loss, interrupted=True)
-
-
-def warn_if_interrupted(results: list[SolverResult]) -> None:
-    """Say which of several problems Ctrl-C has left unsolved."""
-    left = [k for k, result in enumerate(results) if result.interrupted]
-    if len(results) > 1 and left:
-        warnings.warn(
-            f"Interrupted in problem {left[0] + 1} of {len(results)}: the {left[0]} before it are "
-            "solved, those after it were not begun and have W = 0. `dual_gap_` says how far each "
-            "of them is.",
-            stacklevel=2,
-        )
-
-
-def check_streamed_family(family: str) -> None:
-    """Refuse the families whose losses are not quadratic."""
-    if family != "normal":
-        raise ValueError(
-            f"family={family!r} needs all samples in memory, but X is read block by block: "
-            'family="normal" does not, and for classes SMM does not; or take a part of the samples '
-            "that fits into memory."
-        )
 
 
 def clean_streamed(model: Any, X: Any) -> Any:
@@ -296,11 +190,3 @@ def clean_streamed(model: Any, X: Any) -> Any:
             "out[a : a + 10_000] = model.transform(X[a : a + 10_000])."
         )
     return X.map_blocks(model.transform, dtype=np.float64, meta=np.empty((0,) * X.ndim))
-
-
-def part_of_blocks(blocks: Blocks, rows: int = UNIT_ROWS) -> Distinct:
-    """A part of the samples in memory, with the weight of all: enough to learn units from."""
-    block, _ = blocks.sample(rows, seed=0)
-    factor = blocks.n / len(block.y)
-    X = block.X.astype(np.float64).reshape(-1, blocks.p, blocks.q)
-    return merge_duplicates(X, block.y, factor * block.weights)

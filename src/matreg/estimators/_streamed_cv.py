@@ -17,35 +17,28 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from .._typing import Array, Index
-from ..solvers import Reduced, moments, solve_moments, solve_streamed_rglm, tau_grid
-from ._base import warn_unless_converged
+from ..solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
 from ._classes import check_classes_of_part
-from ._selection import Candidate
+from ._input import check_grid
 from ._stored import working_memory
-from ._streamed import check_streamed_family, fit_streamed, label_blocks
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
 
 
-def choose_on_part(
-    model: Any, single: Any, X: Any, y: Any, sample_weight: Any, groups: Any
-) -> None:
+def choose_on_part(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
     """Choose the parameters on a part of the samples, and fit the choice to all of them.
 
     Parameters
     ----------
     model : RMRCV or SMMCV
         Its fitted attributes are set.
-    single : RMR or SMM
-        The model to fit to all samples but for what is chosen.
     X, y, sample_weight, groups : stored array, array-like, array-like, array-like
         Samples, labels, weights and groups.
     """
-    single._check_streamed()
-    blocks = label_blocks(model, X, y, sample_weight)
-    shape = model.matrix_shape_
-    rows = min(int(working_memory() / (OVERHEAD * 8 * shape[0] * shape[1])), blocks.n)
+    check_blocks(model._single()._sketch())
+    blocks = model._read(X, y, sample_weight)
+    rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows, seed=0)
     if is_classifier(model):
         check_classes_of_part(model.classes_, block.y, "the folds look at", blocks.n)
@@ -56,13 +49,10 @@ def choose_on_part(
     weights = blocks.n / len(index) * block.weights
     some = None if groups is None else np.asarray(groups)[index]
     labels = model._decode(block.y)
-    part.fit(block.X.reshape(-1, *shape), labels, sample_weight=weights, groups=some)
-    chosen = {name: getattr(part, f"{name}_") for name in model._chosen_on_part}
-    chosen["tau"] /= noisier
-    single.set_params(**chosen).fit(X, y, sample_weight)
-    given = single.get_params()
-    fitted = {name: value for name, value in vars(single).items() if name not in given}
-    model.__dict__.update(fitted)
+    part.fit(block.X.reshape(-1, blocks.p, blocks.q), labels, sample_weight=weights, groups=some)
+    chosen = {name: getattr(part, f"{name}_") for name in model._searched}
+    single = model._single(**chosen, tau=part.tau_ / noisier).fit(X, y, sample_weight)
+    model._adopt(single)
     for name in ("cv_results_", "best_index_", "best_score_"):
         setattr(model, name, getattr(part, name))
     model.taus_ = part.taus_ / noisier
@@ -93,7 +83,7 @@ class RGLMFolds:
         model = self.model
         largest = Reduced(self.total, self.shape, model.fit_intercept).tau_max
         if model.taus is not None:
-            return np.asarray(model._taus(lambda: largest))
+            return check_grid("taus", model.taus)
         return tau_grid(largest, model.n_taus, model.tau_min_ratio)
 
     def scores(self, fold: int, taus: Array) -> tuple[Array, Array]:
@@ -113,7 +103,9 @@ class RGLMFolds:
         return np.array(scores), np.array([float(result.W.rank) for result in results])
 
 
-def choose_by_moments(model: Any, X: Any, y: Any, sample_weight: Any, folds: Index) -> None:
+def choose_by_moments(
+    model: Any, X: Any, y: Any, sample_weight: Any, folds: Index, candidate_of: Any
+) -> None:
     """RGLMCV on all samples in two passes.
 
     Parameters
@@ -124,47 +116,22 @@ def choose_by_moments(model: Any, X: Any, y: Any, sample_weight: Any, folds: Ind
         Samples, labels and weights.
     folds : ndarray of shape (n,)
         Fold of each sample.
+    candidate_of : callable
+        Values of tau to a candidate.
     """
-    check_streamed_family(model.family)
+    check_blocks(model._single()._sketch())
     if model.scoring not in (None, "r2"):
         raise ValueError(
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
             f"moments are known; got {model.scoring!r}."
         )
-
-    def solve(blocks: Any) -> Any:
-        count = int(folds.max()) + 1
-        known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q))
-        taus = known.taus()
-        found = [known.scores(fold, taus) for fold in range(count)]
-        scores, ranks = (np.array(part) for part in zip(*found, strict=True))
-        _, chosen = model._select([Candidate({}, taus)], scores, ranks)
-        model.tau_, model.taus_ = float(taus[chosen]), taus
-        (result,) = solve_streamed_rglm(
-            blocks,
-            taus[chosen : chosen + 1],
-            fit_intercept=model.fit_intercept,
-            tol=model.tol,
-            max_iter=model.max_iter,
-            G=known.total,
-        )
-        return result
-
-    result = fit_streamed(model, X, y, sample_weight, solve)
-    warn_unless_converged(type(model).__name__, result, model.tol, "Raise max_iter or tol.")
-
-
-def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
-    """Fold of each sample, for splitters that test every sample once."""
-    fold = np.full(n, -1, dtype=np.intp)
-    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), groups)):
-        if (fold[test] >= 0).any():
-            break
-        fold[test] = k
-    else:
-        if (fold >= 0).all():
-            return fold
-    raise ValueError(
-        "cv must test every sample exactly once, such as KFold or GroupKFold, for samples that are "
-        "read block by block."
-    )
+    blocks = model._read(X, y, sample_weight)
+    count = int(folds.max()) + 1
+    known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q))
+    blocks.moments = known.total
+    taus = known.taus()
+    found = [known.scores(fold, taus) for fold in range(count)]
+    scores, ranks = (np.array(part) for part in zip(*found, strict=True))
+    candidate = candidate_of(taus)
+    _, chosen = model._select([candidate], scores, ranks)
+    model._refit(blocks, candidate, chosen)

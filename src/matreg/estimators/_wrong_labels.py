@@ -6,12 +6,13 @@ import numpy as np
 
 from .._typing import Array
 from ..losses import PiecewiseLoss
+from ..model import Model
+from ..samples import Samples
 from ..solvers import SolverResult, robust_scale
-from ._duplicates import Distinct
 
 
 def label_outlier_score(
-    residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Distinct
+    residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Samples
 ) -> Array:
     """How much each label looks wrong, in robust standard deviations of the residuals.
 
@@ -28,7 +29,7 @@ def label_outlier_score(
         Their losses.
     result : SolverResult
         The fit, with its multipliers.
-    distinct : Distinct
+    distinct : Samples
         The samples; those of weight zero get NaN.
 
     Returns
@@ -46,7 +47,7 @@ def label_outlier_score(
     return np.where(distinct.group >= 0, scores[distinct.group], np.nan)
 
 
-def class_outlier_score(result: SolverResult, distinct: Distinct, C: float) -> Array:
+def class_outlier_score(model: Model, samples: Samples, result: SolverResult) -> Array:
     """How much each label of two classes looks wrong, in margins.
 
     A sample on the right side of the margin scores zero. On the margin it scores the share that its
@@ -55,21 +56,23 @@ def class_outlier_score(result: SolverResult, distinct: Distinct, C: float) -> A
 
     Parameters
     ----------
+    model : Model
+        What was fitted.
+    samples : Samples
+        The samples, with labels -1 and 1; those of weight zero get NaN.
     result : SolverResult
         The fit, with its multipliers.
-    distinct : Distinct
-        The samples, with labels -1 and 1; those of weight zero get NaN.
-    C : float
-        Bound of the multipliers relative to the weights; infinity if they have none.
 
     Returns
     -------
     ndarray of shape (n,)
         Scores of all samples, at least 0.
     """
-    W = result.W.matrix.reshape(-1)
-    decisions = distinct.X.reshape(len(distinct.X), -1) @ W + result.b
-    beyond = np.maximum(1.0 - distinct.y * decisions, 0.0)
-    share = np.abs(result.beta) / (C * distinct.weights) if np.isfinite(C) else beyond > 0.0
+    decisions = samples.design.forward(result.W.matrix) + result.b
+    beyond = np.maximum(1.0 - samples.y * decisions, 0.0)
+    loss = model.losses(samples.y, samples.weights)
+    share = (beyond > 0.0).astype(float)
+    if isinstance(loss, PiecewiseLoss) and loss.bounded:
+        share = np.abs(result.beta) / loss.size
     scores = share * (1.0 + beyond)
-    return np.where(distinct.group >= 0, scores[distinct.group], np.nan)
+    return np.where(samples.group >= 0, scores[samples.group], np.nan)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -15,6 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
+from .._warn import warn
+from ..families import LossFamily, in_units
+from ..losses import PiecewiseLoss
+from ..samples import Samples
 from ..solvers import (
     Decomposition,
     GRMRProblem,
@@ -26,7 +28,7 @@ from ..solvers import (
     from_arrays,
     learned_space,
     outlier_fraction,
-    rmr_tau_max,
+    problem_tau_max,
     robust_pca,
     shortfalls,
     to_arrays,
@@ -34,12 +36,12 @@ from ..solvers import (
 )
 from ._base import MatrixRegressor
 from ._cleaning import Cleaning, outlier_score
-from ._duplicates import Distinct, merge_duplicates
+from ._convex import ATTRIBUTES
 from ._input import to_numbers
-from ._losses import LOSS_CONSTRAINTS, rmr_loss
-from ._scale import Units, scaled_tau
+from ._scale import TAU, Units, scaled
 from ._stored import refuse_streamed_cleaning
-from .rmr import score_labels
+from ._wrong_labels import label_outlier_score
+from .rmr import DELTA, EPSILON, LOSS_CONSTRAINTS, regression_loss
 
 # Share of the entries above which outliers are the rule: a warning says so.
 MANY_OUTLIERS = 0.5
@@ -192,6 +194,7 @@ class GRMR(Cleaning, MatrixRegressor):
     (5, 8, 8)
     """
 
+    _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
@@ -224,7 +227,7 @@ class GRMR(Cleaning, MatrixRegressor):
         lam: float | None = None,
         C: float | str = "scale",
         epsilon: float | str = "scale",
-        loss: str = "epsilon_insensitive",
+        loss: str | LossFamily = "epsilon_insensitive",
         delta: float | str = "scale",
         quantile: float = 0.5,
         outliers: str = "replace",
@@ -286,25 +289,43 @@ class GRMR(Cleaning, MatrixRegressor):
             Fitted estimator.
         """
         refuse_streamed_cleaning(type(self).__name__, X)
+        with self._fitting():
+            self._fit_samples(Samples.of(*self._validate_fit(X, y, sample_weight)))
+        return self
+
+    def _fit_samples(self, samples: Samples) -> None:
+        """Fit to samples whose labels and weights are validated."""
         # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
-        with self._fitting():
-            D, y, weights = self._validate_fit(X, y, sample_weight)
-            distinct = merge_duplicates(D, y, weights)
-            problem, pca = self._with_tau(self._problem(distinct))
-            result = self._solve(problem, from_arrays(start, problem), pca)
-            self._store(result.fit, distinct)
-            regression = result.problem.regression(result.problem.clean(result.split.E))
-            self.label_outlier_score_ = score_labels(regression, result.fit, distinct)
-            del regression, pca
-            self._store_split(D, distinct, result)
+        distinct = samples.distinct()
+        problem, pca = self._with_tau(self._problem(distinct))
+        result = self._solve(problem, from_arrays(start, problem), pca)
+        del pca
+        self._store_regression(distinct, result)
+        self._store_split(samples.X, distinct, result)
         if not result.converged:
             self._warn(result)
         if self.outlier_fraction_ > MANY_OUTLIERS:
             self._warn_of_outliers()
-        return self
 
-    def _problem(self, distinct: Distinct) -> GRMRProblem:
+    def _loss(self) -> LossFamily:
+        return regression_loss(self)
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        return self._loss().score(y, decisions, sample_weight)
+
+    def _store_regression(self, distinct: Samples, result: GRMRResult) -> None:
+        """Set the attributes of the regression on the clean signals."""
+        for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
+            setattr(self, name, ATTRIBUTES[name](result.fit))
+        self.dual_coef_ = distinct.spread(result.fit.beta)
+        problem = result.problem.regression(result.problem.clean(result.split.E))
+        residual = problem.y - problem.design.forward(result.fit.W.matrix) - result.fit.b
+        self.label_outlier_score_ = label_outlier_score(
+            residual, result.problem.loss, result.fit, distinct
+        )
+
+    def _problem(self, distinct: Samples) -> GRMRProblem:
         if self.coupling == "squared" and self.loss == "quantile":
             raise ValueError(
                 'coupling="squared" pulls the samples to their labels, not to a quantile of them: '
@@ -313,14 +334,21 @@ class GRMR(Cleaning, MatrixRegressor):
         D, y, s = distinct.X, distinct.y, distinct.weights
         flat = D.reshape(len(D), -1)
         units = Units(distinct, self.fit_intercept)
-        self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
-        self.delta_ = units.delta(self.delta)
+        self.C_ = units.C(self.C)
+        for name, multiple in self._loss_units.items():
+            setattr(self, f"{name}_", units.number(name, getattr(self, name), multiple))
+        loss = in_units(self._loss(), units.number).of(y, self.C_ * s)
+        if not isinstance(loss, PiecewiseLoss):
+            raise TypeError(
+                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
+                f"{type(self).__name__}; got {type(loss).__name__}."
+            )
         gamma, lam = default_weights(flat, y, s, self.C_, self.gamma, self.lam, self.outliers)
         return GRMRProblem(
             D,
             y,
             s,
-            rmr_loss(self.loss, self.C_ * s, self.epsilon_, self.delta_, self.quantile),
+            loss,
             tau=0.0 if isinstance(self.tau, str) else float(self.tau),
             gamma=gamma,
             lam=lam,
@@ -339,7 +367,7 @@ class GRMR(Cleaning, MatrixRegressor):
         pca = robust_pca(problem, self._limits())
         problem = with_noise(problem, pca)
         first = problem.regression(first_samples(problem, self._limits(), pca))
-        self.tau_ = scaled_tau(self.tau, partial(rmr_tau_max, first))
+        self.tau_ = scaled("tau", self.tau, lambda: TAU * problem_tau_max(first))
         return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
@@ -375,7 +403,7 @@ class GRMR(Cleaning, MatrixRegressor):
             verbose=int(self.verbose),
         )
 
-    def _store_split(self, D: Array, distinct: Distinct, result: GRMRResult) -> None:
+    def _store_split(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
         """Set the attributes of the split. Samples of weight zero are cleaned like new ones."""
         problem, split = result.problem, result.split
         self.gamma_, self.lam_ = problem.gamma, problem.lam
@@ -401,18 +429,16 @@ class GRMR(Cleaning, MatrixRegressor):
     def _warn(self, result: GRMRResult) -> None:
         """Say what did not converge, how far it came, and what to change."""
         parts = "; ".join(shortfalls(result, self._limits()))
-        warnings.warn(
+        warn(
             f"G-RMR did not converge; the model is kept. {parts.capitalize()}.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     def _warn_of_outliers(self) -> None:
         """Say that most entries are called outliers, and what to change."""
         remedy = "limit" if self.outliers == "replace" else "lam"
-        warnings.warn(
+        warn(
             f"G-RMR calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank of "
             f"{self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a higher "
             "rank. Samples without gross outliers need no cleaning: take RMR.",
-            stacklevel=4,
         )

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby, product
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from ..families import LossFamily
+from ..samples import Samples
 from ..solvers import (
     Decomposition,
     GRMRProblem,
     GRMRResult,
     first_samples,
     learned_space,
-    rmr_tau_max,
+    problem_tau_max,
     robust_pca,
     tau_grid,
     warn_unless_clean,
     with_noise,
 )
+from ._base import MatrixRegressor
 from ._cleaning import Cleaning
-from ._duplicates import Distinct
 from ._halving import halved
-from ._losses import LOSS_CONSTRAINTS
-from ._losses_cv import LossSelector
+from ._input import check_grid
 from ._scale import Units
-from ._selection import (
+from ._search import (
     COMMON_CONSTRAINTS,
     NUMBER_OR_LIST,
+    PATH_CONSTRAINTS,
     Candidate,
     FoldScore,
-    SelectorCV,
+    Search,
     number_list,
 )
 from ._stored import refuse_streamed_cleaning
 from .grmr import GRMR
-from .path import check_taus
+from .rmr import DELTA, LOSS_CONSTRAINTS
 
 _TOLERANCE = Interval(Real, 0, None, closed="left")
 
+# Stands for parameters that are searched, where they do not matter yet.
+FIRST = {"tau": 1.0, "limit": 4.0, "noise": None}
 # Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
@@ -60,7 +61,7 @@ class Family(Candidate):
     steps: tuple[Candidate, ...]
 
 
-class GRMRCV(Cleaning, LossSelector, SelectorCV):
+class GRMRCV(Cleaning, Search, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
@@ -109,8 +110,6 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         As in :class:`RMRCV`.
     verbose : int, default=0
         Whether to report progress even without a terminal.
-    tau : float or array-like
-        Former name of `taus`, deprecated.
 
     Attributes
     ----------
@@ -134,11 +133,10 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
     (60, 6, 5)
     """
 
+    _plain = GRMR
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON_CONSTRAINTS,
-        "taus": [*NUMBER_OR_LIST, None],
-        "n_taus": [Interval(Integral, 1, None, closed="left")],
-        "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
+        **PATH_CONSTRAINTS,
         "gamma": [*NUMBER_OR_LIST, None],
         "lam": [*NUMBER_OR_LIST, None],
         "outliers": [StrOptions({"replace", "split"})],
@@ -153,7 +151,6 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         "fold_tol": [_TOLERANCE, None],
         "fold_split_tol": [_TOLERANCE, None],
         "halving": ["boolean"],
-        "tau": [*NUMBER_OR_LIST, StrOptions({"deprecated"})],
     }
 
     def __init__(
@@ -169,7 +166,7 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         limit: float | ArrayLike | None = None,
         C: float | str | ArrayLike = "scale",
         epsilon: float | str | ArrayLike = "scale",
-        loss: str = "epsilon_insensitive",
+        loss: str | LossFamily = "epsilon_insensitive",
         delta: float | str = "scale",
         quantile: float = 0.5,
         coupling: str = "exact",
@@ -187,7 +184,6 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         max_iter: int = 20,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
-        tau: Any = "deprecated",
     ) -> None:
         self.taus = taus
         self.n_taus = n_taus
@@ -217,37 +213,24 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
         self.max_iter = max_iter
         self.verbose = verbose
         self.matrix_shape = matrix_shape
-        self.tau = tau
 
-    @property
-    def _given_taus(self) -> Any:
-        if isinstance(self.tau, str) and self.tau == "deprecated":
-            return self.taus
-        warnings.warn(
-            "GRMRCV's parameter tau is now called taus, as in RMRCV; tau will be gone in 0.3.",
-            FutureWarning,
-            stacklevel=4,
-        )
-        return self.tau
-
-    def _candidates(self, distinct: Distinct) -> list[Candidate]:
+    def _candidates(self, samples: Samples) -> list[Candidate]:
         def optional(name: str, given: Any) -> list[Any]:
             return [None] if given is None else number_list(name, given, positive=True)
 
-        given, candidates = self._given_taus, []
-        limits = self._limits()
-        units = Units(distinct, self.fit_intercept)
-        self.delta_ = units.delta(self.delta)
-        Cs = number_list("C", self.C, positive=True, scaled=units.C)
-        for C, epsilon in product(Cs, self._epsilons(units)):
+        samples, candidates = samples.distinct(), []
+        limits, units = self._limits(), Units(samples, self.fit_intercept)
+        fixed = {"delta": units.number("delta", self.delta, DELTA)}
+        for C, epsilon in product(self._values("C", units), self._values("epsilon", units)):
             loss = {"C": C, "epsilon": epsilon}
-            taus = check_taus(given, partial(self._tau_grid, distinct, loss))
-            gammas = self._gammas(distinct, loss)
+            model = self._single(**fixed, **loss, **FIRST, gamma=None, lam=None)
+            taus = self._tau_grid(model, samples)
+            gammas = self._gammas(model, samples)
             for gamma, limit, noise, lam in product(
                 gammas, limits, optional("noise", self.noise), sorted(optional("lam", self.lam))
             ):
                 others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
-                candidates.append(Candidate(loss | others, taus))
+                candidates.append(Candidate(loss | others, taus, fixed=fixed))
         return candidates
 
     def _limits(self) -> list[float]:
@@ -255,18 +238,18 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
             return [4.0]  # not used where outliers are split off
         return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
 
-    def _gammas(self, distinct: Distinct, loss: dict[str, float]) -> list[float]:
+    def _gammas(self, model: GRMR, samples: Samples) -> list[float]:
         """The given values, or the default for all the data times the factors of GAMMAS."""
         if self.gamma is not None:
             return number_list("gamma", self.gamma, positive=True)
-        rule = self._model(Candidate(loss, np.ones(1)))._problem(distinct).gamma
-        return [factor * rule for factor in GAMMAS[self.outliers]]
+        return [factor * model._problem(samples).gamma for factor in GAMMAS[self.outliers]]
 
-    def _tau_grid(self, distinct: Distinct, loss: dict[str, float]) -> Array:
-        """Values of tau below the smallest with W = 0 on the samples without gross outliers."""
-        model = self._model(Candidate(loss, np.ones(1)))
-        problem = model._problem(distinct)
-        largest = rmr_tau_max(problem.regression(first_samples(problem, model._limits())))
+    def _tau_grid(self, model: GRMR, samples: Samples) -> Array:
+        """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
+        if self.taus is not None:
+            return check_grid("taus", self.taus)
+        problem = model._problem(samples)
+        largest = problem_tau_max(problem.regression(first_samples(problem, model._limits())))
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
@@ -274,46 +257,28 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
 
     def _cross_validate(
         self,
-        X: Array,
-        y: Array,
-        weights: Array,
+        samples: Samples,
         folds: list[Any],
         candidates: list[Candidate],
         score: FoldScore,
     ) -> tuple[Array, Array]:
         def scored(folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
             grouped: list[Candidate] = [*_families(candidates)]
-            return super(GRMRCV, self)._cross_validate(X, y, weights, folds, grouped, score)
+            return super(GRMRCV, self)._cross_validate(samples, folds, grouped, score)
 
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
-    def _model(self, candidate: Candidate, **other: Any) -> GRMR:
-        return GRMR(
-            loss=self.loss,
-            delta=self.delta_,
-            quantile=self.quantile,
-            outliers=self.outliers,
-            coupling=self.coupling,
-            fit_intercept=self.fit_intercept,
-            clean_predict=self.clean_predict,
-            max_iter=self.max_iter,
-            **candidate.parameters,
-            **other,
-        )
-
     def _predict_path(
-        self, train: Distinct, candidate: Candidate, X_test: Array
+        self, train: Samples, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
         noise: Array | None = None  # the samples have one noise for all candidates
         predictions, ranks = [], []
         for step in candidate.steps:
-            model = self._model(
-                step,
-                tol=self.tol if self.fold_tol is None else self.fold_tol,
-                split_tol=self.split_tol if self.fold_split_tol is None else self.fold_split_tol,
-            )
+            rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
+            rough = {name: value for name, value in rough.items() if value is not None}
+            model = self._single(**(step.at(0) | rough))
             problem = model._problem(train)
             if self.outliers == "replace" and pca is None:
                 pca = robust_pca(problem, model._limits())
@@ -352,30 +317,12 @@ class GRMRCV(Cleaning, LossSelector, SelectorCV):
             ranks[k] = last.fit.W.rank
         return predictions, ranks
 
-    def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
-        tau = float(candidate.taus[chosen])
-        model = self._model(candidate, tau=tau, tol=self.tol, split_tol=self.split_tol)
-        model.fit(X, y, weights)
-        self.tau_, self.C_, self.epsilon_ = model.tau_, model.C_, model.epsilon_
-        self.limit_, self.taus_ = model.limit, candidate.taus
-        for name in _GRMR_ATTRIBUTES:
-            setattr(self, name, getattr(model, name))
+    def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
+        super()._refit(samples, candidate, chosen)
+        self.limit_ = candidate.parameters["limit"]
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         refuse_streamed_cleaning(type(self).__name__, X)
-
-    @property
-    def best_estimator_(self) -> GRMR:
-        """The chosen model, fitted to all the data."""
-        check_is_fitted(self, "coef_")
-        chosen = {f: getattr(self, f"{f}_") for f in ("tau", "gamma", "lam", "limit")}
-        candidate = Candidate({"C": self.C_, "epsilon": self.epsilon_}, np.empty(0))
-        model = self._model(candidate, **chosen, tol=self.tol, split_tol=self.split_tol)
-        model.noise = self.noise_
-        for name in (*_GRMR_ATTRIBUTES, *_INPUT_ATTRIBUTES):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
-        return model
 
 
 def _families(candidates: list[Candidate]) -> Iterator[Family]:
@@ -386,28 +333,5 @@ def _families(candidates: list[Candidate]) -> Iterator[Family]:
 
     for parameters, group in groupby(candidates, loss):
         steps = tuple(group)
-        yield Family(parameters, np.concatenate([one.taus for one in steps]), steps)
-
-
-_INPUT_ATTRIBUTES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "_dims")
-_GRMR_ATTRIBUTES = (
-    "_row_space",
-    "coef_",
-    "intercept_",
-    "rank_",
-    "dual_coef_",
-    "gamma_",
-    "lam_",
-    "noise_",
-    "X_clean_",
-    "outliers_",
-    "clean_rank_",
-    "outlier_fraction_",
-    "sample_outlier_score_",
-    "label_outlier_score_",
-    "objective_",
-    "dual_gap_",
-    "split_gap_",
-    "n_iter_",
-    "history_",
-)
+        taus = np.concatenate([one.taus for one in steps])
+        yield Family(parameters, taus, steps, fixed=steps[0].fixed)

@@ -1,73 +1,53 @@
-"""Regularisation paths: solutions for a whole sequence of tau."""
+"""Regularisation paths: solutions for a whole sequence of tau, or of C."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import Array
+from .. import solvers
+from .._warn import warn
 from ..interruption import ADVICE, may_keep
 from ..progress import track
-from ..solvers import (
-    Reduced,
-    RGLMPathSolver,
-    RMRPathSolver,
-    SolverResult,
-    moments,
-    rglm_tau_max,
-    rmr_tau_max,
-    solve_streamed_rglm,
-    tau_grid,
-    walk,
-)
-from ._base import MatrixEstimator
-from ._duplicates import Distinct, merge_duplicates
-from ._family import rglm_problem
-from ._input import to_numbers
-from ._losses import LOSS_PARAMETERS
-from ._scale import Units
+from ..samples import Samples
+from ..solvers import SolverResult, quadratic, tau_grid
+from ._convex import ConvexEstimator
+from ._input import check_grid
 from ._stored import is_streamed, refuse_streamed
-from ._streamed import check_streamed_family, label_blocks
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
-from .rmr import RMR, rmr_problem
-
-# Parameters of a model that a path remembers.
-PARAMETERS = ("family", "C", *LOSS_PARAMETERS, "fit_intercept", "tol", "max_iter")
+from .rmr import RMR
+from .smm import SMM
 
 
-def rmr_path(
+def path(
+    model: Any,
     X: ArrayLike,
     y: ArrayLike,
     *,
     taus: ArrayLike | None = None,
     n_taus: int = 50,
     tau_min_ratio: float = 1e-3,
-    C: float | str = "scale",
-    epsilon: float | str = "scale",
-    loss: str = "epsilon_insensitive",
-    delta: float | str = "scale",
-    quantile: float = 0.5,
-    fit_intercept: bool = True,
+    Cs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    matrix_shape: tuple[int, int] | None = None,
     verbose: int = 0,
 ) -> RegularizationPath:
-    """Fit RMR for a whole sequence of tau.
+    """Fit a model for a whole sequence of tau, or of C.
 
     Parameters
     ----------
+    model : RMR, RGLM or SMM
+        Its parameters but the one that changes; it is not fitted itself.
     X : array-like of shape (n, p, q) or (n, p*q)
         Samples.
     y : array-like of shape (n,)
-        Labels.
+        Labels; of a classifier two classes.
     taus : array-like of shape (k,), default=None
         Values of tau. By default a geometric sequence from the smallest tau with W = 0, which
         is computed exactly.
@@ -75,68 +55,65 @@ def rmr_path(
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
-    C, epsilon, loss, delta, quantile, fit_intercept, sample_weight, tol, max_iter, matrix_shape
-        As in :class:`RMR` and its `fit`; `max_iter` is for one point, and for all methods that it
-        tries together (see :attr:`RegularizationPath.n_iters`).
+    Cs : array-like of shape (k,), default=None
+        Values of C in place of values of tau.
+    sample_weight : array-like of shape (n,), default=None
+        Non-negative weights of the losses.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
 
     Returns
     -------
     RegularizationPath
-        Solutions with their certificates, largest tau first.
+        Solutions with their certificates, largest tau or smallest C first. `max_iter` of the model
+        is for one point, and for all methods that it tries together.
 
     Examples
     --------
-    >>> from matreg import rmr_path
+    >>> from matreg import RMR, path
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), random_state=0)
-    >>> path = rmr_path(data.X, data.y, n_taus=5)
-    >>> int(path.ranks[0]), path.coefs.shape
+    >>> found = path(RMR(C=2.0), data.X, data.y, n_taus=5)
+    >>> int(found.ranks[0]), found.coefs.shape
     (0, (5, 6, 5))
-    >>> bool((path.gaps <= 1e-6).all())
+    >>> bool((found.gaps <= 1e-6).all())
     True
     """
-    model = RMR(
-        C=C,
-        epsilon=epsilon,
-        loss=loss,
-        delta=delta,
-        quantile=quantile,
-        fit_intercept=fit_intercept,
-        tol=tol,
-        max_iter=max_iter,
-        matrix_shape=matrix_shape,
-    )
-    refuse_streamed("rmr_path", X, " RMRCV chooses tau on a part and fits it to all samples.")
-    distinct = _validated(model, X, y, sample_weight)
-    units = Units(distinct, fit_intercept)
-    # The path remembers the numbers.
-    model.set_params(C=units.C(C), epsilon=units.epsilon(epsilon), delta=units.delta(delta))
-    parameters = {name: getattr(model, name) for name in ("C", *LOSS_PARAMETERS)}
-    problem = rmr_problem(distinct, fit_intercept=fit_intercept, **parameters)
-    grid = check_taus(taus, lambda: tau_grid(rmr_tau_max(problem), n_taus, tau_min_ratio))
-    solver = RMRPathSolver(tol, max_iter)
-    points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
-    return make_path(model, "rmr", grid, points, sample_weight)
+    if not isinstance(model, ConvexEstimator):
+        raise TypeError(f"model must be an RMR, RGLM or SMM; got {type(model).__name__}.")
+    if taus is not None and Cs is not None:
+        raise ValueError("taus and Cs must not both be given: a path goes along one of them.")
+    model = clone(model)
+    model._validate_params()
+    name = type(model).__name__
+    if not (is_streamed(X) and quadratic(model._sketch()) and Cs is None):
+        instead = f" {name}CV chooses tau on a part and fits it to all samples."
+        refuse_streamed(f"{name.lower()}_path", X, instead)
+    samples = model._read(X, y, sample_weight)
+    parts = model._parts(samples)
+    if len(parts) > 1:
+        raise ValueError(
+            f"y must have two classes; got {len(model.classes_)}: {model.classes_!r}. Fit a path "
+            f"for each pair, or take {name}CV."
+        )
+    declared = model._declare(samples, parts, None if Cs is not None else 0.0)
+    if Cs is not None:
+        along, values = "C", check_Cs(Cs)
+    elif taus is not None:
+        along, values = "tau", check_grid("taus", taus)
+    else:
+        largest = model._tau_max(declared, samples, parts)
+        along, values = "tau", tau_grid(largest, n_taus, tau_min_ratio)
+    limits = {"tol": model.tol, "max_iter": model.max_iter}
+    walking = solvers.path(declared, parts[0].samples, along, values, **limits)
+    points = run_path(walking, len(values), verbose)
+    taus = values if along == "tau" else np.full(len(values), model.tau_)
+    found = make_path(model, np.asarray(taus), points, sample_weight)
+    return found if along == "tau" else replace(found, Cs=values[: len(points)])
 
 
-def rglm_path(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    taus: ArrayLike | None = None,
-    n_taus: int = 50,
-    tau_min_ratio: float = 1e-3,
-    family: str = "normal",
-    fit_intercept: bool = True,
-    sample_weight: ArrayLike | None = None,
-    tol: float = 1e-6,
-    max_iter: int = 10_000,
-    matrix_shape: tuple[int, int] | None = None,
-    verbose: int = 0,
-) -> RegularizationPath:
-    """Fit R-GLM for a whole sequence of tau.
+def rmr_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
+    """Fit RMR for a whole sequence of tau or C: ``path(RMR(...), X, y, ...)``.
 
     Parameters
     ----------
@@ -144,85 +121,71 @@ def rglm_path(
         Samples.
     y : array-like of shape (n,)
         Labels.
-    taus, n_taus, tau_min_ratio
-        As in :func:`rmr_path`.
-    family, fit_intercept, sample_weight, tol, max_iter, matrix_shape
-        As in :class:`RGLM` and its `fit`.
-    verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+    **options
+        Those of :func:`path`, and parameters of :class:`RMR`.
 
     Returns
     -------
     RegularizationPath
         Solutions with their certificates, largest tau first.
-
-    Examples
-    --------
-    >>> from matreg import rglm_path
-    >>> from matreg.datasets import make_matrix_regression
-    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
-    >>> int(rglm_path(data.X, data.y, n_taus=5).ranks[0])
-    0
     """
-    model = RGLM(
-        family=family,
-        fit_intercept=fit_intercept,
-        tol=tol,
-        max_iter=max_iter,
-        matrix_shape=matrix_shape,
-    )
-    if is_streamed(X):
-        return _streamed_rglm_path(model, X, y, sample_weight, taus, n_taus, tau_min_ratio)
-    distinct = _validated(model, X, y, sample_weight)
-    problem = rglm_problem(distinct, family, fit_intercept)
-    grid = check_taus(taus, lambda: tau_grid(rglm_tau_max(problem), n_taus, tau_min_ratio))
-    solver = RGLMPathSolver(tol, max_iter)
-    points = run_path(walk(problem, grid, solver.solve), len(grid), verbose)
-    return make_path(model, "rglm", grid, points, sample_weight)
+    return _path_of(RMR, X, y, options)
 
 
-def _streamed_rglm_path(
-    model: RGLM,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    taus: Any,
-    n_taus: int,
-    tau_min_ratio: float,
-) -> RegularizationPath:
-    """A path on samples that are read block by block: two passes for all of it."""
-    model._validate_params()
-    check_streamed_family(model.family)
-    blocks = label_blocks(model, X, y, sample_weight)
-    (G,) = moments(blocks)
-    largest = Reduced(G, (blocks.p, blocks.q), model.fit_intercept).tau_max
-    grid = check_taus(taus, lambda: tau_grid(largest, n_taus, tau_min_ratio))
-    points = solve_streamed_rglm(
-        blocks,
-        grid,
-        fit_intercept=model.fit_intercept,
-        tol=model.tol,
-        max_iter=model.max_iter,
-        G=G,
-    )
-    return make_path(model, "rglm", grid, points, sample_weight)
+def rglm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
+    """Fit R-GLM for a whole sequence of tau: ``path(RGLM(...), X, y, ...)``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p, q) or (n, p*q)
+        Samples.
+    y : array-like of shape (n,)
+        Labels.
+    **options
+        Those of :func:`path`, and parameters of :class:`RGLM`.
+
+    Returns
+    -------
+    RegularizationPath
+        Solutions with their certificates, largest tau first.
+    """
+    return _path_of(RGLM, X, y, options)
 
 
-def _validated(
-    model: MatrixEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-) -> Distinct:
-    model._validate_params()
-    return merge_duplicates(*model._validate_fit(X, y, sample_weight))
+def smm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
+    """Fit SMM to two classes for a whole sequence of tau or C: ``path(SMM(...), X, y, ...)``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p, q) or (n, p*q)
+        Samples.
+    y : array-like of shape (n,)
+        Two classes.
+    **options
+        Those of :func:`path`, and parameters of :class:`SMM`.
+
+    Returns
+    -------
+    RegularizationPath
+        Solutions with their certificates, largest tau or smallest C first.
+    """
+    return _path_of(SMM, X, y, options)
 
 
-def check_taus(taus: Any, default: Callable[[], Array], name: str = "taus") -> Array:
-    """Values of tau in descending order."""
-    if taus is None:
-        return default()
-    grid = np.sort(to_numbers(name, taus))[::-1]
-    if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
-        raise ValueError(f"{name} must be a non-empty list of non-negative numbers; got {taus!r}.")
-    return grid
+_OPTIONS = ("taus", "n_taus", "tau_min_ratio", "Cs", "sample_weight", "verbose")
+
+
+def _path_of(kind: Any, X: Any, y: Any, options: dict[str, Any]) -> RegularizationPath:
+    given = {name: options.pop(name) for name in _OPTIONS if name in options}
+    return path(kind(**options), X, y, **given)
+
+
+def check_Cs(Cs: Any) -> Any:
+    """Values of C in ascending order."""
+    values = check_grid("Cs", Cs)[::-1]
+    if values[0] <= 0.0:
+        raise ValueError(f"Cs must be positive numbers; got {Cs!r}.")
+    return values
 
 
 def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
@@ -234,31 +197,31 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
     except KeyboardInterrupt:
         if not points or not may_keep():
             raise
-        warnings.warn(
+        warn(
             f"Interrupted: {len(points)} of {total} points of the path are finished and returned. "
             + ADVICE,
-            stacklevel=3,
         )
     return points
 
 
 def make_path(
-    model: MatrixEstimator,
-    name: str,
-    taus: Array,
-    points: list[SolverResult],
-    sample_weight: ArrayLike | None,
+    model: Any, taus: Any, points: list[SolverResult], sample_weight: ArrayLike | None
 ) -> RegularizationPath:
     """The path that a model's parameters lead to; points that did not converge are reported."""
-    parameters = {key: model.get_params()[key] for key in PARAMETERS if hasattr(model, key)}
-    tol, worst = parameters["tol"], max(point.gap for point in points)
+    given = model.get_params(deep=False)
+    parameters = {
+        name: getattr(model, f"{name}_", value)
+        for name, value in given.items()
+        if name not in ("tau", "verbose", "matrix_shape", "warm_start", "n_jobs")
+    }
+    name, tol = type(model).__name__.lower(), model.tol
+    worst = max(point.gap for point in points)
     if worst > tol:
         failed = sum(point.gap > tol for point in points)
-        warnings.warn(
+        warn(
             f"{name}_path: {failed} of {len(points)} points have a relative duality gap above "
             f"tol={tol:g}, the worst {worst:.1e}. They are kept. Raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     return RegularizationPath(
@@ -270,3 +233,60 @@ def make_path(
         weights,
         getattr(model, "classes_", None),
     )
+
+
+def tau_max(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    model: Any = "rmr",
+    sample_weight: ArrayLike | None = None,
+    **parameters: Any,
+) -> float:
+    """Smallest tau at which the coefficients are zero: values worth a try are shares of it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p, q) or (n, p*q)
+        Samples.
+    y : array-like of shape (n,)
+        Labels.
+    model : RMR, RGLM, SMM, or "rmr", "rglm", "smm", default="rmr"
+        The model, its tau aside.
+    sample_weight : array-like of shape (n,), default=None
+        Non-negative weights of the losses.
+    **parameters
+        Those of the model, where it is given by its name.
+
+    Returns
+    -------
+    float
+        In the units of the parameter `tau`: those of y over those of X for RMR, those of y times
+        those of X for R-GLM, one over those of X for SMM. With several problems of two classes it
+        is the largest of theirs.
+
+    Examples
+    --------
+    >>> from matreg import RMR, tau_max
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
+    >>> largest = tau_max(data.X, data.y)
+    >>> RMR(tau=0.1 * largest).fit(data.X, data.y).rank_ > 0
+    True
+    """
+    kinds = {"rmr": RMR, "rglm": RGLM, "smm": SMM}
+    if isinstance(model, str) and model in kinds:
+        model = kinds[model](**parameters)
+    elif not isinstance(model, ConvexEstimator) or parameters:
+        raise ValueError(
+            'model must be "rmr", "rglm" or "smm" with its parameters, or an RMR, RGLM or SMM '
+            f"without; got {model!r}."
+        )
+    model = clone(model)
+    model._validate_params()
+    refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
+    samples = model._read(X, y, sample_weight)
+    assert isinstance(samples, Samples)
+    parts = model._parts(samples)
+    declared = model._declare(samples, parts, 0.0)
+    return max(solvers.tau_max(declared, part.samples, 1e-6) for part in parts)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array
+from ..families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..linalg.factors import Factors
-from ..smooth_losses import Poisson
 from ..solvers import SolverResult
 from ._input import validate_samples
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RegularizationPath:
     """Certified solutions for a decreasing sequence of tau.
 
@@ -30,10 +30,11 @@ class RegularizationPath:
     matrix_shape : tuple of int
         (p, q).
     model : str
-        What was fitted: "rmr" or "rglm"; empty if it is not known.
+        What was fitted: "rmr", "rglm" or "smm".
     parameters : dict
-        All parameters but tau that it was fitted with: family, C, epsilon, fit_intercept, tol,
-        max_iter, as far as the model has them.
+        All parameters of the model but tau, with numbers in place of words: C, loss, epsilon,
+        delta, quantile, penalty, family, class_weight, fit_intercept, tol, max_iter and the like,
+        as far as the model has them.
     sample_weight : ndarray of shape (n,) or None
         Weights of the samples, None if there were none.
     classes : ndarray of shape (2,) or None
@@ -61,6 +62,19 @@ class RegularizationPath:
     sample_weight: Array | None = field(default=None, repr=False)
     classes: NDArray[Any] | None = None
     Cs: Array | None = None
+
+    def __repr__(self) -> str:
+        values, name = (self.taus, "tau") if self.Cs is None else (self.Cs, "C")
+        return (
+            f"RegularizationPath({self.model!r}, {len(self.points)} values of {name} from "
+            f"{values[0]:.3g} to {values[-1]:.3g}, shape={self.matrix_shape}, "
+            f"ranks {self.ranks.min()} to {self.ranks.max()})"
+        )
+
+    @property
+    def loss(self) -> LossFamily:
+        """The loss family of the model, its parameters as numbers."""
+        return loss_of(self.parameters)
 
     @property
     def factors(self) -> list[Factors]:
@@ -148,7 +162,7 @@ class RegularizationPath:
         decisions = self.decision_function(X)
         if self.classes is not None:
             return np.asarray(self.classes[(decisions > 0.0).astype(int)])
-        return Poisson.mean(decisions) if self.parameters.get("family") == "poisson" else decisions
+        return self.loss.mean(decisions)
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays, numbers and names alone, so that any format can store a path."""
@@ -158,6 +172,17 @@ class RegularizationPath:
     def __setstate__(self, state: dict[str, Any]) -> None:
         points = [SolverResult(**{**one, "W": Factors(*one["W"])}) for one in state["points"]]
         self.__dict__.update(state | {"points": points})
+
+
+def loss_of(parameters: Mapping[str, Any]) -> LossFamily:
+    """The loss family that the parameters of a model say."""
+    if "family" in parameters:
+        return family_of(parameters["family"], GLM_FAMILIES)
+    return family_of(
+        parameters["loss"],
+        REGRESSION_LOSSES | MARGIN_LOSSES,
+        **{name: parameters.get(name) for name in ("epsilon", "delta", "quantile")},
+    )
 
 
 def _plain(point: SolverResult) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,27 +11,20 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..blocks import Blocks
+from ..families import LossFamily
+from ..model import Model
 from ..penalties import SpectralElasticNet
-from ..solvers import (
-    Reduced,
-    RGLMState,
-    SolverResult,
-    moments,
-    rglm_tau_max,
-    solve_rglm,
-    solve_streamed_rglm,
-)
-from ._base import warn_unless_converged
-from ._duplicates import merge_duplicates
-from ._family import FAMILY_CONSTRAINT, FamilyEstimator, rglm_problem
-from ._report import warn_if_zero, warn_if_zero_on_blocks
-from ._scale import RGLM_TAU, scaled_tau
-from ._stored import is_streamed
-from ._streamed import check_streamed_family, fit_streamed
+from ..samples import Samples
+from ..solvers import RGLMState, SolverResult, starting_point
+from ._convex import ConvexEstimator, Part
+from ._family import FAMILY_CONSTRAINT, FamilyEstimator
+from ._folds import fold_of_each, make_splitter
+from ._scale import RGLM_TAU, Units
+from ._search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, PathSearch
+from ._streamed_cv import choose_by_moments
 
 
-class RGLM(FamilyEstimator):
+class RGLM(FamilyEstimator, ConvexEstimator):
     """Regularised matrix regression: generalised linear models with a nuclear norm.
 
     Minimises over the matrix B and the number b, with ``f_i = <B, X_i> + b``,
@@ -54,9 +46,10 @@ class RGLM(FamilyEstimator):
         Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm, or
         maximum likelihood; from :func:`tau_max` on B is zero. "scale" is 0.02 of that, "2*scale"
         twice as much, and so on: predictions then do not depend on the units of X and y.
-    family : {"normal", "binomial", "poisson"}, default="normal"
+    family : {"normal", "gaussian", "binomial", "poisson"} or LossFamily, default="normal"
         Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
-        the model is a classifier.
+        the model is a classifier. A family of your own is an object of a subclass of
+        :class:`matreg.families.LossFamily`.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     tol : float, default=1e-6
@@ -157,7 +150,7 @@ class RGLM(FamilyEstimator):
         self,
         tau: float | str = "scale",
         *,
-        family: str = "normal",
+        family: str | LossFamily = "normal",
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
@@ -192,57 +185,27 @@ class RGLM(FamilyEstimator):
         RGLM
             The fitted model itself.
         """
-        if is_streamed(X):
-            return self._fit_streamed(X, y, sample_weight)
-        with self._fitting():
-            X, y, weights = self._validate_fit(X, y, sample_weight)
-            distinct = merge_duplicates(X, y, weights)
-            problem = rglm_problem(distinct, self.family, self.fit_intercept)
-            self.tau_ = scaled_tau(self.tau, partial(rglm_tau_max, problem), RGLM_TAU)
-            problem = replace(problem, penalty=SpectralElasticNet(self.tau_, ridge=0.0))
-            result = solve_rglm(
-                problem,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                verbose=self.verbose,
-                start=self._start(),
-            )
-        self._store(result, distinct)
-        warn_unless_converged("RGLM", result, self.tol, self._advice(result))
-        warn_if_zero(self.rank_, distinct.y, self.tau_, partial(rglm_tau_max, problem))
-        return self
+        return self._fit(X, y, sample_weight)
 
-    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Fit to samples that are read block by block."""
-        check_streamed_family(self.family)
-        with self._fitting():
-            result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
-        warn_unless_converged("RGLM", result, self.tol, self._advice(result))
-        warn_if_zero_on_blocks(self.rank_, self.tau_)
-        return self
+    def _nuclear(self) -> SpectralElasticNet:
+        return SpectralElasticNet(0.0, ridge=0.0)
 
-    def _solve_streamed(self, blocks: Blocks) -> SolverResult:
-        (G,) = moments(blocks)
-        shape, intercept = (blocks.p, blocks.q), self.fit_intercept
-        self.tau_ = scaled_tau(self.tau, lambda: Reduced(G, shape, intercept).tau_max, RGLM_TAU)
-        (result,) = solve_streamed_rglm(
-            blocks,
-            np.array([self.tau_]),
-            fit_intercept=intercept,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            G=G,
-        )
-        return result
+    def _tau_share(self, units: Units) -> float:
+        return RGLM_TAU
 
-    def _start(self) -> RGLMState | None:
+    def _start(self, samples: Samples) -> SolverResult | None:
         """Coefficients of the last fit, if asked for."""
-        if self.warm_start and hasattr(self, "coef_"):
-            return RGLMState(self.coef_, self.tau_)
-        return None
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        gamma = np.array([self.intercept_]) if self.fit_intercept else np.zeros(0)
+        point = starting_point(self.coef_, gamma, samples.y)
+        return replace(point, state=RGLMState(self.coef_, self._last_tau))
 
-    def _advice(self, result: SolverResult) -> str:
-        """What to change when the gap is too large."""
+    def _declare(self, *arguments: Any, **options: Any) -> Model:
+        self._last_tau = getattr(self, "tau_", 0.0)
+        return super()._declare(*arguments, **options)
+
+    def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if result.n_iter >= self.max_iter:
             return "Raise max_iter or tol."
         if self.family == "binomial" and self.tau_ == 0.0:
@@ -251,3 +214,80 @@ class RGLM(FamilyEstimator):
             "More iterations are of no use: rounding errors are worth more than tol here. Raise "
             "tol or tau; tau=0 is least squares, which is solved directly."
         )
+
+
+class RGLMCV(FamilyEstimator, PathSearch):
+    """R-GLM with tau chosen by cross-validation.
+
+    Parameters
+    ----------
+    family : {"normal", "gaussian", "binomial", "poisson"}, default="normal"
+        As in :class:`RGLM`. The score is R^2, accuracy or D^2 by default, and the folds of
+        "binomial" are stratified.
+    taus, n_taus, tau_min_ratio, fit_intercept, cv, scoring, one_standard_error, n_jobs
+        As in :class:`RMRCV`.
+    tol, max_iter, matrix_shape
+        As in :class:`RGLM`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Attributes
+    ----------
+    tau_ : float
+        Chosen value.
+    cv_results_, best_index_, best_score_, taus_
+        As in :class:`RMRCV`.
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+        Of the chosen model on all the data, as in :class:`RGLM`.
+
+    Examples
+    --------
+    >>> from matreg import RGLMCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
+    >>> RGLMCV(n_taus=8, cv=3).fit(data.X, data.y).coef_.shape
+    (6, 5)
+    """
+
+    _plain = RGLM
+    _parameter_constraints: dict[str, list[Any]] = {
+        **PATH_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
+        "family": FAMILY_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        taus: float | ArrayLike | None = None,
+        *,
+        family: str | LossFamily = "normal",
+        n_taus: int = 50,
+        tau_min_ratio: float = 1e-3,
+        fit_intercept: bool = True,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.taus = taus
+        self.family = family
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        splitter = make_splitter(self.cv, y, groups, classifier=False)
+        folds = fold_of_each(splitter, int(X.shape[0]), groups)
+        choose_by_moments(self, X, y, sample_weight, folds, lambda taus: Candidate({}, taus))

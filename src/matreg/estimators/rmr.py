@@ -1,34 +1,35 @@
-"""Robust matrix regression."""
+"""Robust matrix regression, and the same with its parameters chosen by cross-validation."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._typing import Array
-from ..blocks import Blocks
-from ..design import ArrayDesign
-from ..penalties import SpectralElasticNet
-from ..problem import RMRProblem
-from ..solvers import SolverResult, rmr_tau_max, rounding_floor, solve_admm, solve_rmr
-from ..unpenalised import intercept
-from ._base import MatrixRegressor, warn_unless_converged
-from ._duplicates import Distinct, merge_duplicates
-from ._losses import LOSS_CONSTRAINTS, block_loss, rmr_loss
-from ._report import warn_if_zero, warn_if_zero_on_blocks
-from ._scale import Units
-from ._stored import is_streamed
-from ._streamed import MORE_MEMORY, UNIT_ROWS, fit_streamed, part_of_blocks, solve_on_blocks
+from ..families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
+from ..losses import PiecewiseLoss
+from ..model import Model
+from ..samples import Samples
+from ..solvers import SolverResult, rounding_floor
+from ._base import MatrixRegressor
+from ._convex import ConvexEstimator, Part
+from ._scale import CHANCE, TAU, Units
+from ._search import COMMON_CONSTRAINTS, NUMBER_OR_LIST, PATH_CONSTRAINTS, PathSearch
 from ._wrong_labels import label_outlier_score
 
+EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]
+LOSS_CONSTRAINTS: dict[str, list[Any]] = {
+    "loss": [StrOptions(set(REGRESSION_LOSSES)), LossFamily],
+    "delta": [Interval(Real, 0, None, closed="neither"), str],
+    "quantile": [Interval(Real, 0, 1, closed="neither")],
+}
 
-class RMR(MatrixRegressor):
+
+class RMR(ConvexEstimator, MatrixRegressor):
     """Robust matrix regression.
 
     Minimises over the matrix W and the number b
@@ -59,9 +60,13 @@ class RMR(MatrixRegressor):
     epsilon : float or str, default="scale"
         Errors up to this size cost nothing, with the loss "epsilon_insensitive". "scale" is a
         tenth of the median absolute deviation of the labels.
-    loss : {"epsilon_insensitive", "absolute", "huber", "quantile"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "absolute", "huber", "quantile"} or LossFamily
         "huber" is the most accurate where small errors are normal and only large ones are not;
-        "quantile" predicts a quantile of the labels, "absolute" their median.
+        "quantile" predicts a quantile of the labels, "absolute" their median. A loss of your own is
+        an object of a subclass of :class:`matreg.families.LossFamily`.
+    penalty : Penalty, default=None
+        Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, such as an object of a subclass of
+        :class:`matreg.penalties.SpectralPenalty`; `tau` is its weight, and must be a number.
     delta : float or str, default="scale"
         Where the loss "huber" goes from a parabola to a line, in the units of y. "scale" is a
         third of the median absolute deviation of the labels. For tau, C, epsilon and delta
@@ -71,9 +76,10 @@ class RMR(MatrixRegressor):
         Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
-    solver : {"auto", "newton", "admm"}, default="auto"
-        "newton" is an interior point method with second-order steps, "admm" the algorithm of the
-        paper, for the losses "epsilon_insensitive" and "absolute"; "auto" takes "newton".
+    solver : {"auto", "first-order", "admm"}, default="auto"
+        "auto" takes second-order methods for the losses and spectral penalties of this library, and
+        the first-order method for any other convex loss and penalty. "admm" is the algorithm of the
+        paper, for the losses "epsilon_insensitive" and "absolute".
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -81,11 +87,10 @@ class RMR(MatrixRegressor):
     tol : float, default=1e-6
         Relative duality gap (objective - bound) / objective at which the solver stops.
     max_iter : int, default=1000
-        Largest number of iterations: Newton steps of "newton", each of which solves a linear
-        system of about the size of the samples, or iterations of "admm".
+        Largest number of iterations of the solver.
     warm_start : bool, default=False
         Whether to start from the last `fit`, if that had as many samples of the same shape. Where
-        it does not lead to a solution "newton" starts again from scratch.
+        it does not lead to a solution the solver starts again from scratch.
     verbose : int, default=0
         Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
@@ -149,14 +154,15 @@ class RMR(MatrixRegressor):
     0.9
     """
 
-    _keeps_dtype = True
+    _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "C": [Interval(Real, 0, None, closed="neither"), str],
         "epsilon": [Interval(Real, 0, None, closed="left"), str],
         **LOSS_CONSTRAINTS,
+        "penalty": [HasMethods(["at", "prox"]), None],
         "fit_intercept": ["boolean"],
-        "solver": [StrOptions({"auto", "newton", "admm"})],
+        "solver": [StrOptions({"auto", "first-order", "admm"})],
         "rho": [Interval(Real, 0, None, closed="neither")],
         "eta": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -172,9 +178,10 @@ class RMR(MatrixRegressor):
         *,
         C: float | str = "scale",
         epsilon: float | str = "scale",
-        loss: str = "epsilon_insensitive",
+        loss: str | LossFamily = "epsilon_insensitive",
         delta: float | str = "scale",
         quantile: float = 0.5,
+        penalty: Any = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         rho: float = 1.0,
@@ -191,6 +198,7 @@ class RMR(MatrixRegressor):
         self.loss = loss
         self.delta = delta
         self.quantile = quantile
+        self.penalty = penalty
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.rho = rho
@@ -219,98 +227,169 @@ class RMR(MatrixRegressor):
         RMR
             The fitted model itself.
         """
-        if is_streamed(X):
-            return self._fit_streamed(X, y, sample_weight)
-        with self._fitting():
-            X, y, weights = self._validate_fit(X, y, sample_weight)
-            distinct = merge_duplicates(X, y, weights)
-            problem = self._problem(distinct)
-            result = self._solve(problem, self._last_fit(distinct))
-        self._store(result, distinct)
-        self.label_outlier_score_ = score_labels(problem, result, distinct)
-        advice = "" if result.converged else self._advice(problem, result)
-        warn_unless_converged("RMR", result, self.tol, advice)
-        warn_if_zero(
-            self.rank_, distinct.y, self.tau_, partial(rmr_tau_max, problem), self.epsilon_
-        )
-        return self
+        return self._fit(X, y, sample_weight)
 
-    def _problem(self, distinct: Distinct) -> RMRProblem:
-        units = Units(distinct, self.fit_intercept)
-        self.C_, self.epsilon_ = units.C(self.C), units.epsilon(self.epsilon)
-        self.delta_ = units.delta(self.delta)
-        problem = rmr_problem(
-            distinct,
-            self.C_,
-            self.fit_intercept,
-            loss=self.loss,
-            epsilon=self.epsilon_,
-            delta=self.delta_,
-            quantile=self.quantile,
-        )
-        self.tau_ = units.tau(self.tau, partial(rmr_tau_max, problem))
-        return replace(problem, penalty=SpectralElasticNet(self.tau_))
+    def _loss(self) -> LossFamily:
+        return regression_loss(self)
 
-    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Fit to samples that are read block by block."""
-        self._check_streamed()
-        with self._fitting():
-            result = fit_streamed(self, X, y, sample_weight, self._solve_streamed)
-        warn_unless_converged("RMR", result, self.tol, MORE_MEMORY)
-        warn_if_zero_on_blocks(self.rank_, self.tau_)
-        return self
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        return self._loss().score(y, decisions, sample_weight)
 
-    def _check_streamed(self) -> None:
-        """Refuse what needs all samples in memory."""
-        if self.solver == "admm" or self.loss == "huber":
-            name = "solver" if self.solver == "admm" else "loss"
-            raise ValueError(
-                f"{name}={getattr(self, name)!r} needs all samples in memory, but X is read block "
-                f"by block: take another {name}, or load X if it fits."
-            )
+    def _tau_share(self, units: Units) -> float:
+        return max(TAU, CHANCE * units.chance)
 
-    def _solve_streamed(self, blocks: Blocks) -> SolverResult:
-        words = any(isinstance(given, str) for given in (self.tau, self.C, self.epsilon))
-        part = part_of_blocks(blocks, UNIT_ROWS if words else 1)
-        problem = self._problem(part)  # what "scale" is, from a part
-        loss_of = partial(
-            block_loss, C=self.C_, loss=self.loss, epsilon=self.epsilon_, quantile=self.quantile
-        )
-        return solve_on_blocks(self, blocks, loss_of, problem.penalty)
+    def _options(self) -> dict[str, Any]:
+        return super()._options() | {"solver": self.solver, "rho": self.rho, "eta": self.eta}
 
-    def _solve(self, problem: RMRProblem, start: SolverResult | None) -> SolverResult:
-        limits: dict[str, Any] = {
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "verbose": self.verbose,
-        }
+    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        return score_labels(model, samples, result)
+
+    def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
+        if isinstance(part.samples, Samples) and isinstance(
+            model.losses(part.samples.y[:1], part.samples.weights[:1]), PiecewiseLoss
+        ):
+            floor = rounding_floor(model.on(part.samples), result.W.d) / result.primal
+            if floor > 0.1 * self.tol:
+                return (
+                    "Rounding errors of the residuals in float64, multiplied by C, are worth a gap "
+                    f"of up to {floor:.0e} here: lower C or scale X down."
+                )
         if self.solver == "admm":
-            return solve_admm(problem, start=start, rho=self.rho, eta=self.eta, **limits)
-        return solve_rmr(problem, start=start, **limits)
-
-    def _advice(self, problem: RMRProblem, result: SolverResult) -> str:
-        """What to change when the gap is too large."""
-        floor = rounding_floor(problem, result.W.d) / result.primal
-        if floor > 0.1 * self.tol:
-            return (
-                "Rounding errors of the residuals in float64, multiplied by C, are worth a gap of "
-                f"up to {floor:.0e} here: lower C or scale X down."
-            )
-        if self.solver == "admm":
-            return 'Raise max_iter, change rho, or take solver="newton".'
-        return "Raise max_iter or tol, or lower C."
+            return 'Raise max_iter, change rho, or take solver="auto".'
+        return super()._advice(model, part, result)
 
 
-def score_labels(problem: RMRProblem, result: SolverResult, distinct: Distinct) -> Array:
+def regression_loss(model: Any) -> LossFamily:
+    """The loss of a model with the parameters loss, epsilon, delta and quantile."""
+    parameters = {name: getattr(model, name) for name in ("epsilon", "delta", "quantile")}
+    return family_of(model.loss, REGRESSION_LOSSES, **parameters)
+
+
+def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array | None:
     """`label_outlier_score_` of a fit."""
+    problem = model.on(samples)
+    if not isinstance(problem.loss, PiecewiseLoss):
+        return None
     residual = problem.y - problem.design.forward(result.W.matrix) - result.b
-    return label_outlier_score(residual, problem.loss, result, distinct)
+    return label_outlier_score(residual, problem.loss, result, samples)
 
 
-def rmr_problem(
-    distinct: Distinct, C: float, fit_intercept: bool, tau: float = 0.0, **loss: Any
-) -> RMRProblem:
-    """RMR on distinct samples; `loss` is what :func:`rmr_loss` takes besides the slopes."""
-    cost = rmr_loss(c=float(C) * distinct.weights, **loss)
-    penalty = SpectralElasticNet(float(tau))
-    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, intercept(fit_intercept))
+class RMRCV(PathSearch, MatrixRegressor):
+    """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
+
+    Each fold solves whole paths of tau, every point from its neighbour, instead of single fits.
+
+    Parameters
+    ----------
+    taus : float or array-like, default=None
+        Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
+        all the data, for each C and epsilon.
+    n_taus : int, default=50
+        Length of that sequence.
+    tau_min_ratio : float, default=1e-3
+        Its last value relative to its first.
+    C, epsilon : float, str or a list of them
+        Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale" and
+        3, 100 and 3000 times it, beyond which the ridge is of no account, and epsilon is "scale".
+        Of epsilon only one with losses that do not depend on it.
+    loss, delta, quantile, penalty
+        As in :class:`RMR`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    cv : int, splitter or iterable, default=None
+        Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
+        of `fit` together.
+    scoring : str or callable, default=None
+        Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
+        pinball loss. With wrong labels among the samples take a robust one, such as
+        "neg_median_absolute_error".
+    one_standard_error : bool, default=False
+        Whether to take the largest tau whose score is within one standard error of the best.
+    n_jobs : int, default=None
+        Number of folds at a time.
+    tol, max_iter, matrix_shape
+        As in :class:`RMR`.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Attributes
+    ----------
+    tau_, C_, epsilon_ : float
+        Chosen values.
+    delta_ : float
+        Number used.
+    cv_results_ : dict of ndarray
+        One row per combination: parameters, scores of the folds, their mean, standard deviation and
+        standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
+    best_index_, best_score_ : int, float
+        Chosen row and its mean score.
+    taus_ : ndarray
+        Values of tau that were tried with the chosen C and epsilon.
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+        Of the chosen model on all the data, as in :class:`RMR`.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, as in :class:`RMR`.
+
+    Examples
+    --------
+    >>> from matreg import RMRCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=0.5, random_state=0)
+    >>> model = RMRCV(n_taus=8, cv=3).fit(data.X, data.y)
+    >>> model.coef_.shape, bool(model.tau_ in model.taus_)
+    ((6, 5), True)
+    >>> model.path(data.X, data.y).ranks.shape
+    (8,)
+    """
+
+    _plain = RMR
+    _searched = ("C", "epsilon")
+    _parameter_constraints: dict[str, list[Any]] = {
+        **PATH_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
+        "C": NUMBER_OR_LIST,
+        "epsilon": NUMBER_OR_LIST,
+        **LOSS_CONSTRAINTS,
+        "penalty": [HasMethods(["at", "prox"]), None],
+    }
+
+    def __init__(
+        self,
+        taus: float | ArrayLike | None = None,
+        *,
+        n_taus: int = 50,
+        tau_min_ratio: float = 1e-3,
+        C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale"),
+        epsilon: float | str | ArrayLike = "scale",
+        loss: str | LossFamily = "epsilon_insensitive",
+        delta: float | str = "scale",
+        quantile: float = 0.5,
+        penalty: Any = None,
+        fit_intercept: bool = True,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.taus = taus
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape

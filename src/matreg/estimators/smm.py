@@ -1,65 +1,28 @@
-"""The support matrix machine."""
+"""The support matrix machine, and the same with its parameters chosen by cross-validation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._typing import Array, Index
-from ..blocks import Blocks
-from ..design import ArrayDesign
-from ..interruption import may_keep
-from ..losses import PiecewiseLoss, hinge, squared_hinge
-from ..penalties import SpectralElasticNet
-from ..problem import RMRProblem
-from ..progress import track
-from ..solvers import SolverResult, rmr_tau_max, solve_rmr
-from ..unpenalised import intercept
-from ._base import warn_unless_converged
-from ._callbacks import callback_context, watched
-from ._classes import check_classes_of_part
-from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier, TwoClasses
-from ._duplicates import Distinct, merge_duplicates
-from ._report import warn_if_zero, warn_if_zero_on_blocks
-from ._scale import Units, scaled_tau
-from ._stored import is_streamed
-from ._streamed import (
-    MORE_MEMORY,
-    as_blocks,
-    part_of_blocks,
-    solve_on_blocks,
-    store_streamed,
-    unsolved,
-    validate_stored,
-    warn_if_interrupted,
-)
+from .._typing import Array
+from ..families import MARGIN_LOSSES, LossFamily, family_of
+from ..model import Model
+from ..samples import Samples
+from ..solvers import SolverResult
+from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._convex import ConvexEstimator
+from ._search import COMMON_CONSTRAINTS, NUMBER_OR_LIST, PATH_CONSTRAINTS, PathSearch
+from ._wrong_labels import class_outlier_score
 
-LOSS_CONSTRAINT = [StrOptions({"hinge", "squared_hinge"})]
+LOSS_CONSTRAINT = [StrOptions(set(MARGIN_LOSSES)), LossFamily]
 
 
-def smm_loss(loss: str, signs: Array, c: Array) -> PiecewiseLoss:
-    """Loss of labels -1 and 1 with weights c, C times those of the samples."""
-    return hinge(signs, c) if loss == "hinge" else squared_hinge(signs, 2.0 * c)
-
-
-def smm_problem(
-    distinct: Distinct, loss: str, C: float, fit_intercept: bool, tau: float = 0.0
-) -> RMRProblem:
-    """SMM of two classes, -1 and 1, on distinct samples."""
-    cost = smm_loss(loss, distinct.y, float(C) * distinct.weights)
-    penalty = SpectralElasticNet(float(tau))
-    return RMRProblem(ArrayDesign(distinct.X), distinct.y, cost, penalty, intercept(fit_intercept))
-
-
-class SMM(MatrixClassifier):
+class SMM(MatrixClassifier, ConvexEstimator):
     """Support matrix machine: a classifier with a large margin and low rank.
 
     Minimises over the matrix W and the number b, for labels y of -1 and 1,
@@ -78,8 +41,12 @@ class SMM(MatrixClassifier):
         median Frobenius norm of the samples around their entrywise median (around zero without an
         intercept). "0.1*scale" and the like are multiples; with the words predictions do not
         depend on the units of X.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "squared_hinge" is ``max(0, 1 - y f)^2``, which has no kink and more support vectors.
+    loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
+        "squared_hinge" is ``max(0, 1 - y f)^2``, which has no kink and more support vectors. A loss
+        of your own, for labels of -1 and 1, is an object of a subclass of
+        :class:`matreg.families.LossFamily`.
+    penalty : Penalty, default=None
+        Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, as in :class:`RMR`.
     class_weight : dict or "balanced", default=None
         Factors of the weights of the samples by class; "balanced" gives every class the same
         weight in all.
@@ -160,6 +127,7 @@ class SMM(MatrixClassifier):
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "C": [Interval(Real, 0, None, closed="neither"), str],
         "loss": LOSS_CONSTRAINT,
+        "penalty": [HasMethods(["at", "prox"]), None],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -173,7 +141,8 @@ class SMM(MatrixClassifier):
         tau: float | str = "scale",
         *,
         C: float | str = "scale",
-        loss: str = "hinge",
+        loss: str | LossFamily = "hinge",
+        penalty: Any = None,
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "one_vs_one",
         fit_intercept: bool = True,
@@ -186,6 +155,7 @@ class SMM(MatrixClassifier):
         self.tau = tau
         self.C = C
         self.loss = loss
+        self.penalty = penalty
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
@@ -213,102 +183,121 @@ class SMM(MatrixClassifier):
         SMM
             The fitted model itself.
         """
-        if is_streamed(X):
-            return self._fit_streamed(X, y, sample_weight)
-        with callback_context(self, None) as context, self._unchanged_on_failure():
-            X, y, weights = self._validate_fit(X, y, sample_weight)
-            weights = self._weigh_classes(y, weights)
-            parts = [(two, two.distinct(X, weights)) for two in self._problems(y)]
-            tau_max = self._set_scale(X, y, weights, [part for _, part in parts])
-            tasks = (delayed(self._solve)(two, part) for two, part in parts)
-            solved = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
-            several = len(parts) > 1 and not self.verbose
-            with watched(self, context, alone=not several):
-                results = list(track(solved, "SMM", len(parts)) if several else solved)
-            self._store_all(results, len(y))
-        worst = max((result for _, _, result in results), key=lambda result: result.gap)
-        warn_unless_converged("SMM", worst, self.tol, "Raise max_iter or tol, or lower C.")
-        warn_if_zero(int(np.max(self.rank_)), y, self.tau_, tau_max)
-        return self
+        return self._fit(X, y, sample_weight)
 
-    def _set_scale(
-        self, X: Array, y: Array, weights: Array, parts: list[Distinct]
-    ) -> Callable[[], float]:
-        """C and tau as numbers, the same for all pairs of classes; and how to compute tau_max."""
-        units = Units(merge_duplicates(X, y, weights), self.fit_intercept, classes=True)
-        self.C_ = units.C(self.C)
+    def _loss(self) -> LossFamily:
+        return family_of(self.loss, MARGIN_LOSSES)
 
-        def tau_max() -> float:
-            problems = [smm_problem(part, self.loss, self.C_, self.fit_intercept) for part in parts]
-            return max(rmr_tau_max(problem) for problem in problems)
-
-        self.tau_ = scaled_tau(self.tau, tau_max)
-        return tau_max
-
-    def _solve(self, two: TwoClasses, part: Distinct) -> tuple[TwoClasses, Distinct, SolverResult]:
-        problem = smm_problem(part, self.loss, self.C_, self.fit_intercept, self.tau_)
-        result = solve_rmr(problem, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
-        return two, part, result
-
-    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Fit to samples that are read block by block, one problem of two classes after another."""
-        self._check_streamed()
-        with self._fitting():
-            y, weights = validate_stored(self, X, y, sample_weight)
-            weights = self._weigh_classes(y, weights)
-            self._set_streamed_scale(as_blocks(X, y, weights, self.matrix_shape_))
-            results: list[tuple[Blocks, SolverResult]] = []
-            for two in self._problems(y):
-                signs, some = two.everywhere(weights)
-                part = as_blocks(X, signs, some, self.matrix_shape_)
-                begun = not any(result.interrupted for _, result in results)
-                results.append((part, self._solve_two(part, signs, some, begun, not results)))
-            warn_if_interrupted([result for _, result in results])
-            store_streamed(self, results)
-        worst = max((result for _, result in results), key=lambda result: result.gap)
-        warn_unless_converged("SMM", worst, self.tol, MORE_MEMORY)
-        warn_if_zero_on_blocks(int(np.max(self.rank_)), self.tau_)
-        return self
-
-    def _solve_two(
-        self, blocks: Blocks, signs: Array, weights: Array, begin: bool, first: bool
-    ) -> SolverResult:
-        """One of the problems of two classes, or W = 0 if it is not to begin after Ctrl-C."""
-        loss_of = partial(block_hinge, C=self.C_)
-        try:
-            if begin:
-                penalty, rare = SpectralElasticNet(self.tau_), smaller_class(signs, weights)
-                return solve_on_blocks(self, blocks, loss_of, penalty, rare=rare)
-        except KeyboardInterrupt:  # before its first pass
-            if first or not may_keep():
-                raise
-        return unsolved(loss_of(signs, weights).value(signs), self.matrix_shape_)
-
-    def _check_streamed(self) -> None:
-        """Refuse what needs all samples in memory."""
-        if self.loss == "squared_hinge":
-            raise ValueError(
-                "loss='squared_hinge' needs all samples in memory, but X is read block by block: "
-                "take loss='hinge', or load X if it fits."
-            )
-
-    def _set_streamed_scale(self, blocks: Blocks) -> None:
-        """C and tau as numbers, from a part of the samples where they are words."""
-        if not any(isinstance(given, str) for given in (self.tau, self.C)):
-            self.tau_, self.C_ = float(self.tau), float(self.C)
-            return
-        part = part_of_blocks(blocks)
-        check_classes_of_part(self.classes_, part.y, "'scale' is measured on", blocks.n)
-        parts = [two.distinct(part.X, part.weights) for two in self._problems(part.y)]
-        self._set_scale(part.X, part.y, part.weights, parts)
+    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        return class_outlier_score(model, samples, result)
 
 
-def block_hinge(y: Array, weights: Array, C: float) -> PiecewiseLoss:
-    """Losses of the samples of a block, of labels -1 and 1."""
-    return hinge(y, C * weights)
+class SMMCV(MatrixClassifier, PathSearch):
+    """SMM with tau, and if asked C, chosen by cross-validation.
 
+    Each fold solves whole paths, every point from its neighbour, instead of single fits: along tau,
+    or along C if there are more values of C than of tau.
 
-def smaller_class(signs: Array, weights: Array) -> Index:
-    """Indices of the samples of positive weight of the smaller of two classes."""
-    classes = [np.flatnonzero((signs == sign) & (weights > 0.0)) for sign in (-1.0, 1.0)]
-    return min(classes, key=len)
+    Parameters
+    ----------
+    taus : float or array-like, default=None
+        Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
+        all the data, for each C.
+    n_taus : int, default=50
+        Length of that sequence.
+    tau_min_ratio : float, default=1e-3
+        Its last value relative to its first.
+    C : float, str or a list of them
+        Values to try: numbers, or words as in :class:`SMM`. By default a tenth of "scale", "scale"
+        and ten times it.
+    loss, penalty, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
+        As in :class:`SMM`.
+    cv : int, splitter or iterable, default=None
+        Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
+        keeps the groups of `fit` together.
+    scoring : str or callable, default=None
+        Score to maximise; accuracy by default. Any score of classes or decisions will do, such as
+        "balanced_accuracy" or, for two classes, "roc_auc".
+    one_standard_error : bool, default=False
+        Whether to take the most regularisation, the largest tau or along C the smallest C, whose
+        score is within one standard error of the best.
+    n_jobs : int, default=None
+        Number of folds at a time.
+    verbose : int, default=0
+        Whether to report progress where there is no terminal too.
+
+    Attributes
+    ----------
+    tau_, C_ : float
+        Chosen values.
+    cv_results_ : dict of ndarray
+        One row a combination: parameters, scores of the folds, their mean, standard deviation and
+        standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
+    best_index_, best_score_ : int, float
+        Chosen row and its mean score.
+    taus_ : ndarray
+        Values of tau that were tried with the chosen C.
+    classes_, coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+        Of the chosen model on all the data, as in :class:`SMM`.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, as in :class:`SMM`.
+
+    Examples
+    --------
+    >>> from matreg import SMMCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), rank=1, noise_scale=1.0, random_state=0)
+    >>> model = SMMCV(n_taus=8, cv=3).fit(data.X, data.y > 0.0)
+    >>> model.coef_.shape, bool(model.tau_ in model.taus_)
+    ((6, 5), True)
+    """
+
+    _plain = SMM
+    _searched = ("C",)
+    _parameter_constraints: dict[str, list[Any]] = {
+        **PATH_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
+        **CLASSIFIER_CONSTRAINTS,
+        "C": NUMBER_OR_LIST,
+        "loss": LOSS_CONSTRAINT,
+        "penalty": [HasMethods(["at", "prox"]), None],
+    }
+
+    def __init__(
+        self,
+        taus: float | ArrayLike | None = None,
+        *,
+        n_taus: int = 50,
+        tau_min_ratio: float = 1e-3,
+        C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
+        loss: str | LossFamily = "hinge",
+        penalty: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        multi_class: str = "one_vs_one",
+        fit_intercept: bool = True,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.taus = taus
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
+        self.C = C
+        self.loss = loss
+        self.penalty = penalty
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape

@@ -44,7 +44,7 @@ def require_matplotlib() -> Any:
         importlib.import_module("matplotlib").use("Agg")
         return importlib.import_module("matplotlib.pyplot")
     except ImportError as error:
-        raise ImportError("The figures need matplotlib: run `pip install matreg[plot]`.") from error
+        raise ImportError('The figures need matplotlib: pip install "matreg[plot]"') from error
 
 
 def save(draw: Callable[[], Any], folder: Path, stem: str) -> list[Path]:

@@ -9,7 +9,7 @@ from .displays import (
     PermutationDisplay,
     maps_figure,
 )
-from .maps import Components, components, pattern
+from .maps import Components, coef_to_xarray, components, pattern
 from .permutation import PermutationMap, permutation_map
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "PermutationDisplay",
     "PermutationMap",
     "bootstrap_maps",
+    "coef_to_xarray",
     "components",
     "maps_figure",
     "pattern",

@@ -52,7 +52,8 @@ class MapAxes:
             ("column_coords", self.column_coords, shape[1]),
         ):
             if coords is not None and len(coords) != length:
-                raise ValueError(f"{name} must have {length} entries; got {len(coords)}.")
+                entries = "entry" if length == 1 else "entries"
+                raise ValueError(f"{name} must have {length} {entries}; got {len(coords)}.")
 
     def draw(self, axis: Any, matrix: Array, limit: float | None = None, **image: Any) -> Any:
         """Draw a map with its rows and columns named."""

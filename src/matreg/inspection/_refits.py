@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from .._typing import Array
 from ..estimators._base import MatrixEstimator
+from ..estimators._folds import make_splitter
 from ..estimators._linear_part import linear_part
 from ..estimators._stored import refuse_streamed
 from ..progress import track
@@ -70,22 +71,18 @@ def quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, 
 
 
 def refit_coef(model: Any, X: Any, y: Any) -> Array:
-    """Coefficients of a fit to changed data."""
+    """Coefficients of a fit to changed data, as the model has them."""
     return linear_part(copy.deepcopy(model).fit(X, y)).coef
 
 
 def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
-    """Coefficients of a fit to some of the samples, with repetition."""
-    return refit_coef(model, take(X, rows), y[rows])
+    """Coefficients of a fit to some of the samples, with repetition, in the units of these."""
+    return linear_part(copy.deepcopy(model).fit(take(X, rows), y[rows])).coef_in_units
 
 
 def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:
     """Training and test samples of each fold; a number of folds keeps groups together."""
-    from sklearn.model_selection import GroupKFold, check_cv
-
-    if groups is not None and isinstance(cv, (int, np.integer)):
-        cv = GroupKFold(min(int(cv), len(np.unique(groups))))
-    return list(check_cv(cv, y, classifier=is_classifier(model)).split(X, y, groups))
+    return list(make_splitter(cv, y, groups, is_classifier(model)).split(X, y, groups))
 
 
 def take(X: Any, rows: Indices) -> Any:

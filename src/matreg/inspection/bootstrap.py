@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ._refits import Indices, as_samples, check_groups, refit_rows, refits
 from .maps import Components, components_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BootstrapMaps:
     """Coefficients of refits to resampled data, summed up.
 
@@ -54,7 +54,15 @@ class BootstrapMaps:
     column_std: Array
     singular_value_std: Array
     component_similarity: Array
-    coefs: Array = field(repr=False)
+    coefs: Array
+
+    def __repr__(self) -> str:
+        similar = ", ".join(f"{one:.2f}" for one in self.component_similarity[:3])
+        more = ", ..." if len(self.component_similarity) > 3 else ""
+        return (
+            f"BootstrapMaps(n_resamples={len(self.coefs)}, shape={self.coef.shape}, "
+            f"rank={len(self.components.rows)}, component_similarity=[{similar}{more}])"
+        )
 
 
 def bootstrap_maps(
@@ -123,7 +131,7 @@ def bootstrap_maps(
     ((5, 4), (5, 4), (5, 5, 4))
     """
     check_scalar(n_resamples, "n_resamples", (int, np.integer), min_val=2)
-    coef = linear_part(model).coef
+    coef = linear_part(model).coef_in_units
     X, y = as_samples(X), np.asarray(y)
     classes = len(np.unique(y)) if is_classifier(model) else 0
     draws = _draws(y, groups, n_resamples, check_random_state(random_state), classes)

@@ -66,7 +66,7 @@ class PatternDisplay:
         """Draw W and the pattern of a fitted model; `problem` is that of :func:`pattern`."""
         part = linear_part(model, problem)
         names = names or MapAxes.of(part.model)
-        return cls(part.coef, pattern(model, X, problem=problem), names).plot(axes)
+        return cls(part.coef_in_units, pattern(model, X, problem=problem), names).plot(axes)
 
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""

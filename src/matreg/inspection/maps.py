@@ -39,8 +39,9 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     Returns
     -------
     ndarray of shape (p, q)
-        A, in units of X (after the steps of a pipeline) per unit of the prediction. Zeros, with a
-        warning, where all predictions are equal.
+        A, in units of X per unit of the prediction; in those after the steps of a pipeline other
+        than :class:`~matreg.preprocessing.MatrixScaler`. Zeros, with a warning, where all
+        predictions are equal.
 
     References
     ----------
@@ -58,8 +59,7 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     """
     part = linear_part(model, problem)
     W, samples = part.coef, part.samples(X)
-    flat = samples.reshape(len(samples), -1)
-    prediction = flat @ W.ravel()
+    prediction = samples.reshape(len(samples), -1) @ W.ravel()
     prediction = prediction - prediction.mean()
     variance = float(prediction @ prediction)
     if variance == 0.0:
@@ -69,10 +69,11 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
             stacklevel=2,
         )
         return np.zeros_like(W)
+    flat = part.in_units(samples).reshape(len(samples), -1)
     return ((prediction @ flat) / variance).reshape(W.shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Components:
     """Rank-one terms of the coefficients: ``W = sum_k singular_values[k] rows[k] columns[k]'``.
 
@@ -89,6 +90,12 @@ class Components:
     rows: Array
     columns: Array
     singular_values: Array
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{one:.3g}" for one in self.singular_values[:3])
+        more = ", ..." if len(self.singular_values) > 3 else ""
+        shape = (self.rows.shape[1], self.columns.shape[1])
+        return f"Components(rank={len(self.rows)}, shape={shape}, singular_values=[{sizes}{more}])"
 
     @property
     def share(self) -> Array:
@@ -114,7 +121,8 @@ def components(model: Any, *, problem: int | None = None) -> Components:
     Returns
     -------
     Components
-        Row profiles, column profiles and singular values.
+        Row profiles, column profiles and singular values of W in the units of the samples before
+        a :class:`~matreg.preprocessing.MatrixScaler` in a pipeline.
 
     Examples
     --------
@@ -126,7 +134,40 @@ def components(model: Any, *, problem: int | None = None) -> Components:
     >>> found.rows.shape, found.columns.shape
     ((1, 8), (1, 6))
     """
-    return components_of(linear_part(model, problem).coef)
+    return components_of(linear_part(model, problem).coef_in_units)
+
+
+def coef_to_xarray(model: Any, *, problem: int | None = None) -> Any:
+    """Coefficients of a model or a pipeline as an xarray.DataArray, in the units of the samples.
+
+    Parameters
+    ----------
+    model : fitted model
+        A linear model of matreg, or a pipeline or search around one. Behind a
+        :class:`~matreg.preprocessing.MatrixScaler` W is brought back into the units of the samples
+        before it.
+    problem : int, default=None
+        As in :func:`pattern`.
+
+    Returns
+    -------
+    xarray.DataArray of shape (p, q)
+        W with the names and coordinates of rows and columns, if the samples of `fit` had any.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from matreg import RMR
+    >>> from matreg.datasets import make_matrix_regression
+    >>> from matreg.inspection import coef_to_xarray
+    >>> from matreg.preprocessing import MatrixScaler
+    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
+    >>> model = make_pipeline(MatrixScaler(), RMR(tau=1.0)).fit(data.X, data.y)
+    >>> coef_to_xarray(model).dims  # doctest: +SKIP
+    ('row', 'column')
+    """
+    part = linear_part(model, problem)
+    return part.model.to_xarray(part.coef_in_units).rename("coef")
 
 
 def components_of(coef: Array) -> Components:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,19 +51,20 @@ class SignalSettings:
 SETTINGS = SignalSettings()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PermutationMap:
     """Tests of the coefficients and of the score.
 
     Attributes
     ----------
     coef : ndarray of shape (p, q)
-        Coefficients of the model.
+        Coefficients of the model, in the units of the samples.
     p_values : ndarray of shape (p, q)
         Of each entry, corrected for all entries: the chance that the largest statistic of all
         entries that are not larger is as large where there is nothing to find in them.
     threshold : float
-        Absolute entry of W above which an entry is significant at `alpha`; 0 where all are.
+        Absolute entry of W above which an entry is significant at `alpha`; 0 where all are. In a
+        pipeline it is one for samples as the model gets them: entries are compared in those units.
     alpha : float
         Family-wise error rate of `threshold`.
     null : str
@@ -83,10 +84,18 @@ class PermutationMap:
     threshold: float
     alpha: float
     null: str
-    max_null: Array = field(repr=False)
+    max_null: Array
     score: float
-    score_null: Array = field(repr=False)
+    score_null: Array
     score_p_value: float
+
+    def __repr__(self) -> str:
+        return (
+            f"PermutationMap(n_permutations={len(self.max_null)}, shape={self.coef.shape}, "
+            f"null={self.null!r}, {int(self.significant.sum())} of {self.coef.size} significant at "
+            f"alpha={self.alpha:g}, score={self.score:.3g}, "
+            f"score_p_value={self.score_p_value:.3g})"
+        )
 
     @property
     def significant(self) -> NDArray[np.bool_]:
@@ -213,7 +222,7 @@ def permutation_map(
     score, *others = refits(cross_validated_score, scored, "scores", n_jobs, verbose)
     score_null = np.array(others)
     return PermutationMap(
-        coef=coef,
+        coef=linear_part(model).coef_in_units,
         p_values=corrected,
         threshold=threshold,
         alpha=alpha,
@@ -257,7 +266,7 @@ def _unshrunk(start: Any, X: Any, noise: list[Array], coef: Array) -> Array:
 def _what_is_permuted(model: Any) -> str:
     """Labels that are classes or counts, plus residuals, are neither: they are permuted as such."""
     family = getattr(linear_part(model).model, "family", "normal")
-    return "labels" if is_classifier(model) or family != "normal" else "residuals"
+    return "labels" if is_classifier(model) or family not in ("normal", "gaussian") else "residuals"
 
 
 def _says_nothing(maps: Array) -> bool:

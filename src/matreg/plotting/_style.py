@@ -22,7 +22,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("Figures need matplotlib: pip install matreg[plot]") from error
+        raise ImportError('Figures need matplotlib: pip install "matreg[plot]"') from error
     return plt
 
 
@@ -62,7 +62,7 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
     from matplotlib.ticker import MaxNLocator
 
     low, high = values.min(), values.max()
-    ticks = np.asarray(MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high))
+    ticks = np.asarray(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high))
     rounding = 1e-9 * (high - low)
     ticks = ticks[(ticks >= low - rounding) & (ticks <= high + rounding)]
     order = np.argsort(values)

@@ -114,7 +114,7 @@ class CoefDisplay:
             row_coords = coords[0] if row_coords is None else row_coords
             column_coords = coords[1] if column_coords is None else column_coords
         return cls(
-            part.coef,
+            part.coef_in_units,
             n_vectors,
             row_label or "row",
             column_label or "column",

@@ -11,16 +11,23 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._typing import Array
+from ..blocks import sample_runs
+from ..dask_blocks import is_dask
 from ..estimators._classifier import problem_names
 from ..estimators._linear_part import LinearPart, linear_part
+from ..estimators._stored import is_streamed, loaded, working_memory
 from ..inspection import Components, MapAxes, components, pattern
-from ..inspection._chosen import at_chosen_parameters
-from ..inspection._refits import as_samples, folds_of, take
+from ..inspection._refits import as_samples, take
 from ..solvers import robust_scale
+from ._baselines import baselines_of
+from ._outcomes import Outcome, Test, in_folds, without_folds
+from ._scoring import Scoring, scoring_of
 
 SHOWN = 6  # samples whose pictures are shown
 SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are more
 GROSS = 4.0  # robust standard deviations from which on a label looks wrong
+# Samples of stored data that are looked at, if they take no more than this share of the memory.
+MOST_STORED, SHARE = 5000, 0.25
 
 
 @dataclass(frozen=True)
@@ -52,13 +59,13 @@ class Facts:
     model : fitted model
         As it was given, with the steps around it.
     X, y : array
-        Samples and labels.
-    predicted : ndarray of shape (n,)
-        Predictions for samples that were left out, or in the training where nothing was refitted.
-    tested : ndarray of bool, shape (n,)
-        Which samples have a prediction.
-    scores : ndarray of shape (k,)
-        Scores of the folds; empty where nothing was refitted.
+        Samples and labels that were looked at.
+    total : int
+        Number of samples that there are.
+    test : Test
+        Predictions and scores, of samples that were left out where there are folds.
+    scoring : Scoring
+        The score.
     grouped : bool
         Whether folds keep groups together.
     names : MapAxes
@@ -70,9 +77,9 @@ class Facts:
     model: Any
     X: Any
     y: NDArray[Any]
-    predicted: NDArray[Any]
-    tested: NDArray[np.bool_]
-    scores: Array
+    total: int
+    test: Test
+    scoring: Scoring
     grouped: bool
     names: MapAxes
     target: str
@@ -92,16 +99,49 @@ class Facts:
         """Name of its class."""
         return type(self.inner).__name__
 
+    @property
+    def classes(self) -> bool:
+        """Whether labels are classes."""
+        return is_classifier(self.inner)
+
+    @property
+    def own(self) -> Outcome:
+        """Predictions and scores of the model."""
+        return self.test.outcomes[0]
+
+    @property
+    def rivals(self) -> list[Outcome]:
+        """Those of models of flat samples."""
+        return [one for one in self.test.outcomes if one.on_flat]
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """Predictions of the model."""
+        return self.own.predicted
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Which samples have a prediction."""
+        return self.test.tested
+
     @cached_property
     def samples(self) -> Array:
-        """Samples (n, p, q) as they were given, or as the model sees them."""
-        return np.asarray(self.X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
+        """Samples (n, p, q) as they were given; scaled if the model is fitted to scaled ones.
+
+        In units of their own the largest column would be all that is seen of them.
+        """
+        X = self.part.transformed(self.X) if self.part.scalers else self.X
+        return np.asarray(X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
 
     @cached_property
     def maps(self) -> list[Maps]:
         """Of the model, or of its first problems of two classes where it has several."""
         if self.inner.coef_.ndim == 2:
-            return [Maps("", self.part.coef, pattern(self.model, self.X), components(self.model))]
+            return [
+                Maps(
+                    "", self.part.coef_in_units, pattern(self.model, self.X), components(self.model)
+                )
+            ]
         problems = list(problem_names(self.inner).items())
         return [self._problem(k, *one) for k, one in enumerate(problems[:SHOWN_MAPS])]
 
@@ -110,7 +150,7 @@ class Facts:
         rows = np.flatnonzero(np.isin(self.y, classes))
         return Maps(
             title,
-            linear_part(self.model, k).coef,
+            linear_part(self.model, k).coef_in_units,
             pattern(self.model, take(self.X, rows), problem=k),
             components(self.model, problem=k),
         )
@@ -121,26 +161,23 @@ class Facts:
         history = getattr(self.inner, "history_", ())
         return max(history, key=len) if isinstance(history, list) else history
 
-    @property
-    def score_name(self) -> str:
-        """What the score is called."""
-        return "accuracy" if is_classifier(self.inner) else "R²"
-
     @cached_property
     def label_scores(self) -> Array:
-        """How wrong each label looks, in robust standard deviations: as the model itself says.
+        """How wrong each label looks, in robust standard deviations.
 
-        For models that do not say it, and for samples of which they know nothing, the distance of
-        the label to its prediction. A class that was not predicted looks wrong in any case, the
-        more so the farther it is from the decision.
+        For numbers as the model itself says; for models that do not say it, and for samples of
+        which they know nothing, the distance of the label to its prediction. For classes how far
+        the margin of the sample is below the median margin, if it is on the wrong side at all:
+        where a classifier is often wrong, margins vary much, and an error is no news.
         """
+        scores = np.zeros(len(self.y))
+        if self.test.margins is not None:
+            margins = self.test.margins[self.tested]
+            scores[self.tested] = np.where(margins < 0.0, -_deviations(margins), 0.0)
+            return np.maximum(scores, 0.0)
         found = self._of_training("label_outlier_score_")
-        if is_classifier(self.inner):
-            size = np.zeros(len(self.y)) if found is None else np.nan_to_num(found, nan=0.0)
-            return np.where(self.tested & (self.predicted != self.y), 2.0 * GROSS + size, 0.0)
         if found is not None:
             return np.nan_to_num(found, nan=0.0)
-        scores = np.zeros(len(self.y))
         scores[self.tested] = np.abs(_deviations((self.y - self.predicted)[self.tested]))
         return scores
 
@@ -149,6 +186,14 @@ class Facts:
         """Samples whose labels look wrong, the worst first."""
         order = np.argsort(-self.label_scores, kind="stable")
         return order[self.label_scores[order] > GROSS]
+
+    @cached_property
+    def errors(self) -> NDArray[np.intp]:
+        """Samples of another class than predicted, the farthest from the decision first."""
+        if self.test.margins is None:
+            return np.zeros(0, dtype=np.intp)
+        wrong = np.flatnonzero(self.tested & (self.predicted != self.y))
+        return wrong[np.argsort(self.test.margins[wrong], kind="stable")]
 
     @cached_property
     def sample_scores(self) -> Array:
@@ -175,34 +220,54 @@ def _deviations(values: Array) -> Array:
     return (values - np.median(values)) / max(scale, np.finfo(float).tiny)
 
 
-def gather(model: Any, X: Any, y: Any, groups: Any, cv: Any, names: MapAxes, target: str) -> Facts:
+def gather(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any,
+    cv: Any,
+    names: MapAxes | None,
+    target: str,
+    scoring: Any,
+    baseline: Any,
+) -> Facts:
     """Predict, in folds if there are any, and keep what a report needs."""
-    part = linear_part(model)
-    X, y = as_samples(X), np.asarray(y)
-    if y.shape != (len(X),):
-        raise ValueError(f"y must have one label for each of the {len(X)} samples; got {y.shape}.")
-    names.check(part.model.coef_.shape[-2:])
-    tested, scores = np.ones(len(y), dtype=bool), np.zeros(0)
-    if cv is None:
-        predicted = np.asarray(model.predict(X))
+    inner = linear_part(model).model
+    names = names or MapAxes.of(inner)
+    names.check(inner.coef_.shape[-2:])
+    score = scoring_of(model, scoring)
+    kind = "classes" if is_classifier(inner) else "numbers"
+    if getattr(inner, "family", None) == "poisson":
+        kind = "counts"
+    rivals = baselines_of(baseline, kind, score.by_medians)
+    total, labels = int(np.shape(X)[0]), np.asarray(y)
+    if labels.shape != (total,):
+        raise ValueError(
+            f"y must have one label for each of the {total} samples; got shape {labels.shape}."
+        )
+    name = type(inner).__name__
+    if is_streamed(X):
+        X, labels = part_of(X, labels)
+        test = without_folds(name, model, X, labels, score)
     else:
-        predicted, tested, scores = _in_folds(model, X, y, groups, cv)
-    return Facts(model, X, y, predicted, tested, scores, groups is not None, names, target)
+        X = as_samples(loaded(X))
+        test = (
+            without_folds(name, model, X, labels, score)
+            if cv is None
+            else in_folds(name, model, X, labels, groups, cv, score, rivals)
+        )
+    grouped = groups is not None
+    return Facts(model, X, labels, total, test, score, grouped, names, target)
 
 
-def _in_folds(
-    model: Any, X: Any, y: NDArray[Any], groups: Any, cv: Any
-) -> tuple[NDArray[Any], NDArray[np.bool_], Array]:
-    """Predictions for samples that were left out, which have one, and scores of the folds."""
-    from sklearn.metrics import accuracy_score, r2_score
-
-    classes = is_classifier(linear_part(model).model)
-    predicted = np.zeros(len(y), dtype=y.dtype if classes else float)
-    tested = np.zeros(len(y), dtype=bool)
-    scores = []
-    for train, test in folds_of(cv, model, X, y, groups):
-        fitted = at_chosen_parameters(model).fit(take(X, train), y[train])
-        predicted[test], tested[test] = fitted.predict(take(X, test)), True
-        score = accuracy_score if classes else r2_score
-        scores.append(score(y[test], predicted[test]) if len(test) > 1 or classes else np.nan)
-    return predicted, tested, np.array(scores)
+def part_of(X: Any, y: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
+    """Some of the samples of a stored array, in short runs at random places, with their labels."""
+    size = 8.0 * float(np.prod(X.shape[1:]))
+    rows = max(1, min(MOST_STORED, int(SHARE * working_memory() / size)))
+    runs = sample_runs(len(y), rows, seed=0)
+    if sum(stop - start for start, stop in runs) > rows:  # memory for less than a run
+        runs = [(runs[0][0], runs[0][0] + rows)]
+    parts = [X[start:stop] for start, stop in runs]
+    read = [np.asarray(one.compute() if is_dask(one) else one, dtype=float) for one in parts]
+    return np.concatenate(read), np.concatenate([y[start:stop] for start, stop in runs])

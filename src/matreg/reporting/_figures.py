@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..inspection import ComponentsDisplay, PatternDisplay
+from ..inspection import ComponentsDisplay
 from ..inspection._axes import aspect_of
-from ..plotting import BLUE, GREY, ORANGE, CVDisplay, pyplot
+from ..plotting import BLUE, GREEN, GREY, ORANGE, CVDisplay, pyplot
 from ._facts import SHOWN, Facts, Maps
+from ._pictures import Picture, picture_of
 
 # Text and lines are drawn in a colour that nothing else has, and which the page replaces.
 INK = "#010203"
@@ -28,6 +29,8 @@ LOOK = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "legend.frameon": False,
+    # A dollar in a user's name is a dollar.
+    "text.parse_math": False,
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
     ),
@@ -58,22 +61,29 @@ def _inline(svg: str, caption: str) -> str:
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
     width = re.search(r'viewBox="0 0 ([\d.]+)', body)
     pixels = round(float(width.group(1)) * 4 / 3) if width else 600
-    look = f'style="width:{pixels}px"' + (' class="wide"' if pixels > 600 else "")
+    look = f'style="width:{pixels}px"'
     return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(caption)}" {look}', 1)
 
 
 @drawn
 def folds(facts: Facts) -> tuple[Any, str]:
-    """Score of each fold."""
-    figure, axis = pyplot().subplots(figsize=(5, 0.6 + 0.22 * len(facts.scores)))
-    places = np.arange(1, len(facts.scores) + 1)
-    axis.barh(places, facts.scores, color=BLUE, height=0.6)
-    axis.axvline(np.nanmean(facts.scores), color=ORANGE, linestyle="--", linewidth=1)
-    axis.set(yticks=places, ylabel="fold", xlabel=f"{facts.score_name} (dashed: mean)")
+    """Score of each fold, of the model and of its rivals."""
+    shown = [facts.own, *facts.rivals]
+    number = len(facts.own.scores)
+    figure, axis = pyplot().subplots(figsize=(5, 0.9 + 0.12 * number + 0.12 * number * len(shown)))
+    places, height = np.arange(1, number + 1), 0.8 / len(shown)
+    for k, (one, colour) in enumerate(zip(shown, (BLUE, GREY, GREEN, ORANGE), strict=False)):
+        values = [facts.scoring.shown(score) for score in one.scores]
+        offset = (k - (len(shown) - 1) / 2) * height
+        axis.barh(places + offset, values, color=colour, height=0.9 * height, label=one.name)
+    axis.set(ylabel="fold", xlabel=facts.scoring.name)
+    axis.yaxis.get_major_locator().set_params(integer=True)
     axis.invert_yaxis()
     axis.spines[["top", "right"]].set_visible(False)
+    if len(shown) > 1:
+        axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.35), ncols=2)
     figure.set_layout_engine("constrained")
-    return figure, f"{facts.score_name} of {len(facts.scores)} folds"
+    return figure, f"{facts.scoring.name} of {number} folds"
 
 
 @drawn
@@ -107,54 +117,93 @@ def confusion(facts: Facts) -> tuple[Any, str]:
     return figure, "observed and predicted classes"
 
 
-@drawn
-def maps(facts: Facts, of: Maps) -> tuple[Any, str]:
-    """W and the pattern."""
-    display = PatternDisplay(of.coef, of.pattern, facts.names).plot()
-    return _titled(display.figure_, of), f"coefficients and pattern {of.title}".strip()
+def maps(facts: Facts, of: Maps) -> list[str]:
+    """W and the pattern, to be shown beside each other or one below the other."""
+    return [
+        _map(facts, of, of.coef, "filter W", "coefficients"),
+        _map(facts, of, of.pattern, "pattern", "pattern"),
+    ]
 
 
 @drawn
-def profiles(facts: Facts, of: Maps) -> tuple[Any, str]:
+def _map(facts: Facts, of: Maps, matrix: Array, title: str, caption: str) -> tuple[Any, str]:
+    figure, axis = pyplot().subplots(figsize=(4.2, 3.4), layout="constrained")
+    image = facts.names.draw(axis, matrix)
+    axis.set_title(f"{title}: {of.title}" if of.title else title)
+    figure.colorbar(image, ax=axis, shrink=0.8)
+    return figure, f"{caption} {of.title}".strip()
+
+
+def profiles(facts: Facts, of: Maps) -> list[str]:
     """Row and column profiles of the components."""
-    display = ComponentsDisplay(of.components, names=facts.names).plot()
-    return _titled(display.figure_, of), f"components {of.title}".strip()
+    return [_profile(facts, of, k) for k in (0, 1)]
 
 
-def _titled(figure: Any, of: Maps) -> Any:
-    if of.title:
-        figure.suptitle(of.title, fontsize=10, fontweight="bold")
-    return figure
+@drawn
+def _profile(facts: Facts, of: Maps, which: int) -> tuple[Any, str]:
+    """Row profiles (0) or column profiles (1)."""
+    figure, axis = pyplot().subplots(figsize=(4.2, 3.0), layout="constrained")
+    found = of.components
+    name, profiles = ("row", found.rows) if which == 0 else ("column", found.columns)
+    display = ComponentsDisplay(found)
+    for k, profile in enumerate(profiles[: display.n_components]):
+        label = f"{k + 1}: {found.singular_values[k]:.3g}"
+        display._profile(axis, profile, f"{name}_std", k, label)
+    (facts.names.rows if which == 0 else facts.names.columns)(axis.xaxis)
+    axis.set_title(f"{name} profiles" + (f": {of.title}" if of.title else ""))
+    if which == 1:
+        axis.legend(title="singular value", fontsize=8, title_fontsize=8)
+    return figure, f"{name} profiles {of.title}".strip()
 
 
 @drawn
 def choice(facts: Facts) -> tuple[Any, str]:
     """Score and rank along tau."""
+    pyplot().rcParams["text.parse_math"] = True  # powers of ten; there are no names of users
     display = CVDisplay.from_estimator(facts.inner)
     return display.figure_, "cross-validated score along tau"
 
 
-@drawn
-def labels(facts: Facts) -> tuple[Any, str]:
+def labels(facts: Facts) -> list[str]:
     """Samples whose labels look wrong."""
-    shown = facts.suspects[:SHOWN]
-    titles = [
-        f"sample {k}\n{_label(facts.y[k])}, predicted {_label(facts.predicted[k])}" for k in shown
-    ]
-    return _pictures(facts, shown, titles), "samples whose labels look wrong"
+    return _labelled(facts, facts.suspects[:SHOWN])
 
 
-@drawn
-def samples(facts: Facts) -> tuple[Any, str]:
+def errors(facts: Facts) -> list[str]:
+    """Samples of another class than predicted."""
+    return _labelled(facts, facts.errors[:SHOWN])
+
+
+def samples(facts: Facts) -> list[str]:
     """Samples that are most unlike the others."""
     shown = np.argsort(-facts.sample_scores, kind="stable")[:SHOWN]
+    scale = picture_of(facts.samples)
     titles = [f"sample {k}\n{facts.sample_scores[k]:+.1f} deviations" for k in shown]
-    return _pictures(facts, shown, titles), "samples most unlike the others"
+    return [_picture(facts, k, title, scale) for k, title in zip(shown, titles, strict=True)]
+
+
+def _labelled(facts: Facts, rows: Any) -> list[str]:
+    scale = picture_of(facts.samples)
+    titles = [
+        f"sample {k}\n{_label(facts.y[k])}, predicted {_label(facts.predicted[k])}" for k in rows
+    ]
+    return [_picture(facts, k, title, scale) for k, title in zip(rows, titles, strict=True)]
+
+
+@drawn
+def _picture(facts: Facts, row: int, title: str, scale: Picture) -> tuple[Any, str]:
+    image = scale.of(facts.samples[row])
+    figure, axis = pyplot().subplots(figsize=(1.38, 1.7), layout="constrained")
+    axis.imshow(image, aspect=aspect_of(image.shape), interpolation="nearest", **scale.look)
+    axis.set_title(title, fontsize=6.5)
+    axis.set(xticks=[], yticks=[])
+    return figure, title.replace("\n", ": ")
 
 
 @drawn
 def history(facts: Facts) -> tuple[Any, str]:
     """The duality gap along the iterations."""
+    pyplot().rcParams["text.parse_math"] = True
     figure, axis = pyplot().subplots(figsize=(4.6, 2.6), layout="constrained")
     gaps = np.maximum(np.asarray(facts.history["gap"], dtype=float), 1e-16)
     axis.semilogy(np.arange(1, len(gaps) + 1), gaps, ".-", color=BLUE)
@@ -165,22 +214,6 @@ def history(facts: Facts) -> tuple[Any, str]:
     axis.set(xlabel="step", ylabel="relative duality gap")
     axis.spines[["top", "right"]].set_visible(False)
     return figure, "duality gap along the iterations"
-
-
-def _pictures(facts: Facts, rows: Any, titles: list[str]) -> Any:
-    images: Array = facts.samples[rows]
-    low, high = np.nanmin(facts.samples), np.nanmax(facts.samples)
-    signed = low < 0.0 < high
-    limit = float(max(abs(low), abs(high))) or 1.0
-    look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if signed else {"cmap": "viridis"}
-    figure, axes = pyplot().subplots(
-        1, len(rows), figsize=(1.7 * len(rows), 2.1), squeeze=False, layout="constrained"
-    )
-    for axis, image, title in zip(axes[0], images, titles, strict=True):
-        axis.imshow(image, aspect=aspect_of(image.shape), interpolation="nearest", **look)
-        axis.set_title(title, fontsize=7)
-        axis.set(xticks=[], yticks=[])
-    return figure
 
 
 def _label(value: Any) -> str:

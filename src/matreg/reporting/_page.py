@@ -23,14 +23,21 @@ p { margin: .5rem 0; max-width: 44rem; }
 .lead { font-size: 1.05rem; color: var(--quiet); }
 figure { margin: 1rem 0 0; padding: .6rem; background: var(--card); border-radius: .5rem;
   overflow-x: auto; color: var(--ink); }
-svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
-svg.wide { max-width: max(100%, 38rem); }
+/* Side by side where there is room, else one below the other. */
+figure { display: flex; flex-wrap: wrap; justify-content: center; gap: .4rem .3rem; }
+svg { display: block; max-width: 100%; height: auto; }
+.table { overflow-x: auto; }
 table { border-collapse: collapse; margin: .8rem 0; }
+td { white-space: nowrap; }
+thead th { border-bottom-width: 2px; vertical-align: bottom; }
 th, td { text-align: left; padding: .25rem 1.2rem .25rem 0; border-bottom: 1px solid var(--line);
   font-weight: normal; font-variant-numeric: tabular-nums; }
 th { color: var(--quiet); }
 nav { display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: 1rem 0; font-size: .9rem; }
 nav a { color: inherit; }
+@media (max-width: 34rem) {
+  th, td { padding-right: .6rem; font-size: .9rem; } td { white-space: normal; }
+}
 footer { margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }
 @media print {
   figure { background: none; padding: 0; break-inside: avoid; }
@@ -41,12 +48,15 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a paragraph, figures and a table of two columns."""
+    """A heading, paragraphs, figures of one or more pictures each, and a table.
+
+    The first row of a table of more than two columns is its head.
+    """
 
     title: str
-    text: str
-    figures: Sequence[str] = ()
-    table: Sequence[tuple[str, str]] = field(default_factory=tuple)
+    text: str | Sequence[str]
+    figures: Sequence[str | Sequence[str]] = ()
+    table: Sequence[Sequence[str]] = field(default_factory=tuple)
 
     @property
     def anchor(self) -> str:
@@ -55,17 +65,34 @@ class Section:
 
     def to_html(self) -> str:
         """The section as HTML; the text is escaped, the figures are not."""
-        rows = "".join(
-            f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-            for name, value in self.table
-        )
+        texts = [self.text] if isinstance(self.text, str) else self.text
         return (
             f'<section id="{self.anchor}"><h2>{html.escape(self.title)}</h2>'
-            f"<p>{html.escape(self.text)}</p>"
-            + (f"<table>{rows}</table>" if rows else "")
-            + "".join(f"<figure>{figure}</figure>" for figure in self.figures)
+            + "".join(f"<p>{html.escape(text)}</p>" for text in texts if text)
+            + _table(self.table)
+            + "".join(f"<figure>{_joined(figure)}</figure>" for figure in self.figures)
             + "</section>"
         )
+
+
+def _joined(figure: str | Sequence[str]) -> str:
+    return figure if isinstance(figure, str) else "".join(figure)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = ""
+    if len(rows[0]) > 2:
+        cells = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in rows[0])
+        head, rows = f"<thead><tr>{cells}</tr></thead>", rows[1:]
+    body = "".join(
+        f"<tr><th scope='row'>{html.escape(name)}</th>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in rows
+    )
+    return f'<div class="table"><table>{head}<tbody>{body}</tbody></table></div>'
 
 
 def page(title: str, summary: str, sections: Sequence[Section], footer: str) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.base import is_classifier
 
-from ..estimators._linear_part import linear_part
 from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures
+from . import _measures as measures
 from . import _text as text
 from ._facts import Facts, gather
 from ._page import Section, page
@@ -33,10 +33,21 @@ class Report:
     html: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page and return where it is."""
+        """Write the page and return where it is.
+
+        It is written beside and renamed: an older report stays whole until the new one is.
+        """
         target = Path(path)
-        target.write_text(self.html, encoding="utf-8")
+        beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            beside.write_text(self.html, encoding="utf-8")
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
         return target
+
+    def __repr__(self) -> str:
+        return f"Report of {len(self.html) // 1000} kB; save(path) writes it"
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook, in a frame of its own."""
@@ -56,12 +67,15 @@ def make_report(
     names: MapAxes | None = None,
     target: str = "y",
     title: str | None = None,
+    scoring: Any = None,
+    baseline: bool | str | Sequence[str] = True,
 ) -> Report:
     """Report on a fitted model: one self-contained page of HTML.
 
-    What was fitted and a paragraph for a methods section, the score with its folds, observed
-    against predicted, the maps with their axes, the components, the path and the choice, labels
-    and samples that look wrong, the certificate, and the versions.
+    What was fitted and a paragraph for a methods section, the score on samples that were left out
+    beside that of a linear model of flat samples, observed against predicted, the maps with their
+    axes, the components, the path and the choice, labels and samples that look wrong, the
+    certificate, and the versions.
 
     Parameters
     ----------
@@ -76,12 +90,21 @@ def make_report(
     cv : int, splitter or None, default=5
         Folds in which the model, its parameters as they were chosen, is fitted again for the score
         and the predictions. None fits nothing: both are then those of the training samples.
+        Stored samples larger than scikit-learn's ``working_memory`` are never fitted again: the
+        report is of up to 5000 of them, in short runs at random places.
     names : MapAxes, default=None
         Names of rows and columns; by default those that the model remembers of its samples.
     target : str, default="y"
         What the label is called, with its unit.
     title : str, default=None
         Heading of the page.
+    scoring : str or callable, default=None
+        Score, as in scikit-learn. By default that by which the parameters of the model were chosen,
+        or what its `score` gives.
+    baseline : bool, str or list of str, default=True
+        Models of flat samples that are fitted to the same folds, their one parameter the best on
+        these: "ridge" and "pls" for numbers, "poisson" too for counts, "logistic" for classes.
+        True takes ridge, Poisson or logistic regression, False none.
 
     Returns
     -------
@@ -98,18 +121,27 @@ def make_report(
     >>> make_report(model, data.X, data.y).save("report.html")  # doctest: +SKIP
     """
     pyplot()  # without it there is no need to begin
-    facts = gather(model, X, y, groups, cv, names or MapAxes.of(linear_part(model).model), target)
+    facts = gather(
+        model,
+        X,
+        y,
+        groups=groups,
+        cv=cv,
+        names=names,
+        target=target,
+        scoring=scoring,
+        baseline=baseline,
+    )
     heading = title or f"{facts.kind} for {target}"
     return Report(page(heading, text.summary(facts), _sections(facts), text.versions_line()))
 
 
 def _sections(facts: Facts) -> list[Section]:
+    folds = [figures.folds(facts)] if facts.test.n_folds else []
     sections = [
         Section("What was fitted", text.methods(facts), table=text.parameters(facts)),
-        Section("Score", text.score(facts), [figures.folds(facts)] if facts.scores.size else []),
+        Section("Score", text.score(facts), folds, measures.table(facts)),
         _predictions(facts),
-    ]
-    sections += [
         Section("Maps", text.maps(facts), [figures.maps(facts, one) for one in facts.maps]),
         Section(
             "Components",
@@ -119,18 +151,20 @@ def _sections(facts: Facts) -> list[Section]:
     ]
     if hasattr(facts.inner, "cv_results_"):
         sections.append(Section("Path and choice", text.choice(facts), [figures.choice(facts)]))
+    if facts.errors.size:
+        sections.append(Section("Errors", text.errors(facts), [figures.errors(facts)]))
     if facts.suspects.size:
         sections.append(
             Section("Labels that look wrong", text.labels(facts), [figures.labels(facts)])
         )
-    sections.append(Section("Samples that look wrong", text.SAMPLES, [figures.samples(facts)]))
+    sections.append(Section("Unusual samples", text.samples(facts), [figures.samples(facts)]))
     drawn = [figures.history(facts)] if len(facts.history) > 1 else []
     sections.append(Section("Certificate", text.certificate(facts), drawn))
     return sections
 
 
 def _predictions(facts: Facts) -> Section:
-    if is_classifier(facts.inner):
+    if facts.classes:
         return Section("Observed and predicted", text.predicted(facts), [figures.confusion(facts)])
     return Section(
         "Observed against predicted", text.predicted(facts), [figures.predictions(facts)]

@@ -8,9 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from ._facts import GROSS, SHOWN, Facts
+from ._measures import of_all, r2_of_medians, value
+from ._outcomes import Outcome
+from ._pictures import picture_of
+from ._scoring import scoring_of
 
 PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "matplotlib")
 FULL_NAMES = {
@@ -37,17 +40,41 @@ SAMPLES = (
     "outliers where the model finds them, of the distance to the median sample otherwise. Look at "
     "them; being unlike is not being wrong."
 )
+# Standard errors from which on a difference between two models is called clear.
+CLEAR = 2.0
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: 1 sample, 2 samples.
+
+    Examples
+    --------
+    >>> counted(1, "label is", "labels are"), counted(2, "fold")
+    ('1 label is', '2 folds')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def summary(facts: Facts) -> str:
     """One sentence with the result."""
     p, q = facts.inner.coef_.shape[-2:]
-    parts = [f"{len(facts.y)} samples of {p} × {q}"]
-    if facts.scores.size:
-        parts.append(f"{facts.score_name} {np.nanmean(facts.scores):.3f} in cross-validation")
+    where = "on samples that were left out" if facts.test.n_folds else "on the training samples"
+    score = f"{facts.scoring.name} {value(facts, facts.own):.3g}"
+    if facts.scoring.by_medians and not facts.classes:
+        score += f" (R² of medians {of_all(facts, r2_of_medians, facts.own):.3f})"
+    others = [one for one in facts.test.outcomes if one is not facts.own]
+    against = ", ".join(f"{value(facts, one):.3g} by {_by(one)}" for one in others)
+    parts = [
+        f"{counted(facts.total, 'sample')} of {p} × {q}: {score} {where}"
+        + (f", against {against}" if against else "")
+    ]
     if hasattr(facts.inner, "rank_"):
         parts.append(f"rank {np.max(facts.inner.rank_)}")
-    return ", ".join(parts) + f", relative duality gap {np.max(facts.inner.dual_gap_):.1e}."
+    return "; ".join([*parts, f"relative duality gap {np.max(facts.inner.dual_gap_):.1e}"]) + "."
+
+
+def _by(one: Outcome) -> str:
+    return one.name if one.on_flat else f"the {one.name} alone"
 
 
 def methods(facts: Facts) -> str:
@@ -55,7 +82,8 @@ def methods(facts: Facts) -> str:
     base = facts.kind.removesuffix("CV")
     p, q = facts.inner.coef_.shape[-2:]
     sentences = [
-        f"We fitted {FULL_NAMES.get(base, base)}, to {len(facts.y)} samples of {p} × {q} entries"
+        f"We fitted {FULL_NAMES.get(base, base)}, to {counted(facts.total, 'sample')} of {p} × {q} "
+        + ("entry" if p * q == 1 else "entries")
         + (" with an intercept." if getattr(facts.inner, "fit_intercept", True) else ".")
     ]
     if facts.part.steps:
@@ -65,16 +93,18 @@ def methods(facts: Facts) -> str:
     if hasattr(facts.inner, "cv_results_"):
         tried = len(facts.inner.cv_results_["mean_test_score"])
         sentences.append(
-            f"Parameters were chosen among {tried} candidates by cross-validation: "
+            f"Parameters were chosen among {counted(tried, 'candidate')} by cross-validation: "
             f"{', '.join(values)}."
         )
     else:
         sentences.append(f"Parameters were {', '.join(values)}.")
-    if facts.scores.size:
+    if facts.test.n_folds:
         whole = " that keep groups together" if facts.grouped else ""
+        known = facts.own.scores[np.isfinite(facts.own.scores)]
+        spread = f" (standard deviation {known.std():.3g})" if len(known) > 1 else ""
         sentences.append(
-            f"In {len(facts.scores)} folds{whole} the {facts.score_name} was "
-            f"{np.nanmean(facts.scores):.3f} (standard deviation {np.nanstd(facts.scores):.3f})."
+            f"In {counted(facts.test.n_folds, 'fold')}{whole}, the {facts.scoring.name} was "
+            f"{value(facts, facts.own):.3g}{spread} on samples that were left out."
         )
     gap = float(np.max(facts.inner.dual_gap_))
     sentences.append(
@@ -100,25 +130,82 @@ def parameters(facts: Facts) -> list[tuple[str, str]]:
     return rows
 
 
-def score(facts: Facts) -> str:
-    """What the folds say."""
-    if not facts.scores.size:
-        return "Nothing was fitted again: predictions are those of the training samples."
+def score(facts: Facts) -> list[str]:
+    """Which score it is, what the folds say, and what a sample of stored data means."""
+    if facts.total > len(facts.y):
+        return [_of_part(facts)]
+    if not facts.test.n_folds:
+        return [
+            "Nothing was fitted again: predictions are those of the training samples, and there is "
+            "nothing to compare them with. Pass cv=5 for samples that were left out."
+        ]
+    better = "less is better" if facts.scoring.is_error else "more is better"
     text = (
-        f"{facts.score_name} = {np.nanmean(facts.scores):.3f} on the mean of "
-        f"{len(facts.scores)} folds, from {np.nanmin(facts.scores):.3f} to "
-        f"{np.nanmax(facts.scores):.3f}."
+        f"The score is the {facts.scoring.name}, {better}: {value(facts, facts.own):.3g} on the "
+        f"mean of {counted(facts.test.n_folds, 'fold')}. The rows below it are of all samples "
+        "that were left out, together."
     )
-    if np.nanmean(facts.scores) <= 0.0 and not is_classifier(facts.inner):
-        text += " That is no better than the mean of the labels."
+    if facts.scoring.by_medians and not facts.classes:
+        text += (
+            " The model was to be judged by medians, as labels may be wrong among the samples that "
+            "were left out, too: these spoil RMSE, MAE and R², but not the medians."
+        )
+    return [text, *(_comparison(facts, rival) for rival in facts.rivals), _chance(facts)]
+
+
+def _of_part(facts: Facts) -> str:
+    entries = int(np.prod(facts.inner.coef_.shape[-2:]))
+    return (
+        f"The samples are stored and larger than the working memory. Everything here is of "
+        f"{counted(len(facts.y), 'sample')} of the {facts.total}, in short runs at random places "
+        "(the same in every report). Nothing was fitted again: the model has seen them, if they "
+        f"are those of its fit. It had {facts.total / entries:.3g} samples for each of the "
+        f"{entries} entries of W; the more there are, the less does that matter."
+    )
+
+
+def _comparison(facts: Facts, rival: Outcome) -> str:
+    """Whether the model is better than one of flat samples, on the same folds."""
+    robust = facts.kind.removesuffix("CV") in ("RMR", "GRMR")
+    question = f"{'Do low rank and a robust loss' if robust else 'Does low rank'} help here? "
+    own, other = value(facts, facts.own), value(facts, rival)
+    differences = facts.own.scores - rival.scores
+    differences = differences[np.isfinite(differences)]
+    numbers = (
+        f"the {facts.scoring.name} is {own:.3g}, that of {rival.name} on flat samples "
+        f"({rival.chosen}, the best on the same folds) {other:.3g}"
+    )
+    if len(differences) < 2:
+        return f"{question}There are too few folds to say: {numbers}."
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
+    verdict = "There is no clear difference"
+    if mean > CLEAR * error:
+        verdict = "Yes"
+    elif mean < -CLEAR * error:
+        verdict = f"No, {rival.name} is better"
+    return (
+        f"{question}{verdict}: {numbers}. The mean difference between them is {abs(mean):.2g}, "
+        f"with a standard error of {error:.2g}."
+    )
+
+
+def _chance(facts: Facts) -> str:
+    """What can be had without looking at samples."""
+    last = facts.test.outcomes[-1]
+    own, chance = value(facts, facts.own), value(facts, last)
+    level = "Chance" if facts.classes else "Without the samples"
+    text = f"{level}: the {last.name} for all samples has {facts.scoring.name} {chance:.3g}."
+    if (own >= chance) if facts.scoring.is_error else (own <= chance):
+        text += " The model is no better than that."
     return text
 
 
 def predicted(facts: Facts) -> str:
     """How the predictions came about."""
-    where = "diagonal" if is_classifier(facts.inner) else "line"
+    where = "diagonal" if facts.classes else "line"
     how = "Predictions are those of the training samples"
-    if facts.scores.size:
+    if facts.test.n_folds:
         how = (
             "Each sample was predicted by a fit that had not seen it, at the parameters that were "
             "chosen on all samples"
@@ -129,11 +216,14 @@ def predicted(facts: Facts) -> str:
 def maps(facts: Facts) -> str:
     """What W and the pattern are, and of which classes."""
     several = np.asarray(facts.inner.coef_)
+    text = MAPS
+    if facts.part.scalers:
+        text += " Both are in the units of the samples before they were scaled."
     if several.ndim == 2:
-        return MAPS
+        return text
     shown = f"the first {len(facts.maps)} of " if len(facts.maps) < len(several) else ""
     return (
-        f"{MAPS} There are {len(several)} problems of two classes, each with a W; {shown}them "
+        f"{text} There are {len(several)} problems of two classes, each with a W; {shown}them "
         "are shown."
     )
 
@@ -142,44 +232,81 @@ def components(facts: Facts) -> str:
     """Rank and shares."""
     if len(facts.maps) > 1:
         ranks = (f"{len(one.components.rows)} ({one.title})" for one in facts.maps)
-        return f"W is a sum of products of a row profile and a column profile: {', '.join(ranks)}."
+        return (
+            "Each W is a sum of products of a row profile and a column profile. The numbers of "
+            f"products are {', '.join(ranks)}."
+        )
     found = facts.maps[0].components
     if not len(found.rows):
         return "W = 0: the model predicts the same label for all samples. Choose a smaller tau."
-    shares = ", ".join(f"{100 * share:.0f} %" for share in found.share[:5])
+    shares = ", ".join(_per_cent(share) for share in found.share[:5])
+    if len(found.rows) == 1:
+        return "W is the product of one row profile and one column profile."
     return (
         f"W is a sum of {len(found.rows)} products of a row profile and a column profile, with "
-        f"{shares}{' …' if len(found.rows) > 5 else ''} of its squared norm."
+        f"{shares}{' and less' if len(found.rows) > 5 else ''} of its squared norm."
     )
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
 
 
 def choice(facts: Facts) -> str:
     """What was tried and what was taken."""
     model = facts.inner
-    name = model.scoring if isinstance(model.scoring, str) else facts.score_name
+    own = scoring_of(model)
     taus = np.asarray(model.cv_results_["param_tau"])
     text = (
-        f"tau = {model.tau_:.4g} has the {name} {model.best_score_:.4g} on the folds of the choice."
+        f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
+        "folds of the choice."
     )
     if len(np.unique(taus)) > 2 and model.tau_ in (taus.min(), taus.max()):
-        text += " It is at the edge of the values that were tried: try more of them on that side."
+        side = "smallest" if model.tau_ == taus.min() else "largest"
+        text += f" It is the {side} of the values that were tried: try more of them on that side."
     return text
 
 
 def labels(facts: Facts) -> str:
     """Which labels look wrong."""
     count = len(facts.suspects)
-    listed = ", ".join(str(k) for k in facts.suspects[:20])
-    if is_classifier(facts.inner):
-        what = f"{count} samples are in another class than predicted"
+    if facts.classes:
+        what = (
+            f"{counted(count, 'sample is', 'samples are')} on the wrong side of the decision, and "
+            f"more than {GROSS:g} robust standard deviations from where samples of that label are"
+        )
     else:
         what = (
-            f"{count} labels are more than {GROSS:g} robust standard deviations from what the "
-            "model says"
+            f"{counted(count, 'label is', 'labels are')} more than {GROSS:g} robust standard "
+            "deviations from what the model says"
         )
-    knows = hasattr(facts.inner, "label_outlier_score_") or not is_classifier(facts.inner)
-    more = f" The {'worst' if knows else 'first'} {SHOWN} are shown." if count > SHOWN else ""
-    return f"{what}: samples {listed}{' …' if count > 20 else ''}.{more}"
+    return f"{what}: {_listed(facts.suspects)} {_scale(facts)}"
+
+
+def errors(facts: Facts) -> str:
+    """Samples of another class than predicted."""
+    count, of = len(facts.errors), int(facts.tested.sum())
+    return (
+        f"{counted(count, 'sample was', 'samples were')} predicted to be in another class, "
+        f"{100 * count / of:.0f} % of {of}. These are errors of the model in the first place. The "
+        f"farthest from the decision: {_listed(facts.errors[:SHOWN])} {_scale(facts)}"
+    )
+
+
+def samples(facts: Facts) -> str:
+    """Samples that are unlike the others."""
+    return f"{SAMPLES} {_scale(facts)}"
+
+
+def _listed(rows: Any) -> str:
+    listed = ", ".join(str(k) for k in rows[:20])
+    more = f" The worst {SHOWN} are shown." if len(rows) > SHOWN else ""
+    end = " and more." if len(rows) > 20 else "."
+    return f"{'sample' if len(rows) == 1 else 'samples'} {listed}{end}{more}"
+
+
+def _scale(facts: Facts) -> str:
+    return picture_of(facts.samples).note
 
 
 def certificate(facts: Facts) -> str:
@@ -190,7 +317,7 @@ def certificate(facts: Facts) -> str:
     text = (
         f"Objective {np.max(model.objective_):.6g}, relative duality gap {gap:.1e}: no other "
         f"coefficients have an objective lower by more than a fraction {gap:.1e} of it. "
-        f"{np.max(model.n_iter_)} iterations."
+        f"{counted(int(np.max(model.n_iter_)), 'iteration')}."
     )
     if tol is not None and gap > tol:
         text += f" The gap is above tol = {tol:g}: the solver stopped early."

@@ -11,55 +11,63 @@ from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.start import Limits, first_samples, robust_pca, with_noise
 from .grmr.tracker import Decomposition
-from .many.cores import Model
-from .many.stream import solve_stream
-from .path import follow, tau_grid, walk
+from .loo.intervals import jackknife_plus
+from .loo.refits import refined
+from .loo.residuals import LeaveOneOut, leave_one_out
+from .path import tau_grid
 from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
-from .rglm.path import PathSolver as RGLMPathSolver
-from .rglm.solve import rglm_tau_max, solve_rglm
-from .rmr.admm import solve_admm
-from .rmr.path import PathSolver as RMRPathSolver
-from .rmr.solve import solve_rmr
-from .rmr.tau_max import tau_max as rmr_tau_max
+from .solve import (
+    check_blocks,
+    known_moments,
+    path,
+    problem_tau_max,
+    quadratic,
+    solve,
+    solve_problem,
+    tau_max,
+)
+from .universal import solve_universal
 
 __all__ = [
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",
+    "LeaveOneOut",
     "Limits",
-    "Model",
-    "RGLMPathSolver",
     "RGLMState",
-    "RMRPathSolver",
     "Reduced",
     "SolverResult",
     "alternate",
+    "check_blocks",
     "clean",
     "default_weights",
     "first_samples",
-    "follow",
     "from_arrays",
+    "jackknife_plus",
+    "known_moments",
     "learned_space",
+    "leave_one_out",
     "moments",
     "outlier_fraction",
-    "rglm_tau_max",
-    "rmr_tau_max",
+    "path",
+    "problem_tau_max",
+    "quadratic",
+    "refined",
     "robust_pca",
     "robust_scale",
     "rounding_floor",
     "shortfalls",
-    "solve_admm",
+    "solve",
     "solve_moments",
-    "solve_rglm",
-    "solve_rmr",
-    "solve_stream",
+    "solve_problem",
     "solve_streamed_rglm",
+    "solve_universal",
     "space_from",
     "starting_point",
     "tau_grid",
+    "tau_max",
     "to_arrays",
-    "walk",
     "warn_unless_clean",
     "with_noise",
 ]

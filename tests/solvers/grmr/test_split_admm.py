@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg.estimators._losses import rmr_loss
+from matreg.families import REGRESSION_LOSSES, family_of
 from matreg.linalg.factors import singular_values
 from matreg.losses import epsilon_insensitive, squared
 from matreg.solvers.grmr.decompose import decompose
@@ -244,7 +244,11 @@ def test_row_step_against_brute_force(coupling):
     n, m, mu = 30, 7, 0.7
     c = rng.uniform(0.1, 3.0, n)
     parameters = RMR_LOSSES.get(coupling, {})
-    loss = squared(2 * c) if coupling == "squared" else rmr_loss(coupling, c, **parameters)
+    loss = (
+        squared(2 * c)
+        if coupling == "squared"
+        else family_of(coupling, REGRESSION_LOSSES, **parameters).of(c, c)
+    )
     w, base, thr = rng.standard_normal(m), 2 * rng.standard_normal(n), rng.uniform(0.1, 1.0, n)
     scale, g = rng.uniform(0.5, 2.0, n), rng.standard_normal((n, m))
     rows = RowProblem(w, w**2, scale, base, thr, loss, mu)

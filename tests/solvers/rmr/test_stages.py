@@ -5,9 +5,9 @@ import pytest
 
 from matreg import RMR, rmr_path
 from matreg.datasets import make_matrix_regression
-from matreg.solvers import solve_rmr
 from matreg.solvers.rmr import active_set, cold
 from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.rmr.solve import solve_rmr
 from problems import at, certified_gap, gap_of_model, gap_of_result, make_problem, random_data
 
 

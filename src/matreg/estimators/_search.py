@@ -1,10 +1,10 @@
-"""Cross-validation over candidates, each a path of tau: what the selecting estimators share."""
+"""Cross-validation over candidates, each a path: what the searching estimators share."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import isfunction
 from itertools import product
 from numbers import Integral, Real
@@ -16,19 +16,25 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Mask
+from .._typing import Array, Index, Mask
+from .._warn import warn
 from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
-from ..progress import track
+from ..progress import Line, track
+from ..samples import Samples
+from ..solvers import path, tau_grid
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, reported, watched
-from ._duplicates import Distinct, merge_duplicates
 from ._folds import make_folds
-from ._input import to_numbers
+from ._input import check_grid, to_numbers
 from ._report import warn_at_edge
-from ._scale import each
+from ._scale import Units, each
 from ._stored import is_streamed
+from ._streamed import linear
+from ._streamed_cv import choose_on_part
+from .regularization_path import RegularizationPath
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -44,6 +50,15 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 # Share of what the model gains over the most regularisation that is worth a warning.
 WORTHWHILE = 0.01
 NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
+PATH_CONSTRAINTS: dict[str, list[Any]] = {
+    "taus": [*NUMBER_OR_LIST, None],
+    "n_taus": [Interval(Integral, 1, None, closed="left")],
+    "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
+}
+# What a model knows of the samples it was given.
+INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_")
+# What a search knows beyond the model that it chose.
+SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_")
 
 
 @dataclass(frozen=True)
@@ -58,22 +73,29 @@ class Candidate:
         Values of the one that changes, from the most regularisation to the least.
     along : str
         Which one that is.
+    fixed : dict
+        Numbers in place of words, the same for all candidates.
     """
 
     parameters: dict[str, Any]
     values: Array
     along: str = field(default="tau", kw_only=True)
+    fixed: dict[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def taus(self) -> Array:
         """Tau of each point."""
-        return self.column("tau")
+        return np.asarray(self.column("tau"))
 
     def column(self, name: str) -> Any:
         """Values of a parameter, one per point."""
         if name == self.along:
             return self.values
         return np.array([self.parameters[name]] * len(self.values))
+
+    def at(self, k: int) -> dict[str, Any]:
+        """All parameters of a point."""
+        return self.fixed | self.parameters | {self.along: float(self.values[k])}
 
 
 class KnownDecisions(BaseEstimator):
@@ -108,29 +130,55 @@ class KnownDecisions(BaseEstimator):
         return self.model._probabilities(self.decisions)
 
 
-class SelectorCV(MatrixEstimator):
-    """Cross-validation over candidates, each a path of tau, and a last fit to all the data."""
+class Search(MatrixEstimator):
+    """Cross-validation over candidates, each a path, and a last fit to all the data."""
 
-    # What the subclasses define.
+    # What the subclasses define: the estimator without the search, and how it is searched.
+    _plain: type[Any]
     cv: Any
     scoring: Any
     one_standard_error: bool
     n_jobs: int | None
     verbose: int
 
-    def _candidates(self, distinct: Distinct) -> list[Candidate]:
+    def _candidates(self, samples: Samples) -> list[Candidate]:
         """What to try."""
         raise NotImplementedError
 
     def _predict_path(
-        self, train: Distinct, candidate: Candidate, X_test: Array
+        self, train: Samples, candidate: Candidate, X_test: Array
     ) -> tuple[Array, Array]:
         """Decisions (k, n_test) of the models of a candidate, and their ranks (k,)."""
         raise NotImplementedError
 
-    def _refit(self, X: Array, y: Array, weights: Array, candidate: Candidate, chosen: int) -> None:
-        """Fit the chosen model to all the data."""
-        raise NotImplementedError
+    def _single(self, **chosen: Any) -> Any:
+        """The estimator without the search, its parameters as here but for those chosen."""
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
+        model = self._plain(**(shared | {"verbose": 0} | chosen))
+        model.__dict__.update({name: vars(self)[name] for name in INPUT if name in vars(self)})
+        return model
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The chosen model without the search, fitted to all the data."""
+        check_is_fitted(self, "coef_")
+        model = self._single()
+        numbers = {
+            name: getattr(self, f"{name}_")
+            for name in model.get_params(deep=False)
+            if name != "matrix_shape" and hasattr(self, f"{name}_")
+        }
+        model.set_params(**numbers)
+        own = {*self.get_params(deep=False), *SEARCH}
+        model.__dict__.update({name: one for name, one in vars(self).items() if name not in own})
+        return model
+
+    def _adopt(self, model: Any) -> None:
+        """Take the fitted attributes of the chosen model."""
+        given = model.get_params(deep=False)
+        fitted = {name: one for name, one in vars(model).items() if name not in given}
+        self.__dict__.update(fitted)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -152,36 +200,65 @@ class SelectorCV(MatrixEstimator):
             Non-negative weights of the losses of the fits, and of the scores if `scoring` takes
             weights.
         groups : array-like of shape (n,), default=None
-            Groups of the samples, for splitters that ask for them.
+            Groups of the samples, such as people or days. All samples of a group are in one fold
+            where `cv` is a number or None; a splitter does with them what it does.
 
         Returns
         -------
         self
             The fitted model itself.
         """
-        if is_streamed(X):
-            with self._unchanged_on_failure():
-                self._fit_streamed(X, y, sample_weight, groups)
-            return self
         with self._unchanged_on_failure():
+            if is_streamed(X):
+                self._fit_streamed(X, y, sample_weight, groups)
+                return self
             X, y, weights = self._validate_fit(X, y, sample_weight)
+            samples = Samples.of(X, y, weights)
             # All that can be wrong with the arguments, before the first fit.
             folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
-            score = self._score(X, y, weights, folds, sample_weight is not None)
-            candidates = self._candidates(merge_duplicates(X, y, weights))
+            score = self._score(samples, folds, sample_weight is not None)
+            with Line(type(self).__name__):  # the grid of tau may take long
+                candidates = self._candidates(samples)
             with callback_context(self, self._n_tasks(folds, candidates)):
-                scores, ranks = self._cross_validate(X, y, weights, folds, candidates, score)
-                best = self._select(candidates, scores, ranks)
+                scores, ranks = self._cross_validate(samples, folds, candidates, score)
+                best, chosen = self._select(candidates, scores, ranks)
                 with watched(self):
-                    self._refit(X, y, weights, candidates[best[0]], best[1])
+                    self._refit(samples, candidates[best], chosen)
         return self
+
+    def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
+        """Fit the chosen model to all the data."""
+        model = self._single(**candidate.at(chosen))
+        model._fit_samples(samples)
+        self._adopt(model)
+        self.taus_ = candidate.taus if candidate.along == "tau" else candidate.taus[:1]
+
+    def _values(self, name: str, units: Units) -> list[float]:
+        """Values of a parameter to try, as numbers."""
+        given = getattr(self, name)
+        if name == "C":
+            return number_list(name, given, positive=True, scaled=units.C)
+        loss = self._single(**{name: each(given)[0]})._loss()
+        multiple = self._plain._loss_units[name]
+        values = number_list(
+            name, given, positive=False, scaled=lambda one: units.number(name, one, multiple)
+        )
+        if not hasattr(loss, name) and len(values) > 1:
+            raise ValueError(
+                f"{name} must be one number with loss={self.loss!r}, which does not depend on it; "
+                f"got {given!r}."
+            )
+        return values
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        return np.asarray(self._single()._score_all(y, decisions, sample_weight))
 
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
         """How many tasks the callbacks will hear of, if that is known."""
         return len(folds) * len(candidates)
 
     def _score(
-        self, X: Array, y: Array, weights: Array, folds: list[tuple[Any, Any]], weighted: bool
+        self, samples: Samples, folds: list[tuple[Index, Index]], weighted: bool
     ) -> FoldScore:
         """How to score, tried on guesses for all folds."""
         from sklearn.metrics import check_scoring  # late: it takes long to import
@@ -190,6 +267,7 @@ class SelectorCV(MatrixEstimator):
         score = FoldScore(self, scorer, weighted)
         if scorer is None and is_classifier(self):
             return score  # accuracy, which is always defined
+        X, y, weights = samples.X, samples.y, samples.weights
         for train, test in folds:
             # No integers, which pass for classes, and not all equal, where correlations fail.
             guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(
@@ -215,13 +293,11 @@ class SelectorCV(MatrixEstimator):
 
     def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Choose and fit on samples that are read block by block."""
-        raise NotImplementedError
+        choose_on_part(self, X, y, sample_weight, groups)
 
     def _cross_validate(
         self,
-        X: Array,
-        y: Array,
-        weights: Array,
+        samples: Samples,
         folds: list[Any],
         candidates: list[Candidate],
         score: FoldScore,
@@ -231,9 +307,9 @@ class SelectorCV(MatrixEstimator):
         edges = np.cumsum([0] + [len(candidate.values) for candidate in candidates])
         scores = np.full((len(folds), edges[-1]), np.nan)
         ranks = np.full((len(folds), edges[-1]), np.nan)
+        training = Training(samples, folds)
         calls = (
-            delayed(_score_fold)(self, score, X, y, weights, folds[f], candidates[c], (f, c))
-            for f, c in tasks
+            delayed(_score_fold)(self, score, training, candidates[c], (f, c)) for f, c in tasks
         )
         results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
         left = np.full(len(folds), len(candidates))  # of each fold
@@ -288,14 +364,17 @@ class SelectorCV(MatrixEstimator):
 
     def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:
         """Warn where a chosen parameter is the first or the last tried and others score less."""
-        tau = "Pass taus beyond, or lower tau_min_ratio; at the largest tau, W may be zero."
         for name in names:
             column = self.cv_results_[f"param_{name}"]
             if column.dtype.kind != "f":
                 continue
             rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
             tried, chosen = column[rows], float(column[self.best_index_])
-            remedy = tau if name == "tau" else f"Pass {name} with values beyond."
+            remedy = f"Pass {name} with values beyond."
+            if name == "tau" and chosen == tried.max():
+                remedy = "At the largest tau, W may be zero: pass larger taus only if it is not."
+            elif name == "tau":
+                remedy = "Pass smaller taus, or lower tau_min_ratio."
             no_signal = name == "tau" and chosen == tried.max()
             wanted = np.inf if no_signal else enough
             warn_at_edge(name, chosen, tried, scores[rows], wanted, remedy)
@@ -322,31 +401,58 @@ class FoldScore:
         return np.array([float(self.scorer(one, X, labels, **weighing)) for one in stand_ins])
 
 
+class Training:
+    """Training samples of folds; those of the last fold are remembered.
+
+    Parameters
+    ----------
+    samples : Samples
+        All samples.
+    folds : list of (train, test)
+        Their indices.
+    """
+
+    def __init__(self, samples: Samples, folds: list[Any]) -> None:
+        self.samples, self.folds = samples, folds
+        self.last: tuple[int, Samples] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "last": None}
+
+    def train(self, f: int) -> Samples:
+        """Training samples of a fold, each once."""
+        if self.last is None or self.last[0] != f:
+            index, every = self.folds[f][0], self.samples
+            X = np.ascontiguousarray(every.X[index])
+            self.last = f, Samples.of(X, every.y[index], every.weights[index]).distinct()
+        return self.last[1]
+
+    def test(self, f: int) -> tuple[Array, Array, Array]:
+        """Test samples of a fold with labels and weights."""
+        index, every = self.folds[f][1], self.samples
+        return every.X[index], every.y[index], every.weights[index]
+
+
 def _score_fold(
-    model: SelectorCV,
+    model: Search,
     score: FoldScore,
-    X: Array,
-    y: Array,
-    weights: Array,
-    fold: tuple[Any, Any],
+    training: Training,
     candidate: Candidate,
     key: tuple[int, int],
 ) -> tuple[tuple[int, int], Array, Array]:
     """Scores of all models of a candidate on one fold."""
-    train, test = fold
-    distinct = merge_duplicates(np.ascontiguousarray(X[train]), y[train], weights[train])
+    X, y, weights = training.test(key[0])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0):
-        decisions, ranks = model._predict_path(distinct, candidate, X[test])
-    return key, score(decisions, X[test], y[test], weights[test]), ranks
+        decisions, ranks = model._predict_path(training.train(key[0]), candidate, X)
+    return key, score(decisions, X, y, weights), ranks
 
 
 def warn_interrupted(finished: int, planned: int) -> None:
     """Say on how many folds the choice is made after all."""
-    warnings.warn(
+    warn(
         f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
         + ADVICE,
-        stacklevel=5,
     )
 
 
@@ -362,3 +468,87 @@ def number_list(
         kind = "positive" if positive else "non-negative"
         raise ValueError(f"{name} must be a {kind} number or a list of them; got {given!r}.")
     return [float(value) for value in values]
+
+
+class PathSearch(Search):
+    """Search along paths that are solved point by point from each other."""
+
+    # Parameters besides tau that are searched.
+    _searched: tuple[str, ...] = ()
+    taus: ArrayLike | None
+    n_taus: int
+    tau_min_ratio: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+
+    def path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RegularizationPath:
+        """Fit all values of tau that were tried, with all else as it was chosen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, such as those of `fit`.
+        y : array-like of shape (n,)
+            Labels; of a classifier two classes.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses.
+
+        Returns
+        -------
+        RegularizationPath
+            Solutions with their certificates, largest tau first.
+        """
+        from .path import path  # late: it is above the searches
+
+        check_is_fitted(self, "taus_")
+        given: dict[str, Any] = {
+            "taus": self.taus_,
+            "sample_weight": sample_weight,
+            "verbose": self.verbose,
+        }
+        return path(self.best_estimator_, X, y, **given)
+
+    def _candidates(self, samples: Samples) -> list[Candidate]:
+        samples = samples.distinct()
+        units = Units(samples, self.fit_intercept, is_classifier(self))
+        lists = {name: self._values(name, units) for name in self._searched}
+        taus = None if self.taus is None else check_grid("taus", self.taus)
+        model = self._single(tau=0.0, **{name: values[0] for name, values in lists.items()})
+        parts = model._parts(samples)
+        model._declare(samples, parts)
+        fixed = {
+            name: getattr(model, f"{name}_") for name in model._loss_units if name not in lists
+        }
+        if taus is not None and self._searched == ("C",) and len(taus) < len(lists["C"]):
+            Cs = np.sort(lists["C"])
+            return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
+        candidates = []
+        for values in product(*lists.values()):
+            parameters = dict(zip(lists, values, strict=True))
+            model = self._single(tau=0.0, **(fixed | parameters))
+            grid = taus
+            if grid is None:
+                largest = model._tau_max(model._declare(samples, parts), samples, parts)
+                grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+            candidates.append(Candidate(parameters, grid, fixed=fixed))
+        return candidates
+
+    def _predict_path(
+        self, train: Samples, candidate: Candidate, X_test: Array
+    ) -> tuple[Array, Array]:
+        model = self._single(**({"tau": 0.0} | candidate.at(0)))
+        train = replace(train, weights=model._weigh(train.y, train.weights))
+        parts = model._parts(train)
+        declared = model._declare(train, parts)
+        flat = X_test.reshape(len(X_test), -1)
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        decisions, ranks = [], []
+        for part in parts:
+            points = list(path(declared, part.samples, candidate.along, candidate.values, **limits))
+            W = np.array([point.W.matrix.reshape(-1) for point in points])
+            decisions.append(linear(flat, W, np.array([point.b for point in points])))
+            ranks.append([float(point.W.rank) for point in points])
+        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)

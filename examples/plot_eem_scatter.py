@@ -1,0 +1,60 @@
+"""
+Fluorescence without scattered light
+====================================
+
+The light that a sample scatters lies along lines of an excitation-emission matrix. It is strong, it
+is not of low rank, and chemometricians cut it out first. Here it is masked, and G-RMR takes the
+masked entries as not observed.
+"""
+
+# %%
+# Rayleigh lines are at the wavelength of the excitation and at twice it, Raman lines of water at a
+# wavenumber 3400 per centimetre below. Emissions within ten nanometres of a line become NaN.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_predict
+
+from matreg import GRMR, RMR
+from matreg.datasets import load_eem_cells
+from matreg.inspection import MapAxes, pattern
+from matreg.preprocessing import mask_scatter
+
+water = load_eem_cells()
+masked = mask_scatter(water.X, water.emission, water.excitation, width=10.0)
+raw, masked, y = water.X / water.X.std(), masked / np.nanstd(masked), water.y
+print(f"{100 * np.isnan(masked).mean():.0f} % of the entries are masked")
+
+names = MapAxes(water.emission, water.excitation, "emission, nm", "excitation, nm")
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+for axis, samples, title in ((axes[0], raw, "as measured"), (axes[1], masked, "masked")):
+    names.draw(axis, samples[0])
+    axis.set_title(title)
+
+# %%
+# Blocks in time order are left out, as in the :doc:`calibration </gallery/plot_eem_calibration>`.
+# The same entries are masked in all samples, so that for RMR, which takes no NaN, zero there is the
+# same as leaving them out.
+
+trials = {
+    "RMR, as measured": (RMR(), raw),
+    "RMR, masked": (RMR(), np.nan_to_num(masked)),
+    "G-RMR, as measured": (GRMR(), raw),
+    "G-RMR, masked": (GRMR(), masked),
+}
+scores = {}
+for name, (model, samples) in trials.items():
+    scores[name] = r2_score(y, cross_val_predict(model, samples, y, cv=KFold(6)))
+    print(f"{name:20s} R2 {scores[name]:.2f}")
+
+# %%
+# The pattern of the whole matrices is that of scattered light; that of the masked ones is what
+# fluoresces with the cells.
+
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+for axis, title, samples in ((axes[0], "as measured", raw), (axes[1], "masked", masked)):
+    image = names.draw(axis, pattern(GRMR().fit(samples, y), samples))
+    axis.set_title(f"pattern, {title}")
+    axis.figure.colorbar(image, ax=axis, shrink=0.8)
+plt.show()

@@ -1,0 +1,67 @@
+"""
+A report, and what to read in it
+================================
+
+Every fitted model writes a page about itself. This example makes one for data with wrong labels
+and asks it the question that every model of matrices has to answer: does low rank help here?
+"""
+
+# %%
+# One label in ten is grossly wrong, so that the parameters are chosen by a median.
+
+import matplotlib.pyplot as plt
+
+from matreg import RMRCV
+from matreg.datasets import make_matrix_regression, make_shape
+
+data = make_matrix_regression(
+    300, coef=make_shape("square", 16), noise_scale=0.5, label_outliers=0.1, random_state=0
+)
+model = RMRCV(n_taus=15, cv=3, scoring="neg_median_absolute_error", tol=1e-4)
+model.fit(data.X, data.y)
+
+# %%
+# The report is one file, which ``report.save("report.html")`` writes. In a notebook, a cell that
+# ends with ``report`` shows it.
+
+report = model.report(data.X, data.y, target="response")
+print(report)
+
+# %%
+# Its headline is the score by which the parameters were chosen, beside that of ridge regression on
+# flat samples and of a constant:
+
+import html
+import re
+
+lead = re.search(r'<p class="lead">(.*?)</p>', report.html).group(1)
+print(html.unescape(lead))
+
+# %%
+# Its section on the score has the answer in words, and the errors in the units of the response.
+
+section = re.search(r'<section id="score">(.*?)</section>', report.html, re.DOTALL).group(1)
+for paragraph in re.findall(r"<p>(.*?)</p>", section):
+    print(html.unescape(paragraph))
+for row in re.findall(r"<tr>(.*?)</tr>", section):
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+    print("  ".join(f"{html.unescape(cell):32}" for cell in cells))
+
+# %%
+# The same two models on labels that are right: what the report could only estimate.
+
+from sklearn.linear_model import RidgeCV
+
+flat = data.X.reshape(300, -1)
+ridge = RidgeCV(alphas=[1.0, 10.0, 100.0, 1000.0]).fit(flat, data.y)
+predicted = {
+    "RMRCV": model.predict(data.X),
+    "ridge on flat samples": ridge.predict(flat),
+}
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.4), sharey=True, layout="constrained")
+for axis, (name, guess) in zip(axes, predicted.items(), strict=True):
+    axis.scatter(guess, data.y_clean, s=10, alpha=0.6)
+    axis.axline((0.0, 0.0), slope=1.0, color="grey", linewidth=1.0)
+    axis.set(title=name, xlabel="predicted response")
+axes[0].set_ylabel("true response")
+plt.show()

@@ -1,0 +1,197 @@
+"""Models whose coefficients are flat, as libraries expect that know vectors alone."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ._typing import Array
+from .estimators._linear_part import linear_part
+from .inspection import pattern
+
+__all__ = ["FlatModel"]
+
+
+def _has(method: str) -> Any:
+    def check(model: Any) -> bool:
+        getattr(getattr(model, "estimator_", model.estimator), method)  # says what is wrong
+        return True
+
+    return check
+
+
+class FlatModel(MetaEstimatorMixin, BaseEstimator):
+    """A model of matreg whose coefficients are flat, as those of scikit-learn's linear models.
+
+    ``mne.decoding.LinearModel`` and others multiply `coef_` with flat samples. `coef_` of matreg's
+    models is a matrix; here it is a row. In place of ``LinearModel`` it serves as well:
+    ``mne.decoding.get_coef`` finds `filters_` and `patterns_`, in the shape of the samples.
+
+    Parameters
+    ----------
+    estimator : model
+        A model of matreg. With flat samples it needs its `matrix_shape`.
+
+    Attributes
+    ----------
+    estimator_ : model
+        The fitted model.
+    coef_ : ndarray of shape (p*q,), or (n_problems, p*q) for a classifier
+        Coefficients W, row after row.
+    intercept_ : float or ndarray of shape (n_problems,)
+        Intercepts.
+    filters_ : ndarray of shape (n_problems, p, q) or (n_problems, p*q)
+        W in the shape of the samples of `fit`. There is one problem, except for more than two
+        classes.
+    patterns_ : ndarray of the same shape
+        Patterns of the filters: how the samples change per unit of the
+        prediction (:func:`matreg.inspection.pattern`), on all samples of `fit`.
+    classes_ : ndarray of shape (n_classes,)
+        Classes, of a classifier.
+
+    Examples
+    --------
+    >>> from matreg import RMR
+    >>> from matreg.adapters import FlatModel
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(100, (6, 5), random_state=0)
+    >>> model = FlatModel(RMR(tau=1.0)).fit(data.X, data.y)
+    >>> model.coef_.shape, model.filters_.shape, model.patterns_.shape
+    ((30,), (1, 6, 5), (1, 6, 5))
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def __sklearn_tags__(self) -> Any:
+        return self.estimator.__sklearn_tags__()
+
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        **fit_params
+            What `fit` of the estimator takes beside them.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+        W = self._fitted().coef_
+        problems = self._n_problems(W)
+        shape = (problems, *np.shape(X)[1:])  # the inverse transforms of MNE take the first axis
+        self.filters_ = W.reshape(shape)
+        patterns = [pattern(self.estimator_, X, problem=k) for k in range(problems)]
+        self.patterns_ = np.reshape(patterns, shape)
+        return self
+
+    @staticmethod
+    def _n_problems(W: Array) -> int:
+        return len(W) if W.ndim == 3 else 1
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients, row after row."""
+        W = self._fitted().coef_
+        flat = W.reshape(self._n_problems(W), -1)
+        return flat if hasattr(self.estimator_, "classes_") else flat[0]
+
+    @property
+    def intercept_(self) -> Any:
+        """Intercepts."""
+        b = self._fitted().intercept_
+        return np.atleast_1d(b) if hasattr(self.estimator_, "classes_") else b
+
+    @property
+    def classes_(self) -> Any:
+        """Classes, of a classifier."""
+        return self.estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of entries of a sample."""
+        return int(self._fitted().n_features_in_)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "estimator_")
+        return linear_part(self.estimator_, 0).model
+
+    def predict(self, X: ArrayLike) -> Any:
+        """Predict the labels of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            What the estimator predicts.
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(X)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Decisions on samples, of a classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Those of the estimator.
+        """
+        return self.estimator_.decision_function(X)
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities of the classes, of a classifier that has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of `classes_`.
+        """
+        return self.estimator_.predict_proba(X)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score of the predictions, as the estimator scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            R^2 or the share of right classes, for most models.
+        """
+        check_is_fitted(self, "estimator_")
+        return float(self.estimator_.score(X, y, sample_weight=sample_weight))

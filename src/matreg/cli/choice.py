@@ -1,0 +1,153 @@
+"""Which model to fit, and which of its parameters to choose by cross-validation."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from difflib import SequenceMatcher
+from typing import Any
+
+import matreg
+
+from .outputs import say
+
+MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM"}
+# What the folds choose, of the parameters that are options; G-RMR has more of its own.
+CHOSEN = {"rmr": ("tau", "C"), "grmr": (), "rglm": ("tau",), "smm": ("tau", "C")}
+# Options of a search that are parameters of the model, with the names that they have there.
+SEARCH = {"scoring": "scoring", "jobs": "n_jobs", "n_taus": "n_taus"}
+OTHERS = ("epsilon", "loss", "family", "quantile")
+
+
+def make_model(args: argparse.Namespace, chosen: str) -> Any:
+    """The model that the options ask for, not fitted yet.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of ``matreg fit``.
+    chosen : {"rmr", "grmr", "rglm", "smm"}
+        Which one.
+    """
+    _check_scoring(args.scoring)
+    parameters = {name: getattr(args, name) for name in ("C", *OTHERS)}
+    parameters |= {"verbose": args.verbose or None, **_loss_of_quantile(args)}
+    if is_search(args, chosen):
+        kind = getattr(matreg, f"{MODELS[chosen]}CV")
+        parameters |= {"taus": args.tau, "cv": 5 if args.cv is None else args.cv}
+        parameters |= {name: getattr(args, option) for option, name in SEARCH.items()}
+    else:
+        kind = getattr(matreg, MODELS[chosen])
+        parameters |= {"tau": args.tau, "n_jobs": args.jobs}
+        parameters = {name: _single(name, value) for name, value in parameters.items()}
+    given = {name: value for name, value in parameters.items() if value is not None}
+    _refuse_unknown(given, kind, chosen)
+    return kind(**given)
+
+
+def is_search(args: argparse.Namespace, chosen: str) -> bool:
+    """Whether there is anything to choose by cross-validation.
+
+    ``--cv 0`` chooses nothing, and neither does a word for tau, which stands for another number in
+    each fold. Nothing is left to choose where all that could be is given.
+    """
+    asked = [option for option in ("scoring", "n_taus") if getattr(args, option) is not None]
+    asked += ["cv"] if args.cv else []
+    if args.cv is not None and args.cv != 0 and args.cv < 2:
+        raise ValueError(f"--cv must be 0, for no search, or at least 2; got {args.cv}.")
+    words = any(isinstance(one, str) for one in args.tau or [])
+    if args.cv == 0 or words:
+        why = "--cv 0" if args.cv == 0 else f"--tau {args.tau[0]}, which is not chosen in folds"
+        if asked:
+            option = asked[0].replace("_", "-")
+            raise ValueError(f"--{option} has no meaning with {why}.")
+        if words and args.cv is None:
+            say(
+                "matreg: nothing is chosen by cross-validation with a word for tau: parameters "
+                "that are not given have their defaults.",
+                sys.stderr,
+            )
+        return False
+    if args.n_taus is not None and args.tau is not None:
+        raise ValueError("--n-taus has no meaning with --tau, which gives the values to try.")
+    fixed = CHOSEN[chosen] and all(
+        getattr(args, name) is not None and len(getattr(args, name)) == 1 for name in CHOSEN[chosen]
+    )
+    return bool(asked) or not fixed
+
+
+def numbers_or_words(text: str) -> list[float | str]:
+    """Numbers and words such as ``0.1*scale``, separated by commas."""
+    return [_number_or_word(part.strip()) for part in text.split(",")]
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    factor, star, word = text.rpartition("*")
+    try:
+        if word.strip() == "scale" and (float(factor) if star else 1.0) > 0.0:
+            return text
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(
+        f"must be a number, 'scale' or a multiple of it such as '0.1*scale', or several of them "
+        f"separated by commas; got {text!r}"
+    )
+
+
+def _single(name: str, value: Any) -> Any:
+    """The only value of a parameter where nothing is chosen."""
+    if not isinstance(value, list):
+        return value
+    if len(value) > 1:
+        raise ValueError(f"--{name} must be one value where nothing is chosen; got {len(value)}.")
+    return value[0]
+
+
+def _loss_of_quantile(args: argparse.Namespace) -> dict[str, Any]:
+    """A quantile is that of the quantile loss, and of no other."""
+    if args.quantile is None:
+        return {}
+    if args.loss not in (None, "quantile"):
+        raise ValueError(f"--quantile has no meaning with --loss {args.loss}.")
+    return {"loss": "quantile"}
+
+
+def _refuse_unknown(given: dict[str, Any], kind: type, chosen: str) -> None:
+    """Say which option the model does not have, instead of ignoring it."""
+    unknown = sorted(set(given) - set(inspect.signature(kind).parameters))
+    if unknown:
+        options = {name: option.replace("_", "-") for option, name in SEARCH.items()}
+        option = options.get(unknown[0], unknown[0])
+        alone = "" if kind.__name__.endswith("CV") else ", nothing of which is chosen here"
+        raise ValueError(f"--{option} has no meaning for --model {chosen}{alone}.")
+
+
+def _check_scoring(name: str | None) -> None:
+    """Refuse a score that scikit-learn does not know, with those that may be meant."""
+    if name is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    known = get_scorer_names()
+    if name not in known:
+        likeness = {one: _likeness(name.lower(), one) for one in known}
+        near = sorted(known, key=lambda one: -likeness[one])[:3]
+        near = [one for one in near if likeness[one] > 0.5] or near
+        raise ValueError(
+            f"--scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
+        )
+
+
+def _likeness(asked: str, name: str) -> float:
+    """How near a score is to what was typed: by its initials, as rmse, by a part, or by letters."""
+    bare = name.removeprefix("neg_")
+    if asked == "".join(word[0] for word in bare.split("_")):
+        return 3.0
+    if asked in bare.split("_"):
+        return 2.0
+    return max(SequenceMatcher(None, asked, one).ratio() for one in (name, bare))

@@ -1,0 +1,99 @@
+"""Labels that may not be what they look like: classes as integers, dates, numbers in strings."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tables import to_numbers
+
+# At most so many distinct integers, each as often as this on average, look like classes.
+MOST_CLASSES, LEAST_SAMPLES = 10, 3
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}([T ].*)?")
+
+
+def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[Any]:
+    """Labels as numbers or words; what they seem to be, and are not taken for, is said.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels as they are in the file.
+    target : str
+        What they are called.
+    classes : bool or None
+        Whether the user asked for a model of classes (True), for one of numbers (False), or for
+        none in particular (None).
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Numbers or words.
+    """
+    _refuse_missing(y, target)
+    if y.dtype.kind in "fiub":
+        if classes is None:
+            _question_integers(y, target)
+        return y
+    words = y.astype(str)
+    if classes:
+        return words
+    if y.dtype.kind in "mM" or all(DATE.fullmatch(word) for word in words):
+        raise ValueError(
+            f"{target} holds dates or times such as {words[0]}, which are neither numbers nor "
+            "classes. Give the days or hours since a start as numbers, name other labels with "
+            "--target, or pass --model smm if each date is a class."
+        )
+    numbers = to_numbers(words.tolist(), commas=True)
+    if numbers is not None:
+        warnings.warn(
+            f"{target} holds numbers that are stored as words, such as {str(words[0])!r}: they are "
+            "taken as numbers. Pass --model smm if they are classes.",
+            stacklevel=2,
+        )
+        return numbers
+    if classes is False:
+        raise ValueError(
+            f"{target} must be numbers for this --model; got words such as {str(words[0])!r}. For "
+            "classes pass --model smm."
+        )
+    _question_many_classes(words, target)
+    return words
+
+
+def _refuse_missing(y: NDArray[Any], target: str) -> None:
+    kind = y.dtype.kind
+    missing = np.isnan(y) if kind == "f" else np.isnat(y) if kind in "mM" else y.astype(str) == ""
+    count = int(np.sum(missing))
+    if count:
+        raise ValueError(
+            f"{target} must have a label for each sample; {count} of {len(y)} have none, the first "
+            f"is sample {int(np.argmax(missing))}, counted from 0. Leave those samples out."
+        )
+
+
+def _question_integers(y: NDArray[Any], target: str) -> None:
+    found = np.unique(y)
+    few = len(found) <= min(MOST_CLASSES, len(y) // LEAST_SAMPLES)
+    if few and len(found) > 1 and bool(np.all(found == np.round(found.astype(float)))):
+        values = ", ".join(f"{one:g}" for one in found.astype(float))
+        warnings.warn(
+            f"{target} holds {len(found)} distinct integers ({values}), which look like classes "
+            "and are taken as numbers. Pass --model smm for classes, --model rglm --family poisson "
+            "for counts, or --model rmr if they are numbers.",
+            stacklevel=2,
+        )
+
+
+def _question_many_classes(words: NDArray[Any], target: str) -> None:
+    count = len(np.unique(words))
+    if 2 * count > len(words):
+        warnings.warn(
+            f"{target} holds {count} different words for {len(words)} samples, which is much for "
+            "classes. Are they the labels? Name others with --target.",
+            stacklevel=2,
+        )

@@ -1,0 +1,63 @@
+"""The options that say where things are in the data."""
+
+from __future__ import annotations
+
+import argparse
+
+
+class Help(argparse.HelpFormatter):
+    """Help whose examples keep their lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add the file of the samples, and the options that name its parts."""
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help="samples: .npz with X, y, groups and coordinates; .npy (not read into memory) with "
+        "--labels; .csv with one flat sample per line and a header, cells separated by commas, "
+        "semicolons or tabs; .h5; a zarr folder; netCDF, one .nc file or a folder of them",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="NAME",
+        help="array or column with the labels (default: that of the model, or y)",
+    )
+    parser.add_argument(
+        "--samples",
+        metavar="NAME",
+        help="array with the samples (default: that of the model, or X)",
+    )
+    parser.add_argument("--groups", metavar="NAME", help="array or column with the groups")
+    parser.add_argument(
+        "--labels", metavar="FILE", help="another file with the labels: .npy, .csv or .txt"
+    )
+    parser.add_argument(
+        "--shape",
+        type=matrix_shape,
+        metavar="P,Q",
+        help="rows and columns of flat samples (default: those of the model)",
+    )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="column of a .csv to leave out; may be repeated",
+    )
+
+
+def matrix_shape(text: str) -> tuple[int, int]:
+    """Two positive integers, such as ``30,25`` or ``30x25``."""
+    try:
+        p, q = (int(part) for part in text.replace("x", ",").split(","))
+        if min(p, q) < 1:
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be two positive integers such as 30,25; got {text}"
+        ) from None
+    return p, q

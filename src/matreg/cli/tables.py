@@ -1,0 +1,152 @@
+"""CSV files as people have them: semicolons, decimal commas, empty cells, columns of names."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DELIMITERS = (",", ";", "\t")
+# Cells without a value, in lower case.
+MISSING = ("", "na", "n/a", "nan", "null")
+
+
+@dataclass
+class Table:
+    """Columns of a CSV file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    cells : dict of str to list of str
+        Cells of each column, by its name in the header line.
+    lines : list of int
+        Line of the file in which each row begins.
+    commas : bool
+        Whether commas may be decimal.
+    """
+
+    path: Path
+    cells: dict[str, list[str]]
+    lines: list[int]
+    commas: bool
+
+    def column(self, name: str, option: str) -> NDArray[Any]:
+        """Take a column out of the table, as numbers if all its cells are."""
+        if name not in self.cells:
+            others = get_close_matches(name, self.cells, 3) or list(self.cells)[-3:]
+            raise ValueError(
+                f"{self.path} has no column {name!r}, but {', '.join(others)}: name one that is "
+                f"there with {option}."
+            )
+        return to_numbers_or_words(self.cells.pop(name), self.commas)
+
+    def samples(self, columns: Sequence[str]) -> tuple[NDArray[Any], str | None]:
+        """Numbers (n, m) of some columns, and a sentence about empty cells if there are any."""
+        X = np.empty((len(self.lines), len(columns)))
+        for k, name in enumerate(columns):
+            X[:, k] = self._numbers(name)
+        empty = np.argwhere(np.isnan(X))
+        if not len(empty):
+            return X, None
+        row, column = empty[0]
+        return X, (
+            f"{self.path} has {len(empty)} empty cells among the samples, the first in line "
+            f"{self.lines[row]}, column {columns[column]!r}"
+        )
+
+    def _numbers(self, name: str) -> NDArray[Any]:
+        cells = self.cells[name]
+        found = to_numbers(cells, self.commas)
+        if found is not None:
+            return found
+        bad = [k for k, one in enumerate(cells) if to_numbers([one], self.commas) is None]
+        if not bad:
+            first = next(k for k, one in enumerate(cells) if "." in one)
+            raise ValueError(
+                f"{self.path} has decimal commas and points in column {name!r}: {cells[first]} in "
+                f"line {self.lines[first]} may be a thousand times as much. Write all with one."
+            )
+        raise ValueError(
+            f"{self.path} must have numbers in all columns but the labels and groups; column "
+            f"{name!r} has {cells[bad[0]]!r} in line {self.lines[bad[0]]}. Leave the column out "
+            f"with --drop {name!r}."
+        )
+
+
+def read_table(path: Path) -> Table:
+    """Read a CSV file with a header line, whatever separates its cells."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            delimiter = _delimiter(stream.readline())
+            stream.seek(0)
+            reader = csv.reader(stream, delimiter=delimiter)
+            rows = [(reader.line_num, row) for row in reader if row]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be text in UTF-8; byte {error.start} is not.") from error
+    except csv.Error as error:
+        raise ValueError(f"{path} must be a CSV file: {error}.") from error
+    if len(rows) < 2:
+        raise ValueError(f"{path} must have a header line and at least one sample.")
+    header = [name.strip() for name in rows[0][1]]
+    _check_rows(path, header, rows)
+    columns: dict[str, list[str]] = {}
+    for name, cells in zip(header, zip(*(row for _, row in rows[1:]), strict=True), strict=True):
+        columns[name] = [cell.strip() for cell in cells]
+    if columns.pop("", None) is not None:
+        warnings.warn(f"{path} has a column without a name, which is left out.", stacklevel=2)
+    return Table(path, columns, [line for line, _ in rows[1:]], delimiter != ",")
+
+
+def _delimiter(header: str) -> str:
+    """The separator by which the header line has the most cells."""
+    return max(DELIMITERS, key=lambda one: len(next(csv.reader([header], delimiter=one), [])))
+
+
+def _check_rows(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> None:
+    for line, row in rows:
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path} must have {len(header)} cells in each line; line {line} has {len(row)}."
+            )
+    name, times = Counter(header).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{path} must name each column once; {name!r} is there {times} times.")
+
+
+def to_numbers_or_words(cells: list[str], commas: bool) -> NDArray[Any]:
+    """A column as numbers if all its cells are, NaN for those that are empty."""
+    found = to_numbers(cells, commas)
+    return np.array(cells) if found is None else found
+
+
+def to_numbers(cells: Sequence[str], commas: bool) -> NDArray[Any] | None:
+    """Numbers, NaN for empty cells; None if a cell is neither.
+
+    With `commas`, 1,5 is one and a half. A column with decimal commas and points is not taken for
+    numbers: 1.234 beside 1,5 may well be a thousand.
+    """
+    decimal = commas and any("," in cell for cell in cells)
+    if decimal and any("." in cell for cell in cells):
+        return None
+    try:
+        return np.array([_number(cell.replace(",", ".") if decimal else cell) for cell in cells])
+    except ValueError:
+        return None
+
+
+def _number(cell: str) -> float:
+    if cell.strip().lower() in MISSING:
+        return float("nan")
+    if "_" in cell:
+        raise ValueError  # a name such as 1_2, which is 12 to Python
+    return float(cell)

@@ -1,0 +1,273 @@
+"""Fits that are one convex problem, or several: parameters to a model, results to attributes.
+
+A regressor has one problem on all samples, a classifier one for each pair of classes. Whether the
+samples are in memory or read block by block changes nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import is_classifier
+
+from .._typing import Array, Index
+from ..families import LossFamily, in_units
+from ..interruption import may_keep
+from ..model import Model
+from ..penalties import SpectralElasticNet
+from ..progress import Line, track
+from ..samples import UNIT_ROWS, Samples, SampleSet
+from ..solvers import SolverResult, check_blocks, quadratic, solve, starting_point, tau_max
+from ._base import MatrixEstimator
+from ._callbacks import callback_context, watched
+from ._classes import check_classes_of_part
+from ._report import warn_if_interrupted, warn_if_zero, warn_unless_converged
+from ._scale import TAU, Units, scaled
+from ._stored import is_streamed, working_memory
+from ._streamed import LazyDual, unsolved
+
+MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
+
+
+class Part(NamedTuple):
+    """One of the problems of a fit.
+
+    Attributes
+    ----------
+    samples : SampleSet
+        Its samples.
+    rows : ndarray of int or None
+        Which of all samples these are; None is all.
+    """
+
+    samples: Any
+    rows: Index | None = None
+
+    def everywhere(self, values: Array, n: int, missing: float) -> Array:
+        """Values of the samples of the problem as values of all n samples."""
+        if self.rows is None:
+            return values
+        out = np.full(n, missing)
+        out[self.rows] = values
+        return out
+
+
+# Fitted attributes of one problem; those of several have a first axis of problems.
+ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
+    "coef_": lambda result: result.W.matrix,
+    "intercept_": lambda result: result.b,
+    "rank_": lambda result: result.W.rank,
+    "objective_": lambda result: result.primal,
+    "dual_gap_": lambda result: result.gap,
+    "n_iter_": lambda result: result.n_iter,
+    "history_": lambda result: result.history,
+}
+
+
+class ConvexEstimator(MatrixEstimator):
+    """Base of estimators that minimise a declared model."""
+
+    tau: Any
+    penalty: Any = None
+    # Parameters of losses in the units of the labels, with what "scale" is for them; they become
+    # attributes.
+    _loss_units: Mapping[str, float] = {}
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    verbose: int
+
+    # -- parameters to a model
+
+    def _loss(self) -> LossFamily:
+        """The loss, words included."""
+        raise NotImplementedError
+
+    def _nuclear(self) -> SpectralElasticNet:
+        """The penalty where none is given; its tau does not matter."""
+        return SpectralElasticNet(0.0)
+
+    def _sketch(self) -> Model:
+        """The model with 1 in place of every word, which shows of what kind it is."""
+        penalty = self._nuclear() if self.penalty is None else self.penalty
+        loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
+        return Model(loss, penalty, 1.0, self.fit_intercept)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> SampleSet:
+        if is_streamed(X):
+            check_blocks(self._sketch(), self._options().get("solver", "auto"))
+        return super()._read(X, y, sample_weight)
+
+    def _tau_share(self, units: Units) -> float:
+        """What "scale" is for tau, relative to the smallest tau with W = 0."""
+        return TAU
+
+    def _parts(self, samples: SampleSet) -> list[Part]:
+        """The problems: one on all samples, each once."""
+        return [Part(samples.distinct())]
+
+    def _declare(self, samples: SampleSet, parts: list[Part], tau: Any = None) -> Model:
+        """What is minimised, with the words as numbers, which become attributes.
+
+        Parameters
+        ----------
+        samples : SampleSet
+            All samples.
+        parts : list of Part
+            The problems.
+        tau : float or str, default=None
+            In place of the parameter.
+        """
+        alone = len(parts) == 1 and parts[0].rows is None
+        units = Units(
+            parts[0].samples if alone else samples, self.fit_intercept, is_classifier(self)
+        )
+        loss = in_units(self._loss(), units.number)
+        C = units.C(self.C) if hasattr(self, "C") else 1.0
+        penalty = self._nuclear() if self.penalty is None else self.penalty
+        model = Model(loss, penalty, C, self.fit_intercept)
+
+        def largest() -> float:
+            return self._tau_share(units) * self._tau_max(model, samples, parts)
+
+        self.tau_ = scaled("tau", self.tau if tau is None else tau, largest)
+        if hasattr(self, "C"):
+            self.C_ = C
+        for name, multiple in self._loss_units.items():
+            number = getattr(loss, name, getattr(self, name))
+            setattr(self, f"{name}_", units.number(name, number, multiple))
+        return model.at(tau=self.tau_)
+
+    def _tau_max(self, model: Model, samples: SampleSet, parts: list[Part]) -> float:
+        """Smallest tau with W = 0 in all problems; of blocks, that of a part of the samples."""
+        if isinstance(samples, Samples) or quadratic(model):
+            return max(tau_max(model, part.samples) for part in parts)
+        few = samples.few(UNIT_ROWS)
+        if is_classifier(self):
+            check_classes_of_part(self.classes_, few.y, "'scale' is measured on", samples.n)
+        return max(tau_max(model, part.samples) for part in self._parts(few))
+
+    # -- fit
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to samples in memory or read block by block."""
+        with callback_context(self, None) as context, self._unchanged_on_failure():
+            self._fit_samples(self._read(X, y, sample_weight), context)
+        return self
+
+    def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
+        """Fit to samples whose labels and weights are validated."""
+        with Line(type(self).__name__):  # "scale" may take longer than the fit
+            parts = self._parts(samples)
+            model = self._declare(samples, parts)
+        several = len(parts) > 1 and not self.verbose
+        with watched(self, context, alone=not several):
+            solving = self._solve(model, parts)
+            results = list(track(solving, type(self).__name__, len(parts)) if several else solving)
+        self._store(model, samples, parts, results)
+        self._report_fit(model, samples, parts, results)
+
+    def _solve(self, model: Model, parts: list[Part]) -> Iterator[SolverResult]:
+        """Results of the problems, in their order."""
+        options = self._options()
+        if not isinstance(parts[0].samples, Samples):
+            return self._solve_blocks(model, parts, options)
+        if len(parts) == 1:
+            samples = parts[0].samples
+            return iter([solve(model, samples, start=self._start(samples), **options)])
+        tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
+        return iter(Parallel(n_jobs=getattr(self, "n_jobs", None), return_as="generator")(tasks))
+
+    def _options(self) -> dict[str, Any]:
+        """What a solver is told."""
+        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+
+    def _solve_blocks(
+        self, model: Model, parts: list[Part], options: dict[str, Any]
+    ) -> Iterator[SolverResult]:
+        """Results on blocks one after another; after Ctrl-C the rest is W = 0."""
+        done, ended = 0, False
+        for part in parts:
+            try:
+                result = None
+                if not ended:
+                    result = solve(model, part.samples, memory=working_memory(), **options)
+            except KeyboardInterrupt:  # before its first pass
+                if done == 0 or not may_keep():
+                    raise
+            if result is None:
+                y, weights = part.samples.given
+                result = unsolved(model.losses(y, weights).value(y), self.matrix_shape_)
+            done, ended = done + 1, result.interrupted
+            yield result
+
+    def _start(self, samples: Samples) -> SolverResult | None:
+        """The last fit as a start of this one, if asked for and if it had samples like these."""
+        if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
+            return None
+        dual = self.__dict__.get("dual_coef_")  # that of blocks would take a pass
+        if self.coef_.shape != (samples.p, samples.q):
+            return None
+        if dual is None or dual.shape != samples.group.shape:
+            return None
+        gamma = np.array([self.intercept_]) if self.fit_intercept else np.zeros(0)
+        return starting_point(self.coef_, gamma, samples.gather(dual))
+
+    # -- result to attributes
+
+    def _store(
+        self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
+    ) -> None:
+        """Fitted attributes, with a first axis of problems if there are several."""
+        alone = len(results) == 1
+        for name, get in ATTRIBUTES.items():
+            column = [get(result) for result in results]
+            several = column if name == "history_" else np.array(column)
+            setattr(self, name, column[0] if alone else several)
+        if not isinstance(samples, Samples):
+            blocks = [part.samples for part in parts]
+            warn_if_interrupted(results)
+            self.n_passes_ = sum(one.rows_read / one.n for one in blocks)
+            rows = [result.state for result in results]
+            self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
+            return
+        duals = [
+            part.everywhere(part.samples.spread(result.beta), samples.n, 0.0)
+            for part, result in zip(parts, results, strict=True)
+        ]
+        self.dual_coef_ = duals[0] if alone else np.array(duals)
+        scores = [
+            part.everywhere(score, samples.n, np.nan)
+            for part, result in zip(parts, results, strict=True)
+            if (score := self._label_scores(model, part.samples, result)) is not None
+        ]
+        if scores:
+            self.label_outlier_score_ = np.fmax.reduce(scores)
+
+    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        """How much each label of a problem looks wrong, where the loss can tell."""
+        return None
+
+    def _report_fit(
+        self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
+    ) -> None:
+        """Say what did not converge, and why W is zero."""
+        k = int(np.argmax([result.gap for result in results]))
+        if not results[k].converged:
+            advice = self._advice(model, parts[k], results[k])
+            warn_unless_converged(type(self).__name__, results[k], self.tol, advice)
+        rank = int(np.max(self.rank_))
+        if isinstance(samples, Samples) and self.penalty is None:
+            y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
+            warn_if_zero(rank, self.tau_, y, largest, getattr(model.loss, "epsilon", None))
+        else:
+            warn_if_zero(rank, self.tau_)
+
+    def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
+        """What to change when the gap is too large."""
+        if not isinstance(part.samples, Samples):
+            return MORE_MEMORY
+        return "Raise max_iter or tol, or lower C."

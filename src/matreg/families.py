@@ -1,0 +1,339 @@
+"""Loss families: what is said about a loss before it meets samples.
+
+A family holds the parameters of a loss, and says what it is for labels and weights:
+``family.of(y, c)`` is the loss of samples with labels y, where c is C times their weights. A user's
+own family is a subclass of :class:`LossFamily` with this one method::
+
+    @dataclass(frozen=True)
+    class Lopsided(LossFamily):
+        steepness: float = 2.0
+
+        def of(self, y, c):
+            zero = np.zeros_like(c)
+            return PiecewiseLoss(-c, self.steepness * c, zero, zero)
+
+    RMR(loss=Lopsided(3.0)).fit(X, y)
+
+Which solvers take it follows from what `of` returns: all of them where it is a
+:class:`~matreg.losses.PiecewiseLoss`, the first-order solver where it has the methods of
+:class:`~matreg.losses.Loss`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ._typing import Array
+from .losses import (
+    Loss,
+    PiecewiseLoss,
+    epsilon_insensitive,
+    hinge,
+    huber,
+    pinball,
+    squared,
+    squared_hinge,
+)
+from .smooth_losses import Logistic as LogisticLoss
+from .smooth_losses import Poisson as PoissonLoss
+
+
+@dataclass(frozen=True)
+class LossFamily:
+    """A loss with its parameters, before it meets samples.
+
+    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass; those that are
+    named in `units` are in the units of the labels, and may be words such as ``"scale"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = EpsilonInsensitive(epsilon=0.5)
+    >>> loss = family.of(np.zeros(2), np.array([1.0, 2.0]))
+    >>> loss.value(np.array([0.4, -1.5]))
+    2.0
+    """
+
+    units: ClassVar[dict[str, float]] = {}
+    """Parameters in the units of the labels, with what "scale" is for them: a multiple of the
+    median absolute deviation of the labels."""
+
+    @property
+    def name(self) -> str:
+        """What the loss is called."""
+        return type(self).__name__.lower()
+
+    def of(self, y: Array, c: Array) -> Loss:
+        """Loss of samples with labels y (n,) and factors c (n,), C times their weights."""
+        raise NotImplementedError(
+            f"the loss family {type(self).__name__} needs a method of(y, c) that returns a loss."
+        )
+
+    def target(self, y: Array) -> Array:
+        """What the residuals ``target - <W, X_i> - b`` of the loss start from, (n,)."""
+        return y
+
+    def check(self, y: Array, weights: Array) -> None:
+        """Refuse labels of samples of positive weight on which the loss has no minimum."""
+
+    def mean(self, f: Array) -> Array:
+        """Prediction of a label from decisions ``f = <W, X_i> + b``."""
+        return f
+
+    def score(self, y: Array, f: Array, weights: Array | None) -> Array:
+        """Scores (k,) of decisions (k, n) on labels (n,): R^2, of which 1 is the best."""
+        return r2_of_rows(y, f, weights)
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """Minus twice the logarithm of the likelihood of decisions f, up to a constant."""
+        raise ValueError(
+            f"the loss {self.name!r} is not a likelihood of noise of unknown scale, so that AIC "
+            "and BIC are undefined. Cross-validate instead."
+        )
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(LossFamily):
+    """``max(|r| - epsilon, 0)``: residuals up to epsilon, in units of y, cost nothing."""
+
+    epsilon: float | str = "scale"
+    units = {"epsilon": 0.1}
+
+    @property
+    def name(self) -> str:
+        """The name that RMR knows."""
+        return "epsilon_insensitive"
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Slopes of c outside of the tube."""
+        return epsilon_insensitive(c, float(self.epsilon))
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """That of Laplace noise."""
+        return laplace_deviance(y - f, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Absolute(LossFamily):
+    """``|r|``, whose minimiser is the median."""
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Slopes of c."""
+        return epsilon_insensitive(c, 0.0)
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """That of Laplace noise."""
+        return laplace_deviance(y - f, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Huber(LossFamily):
+    """``r^2 / (2 delta)`` up to delta, in units of y, and ``|r| - delta / 2`` beyond."""
+
+    delta: float | str = "scale"
+    units = {"delta": 1.0 / 3.0}
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Slopes of c beyond delta."""
+        return huber(c, float(self.delta))
+
+
+@dataclass(frozen=True)
+class Quantile(LossFamily):
+    """``quantile r`` for r > 0 and ``(quantile - 1) r`` for r < 0."""
+
+    quantile: float = 0.5
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Slopes of quantile c above and (1 - quantile) c below."""
+        return pinball(c, float(self.quantile))
+
+    def score(self, y: Array, f: Array, weights: Array | None) -> Array:
+        """Explained part of the pinball loss."""
+        from sklearn.metrics import d2_pinball_score
+
+        given = {"sample_weight": weights, "alpha": self.quantile}
+        return np.array([d2_pinball_score(y, one, **given) for one in f])
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """That of asymmetric Laplace noise."""
+        return laplace_deviance(y - f, self.quantile - 1.0, self.quantile)
+
+
+@dataclass(frozen=True)
+class Margin(LossFamily):
+    """Base of losses of classes -1 and 1, functions of the margin ``y f``."""
+
+    def score(self, y: Array, f: Array, weights: Array | None) -> Array:
+        """Accuracy."""
+        return np.average((f > 0.0) == (y > 0.0), axis=1, weights=weights)
+
+
+@dataclass(frozen=True)
+class Hinge(Margin):
+    """``max(0, 1 - y f)`` for classes -1 and 1."""
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Slopes of c on the wrong side of the margin."""
+        return hinge(y, c)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Margin):
+    """``max(0, 1 - y f)^2`` for classes -1 and 1."""
+
+    @property
+    def name(self) -> str:
+        """The name that SMM knows."""
+        return "squared_hinge"
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Curved on the wrong side of the margin."""
+        return squared_hinge(y, 2.0 * c)
+
+
+@dataclass(frozen=True)
+class Squared(LossFamily):
+    """``r^2 / 2``: half the deviance of normal noise."""
+
+    @property
+    def name(self) -> str:
+        """The name that RGLM knows."""
+        return "normal"
+
+    def of(self, y: Array, c: Array) -> PiecewiseLoss:
+        """Weights of c."""
+        return squared(c)
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """``n`` times the logarithm of the mean square."""
+        return len(y) * float(np.log(np.mean((y - f) ** 2)))
+
+
+@dataclass(frozen=True)
+class Binomial(LossFamily):
+    """``log(1 + exp(f)) - y f`` for classes 0 and 1, with f the log-odds of class 1."""
+
+    def of(self, y: Array, c: Array) -> LogisticLoss:
+        """Weights of c."""
+        return LogisticLoss(y, c)
+
+    def target(self, y: Array) -> Array:
+        """Zeros: the labels are in the loss."""
+        return np.zeros(len(y))
+
+    def mean(self, f: Array) -> Array:
+        """Probability of class 1."""
+        return LogisticLoss.mean(f)
+
+    def check(self, y: Array, weights: Array) -> None:
+        """Refuse a single class."""
+        check_weighted_classes(y, weights, 2)
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """Twice the loss."""
+        return 2.0 * self.of(y, np.ones(len(y))).value(-f)
+
+
+@dataclass(frozen=True)
+class PoissonCounts(LossFamily):
+    """``exp(f) - y f + y log y - y`` for counts y, with f the logarithm of their mean."""
+
+    @property
+    def name(self) -> str:
+        """The name that RGLM knows."""
+        return "poisson"
+
+    def of(self, y: Array, c: Array) -> PoissonLoss:
+        """Weights of c."""
+        return PoissonLoss(y, c)
+
+    def target(self, y: Array) -> Array:
+        """Zeros: the labels are in the loss."""
+        return np.zeros(len(y))
+
+    def mean(self, f: Array) -> Array:
+        """Mean of the counts."""
+        return PoissonLoss.mean(f)
+
+    def check(self, y: Array, weights: Array) -> None:
+        """Refuse counts that are all zero, whose best intercept is minus infinity."""
+        if not y.any():
+            raise ValueError("y must have a positive count among the samples of positive weight.")
+
+    def deviance(self, y: Array, f: Array) -> float:
+        """Twice the loss."""
+        return 2.0 * self.of(y, np.ones(len(y))).value(-f)
+
+
+def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:
+    """Refuse samples among which a class has none of positive weight."""
+    left = np.bincount(index.astype(int), weights=weights, minlength=n_classes)
+    if left.min() == 0.0:
+        raise ValueError(
+            f"y must have a sample with a positive sample_weight of each of the {n_classes} "
+            "classes, in every training fold of cv too; one class has none."
+        )
+
+
+def r2_of_rows(y: Array, predictions: Array, weights: Array | None) -> Array:
+    """R^2 of each of the rows of predictions (k, n) against labels (n,).
+
+    All at once: one by one they would take as long as some fits.
+    """
+    from sklearn.metrics import r2_score
+
+    labels = np.broadcast_to(y[:, None], predictions.T.shape)
+    scores = r2_score(labels, predictions.T, multioutput="raw_values", sample_weight=weights)
+    return np.asarray(scores, dtype=float)
+
+
+def laplace_deviance(residual: Array, lower: float, upper: float) -> float:
+    """Deviance of asymmetric Laplace noise of unknown scale, for a loss of these two slopes."""
+    slopes = np.where(residual > 0.0, upper, lower)
+    return 2.0 * len(residual) * float(np.log(np.mean(slopes * residual)))
+
+
+def in_units(family: LossFamily, number: Any) -> LossFamily:
+    """The family with its words replaced by numbers.
+
+    Parameters
+    ----------
+    family : LossFamily
+        Perhaps with words.
+    number : callable
+        Name, what was given, and the multiple that "scale" is, to a number.
+    """
+    words = {
+        name: number(name, getattr(family, name), multiple)
+        for name, multiple in family.units.items()
+    }
+    return replace(family, **words) if words else family
+
+
+REGRESSION_LOSSES: dict[str, type[LossFamily]] = {
+    "epsilon_insensitive": EpsilonInsensitive,
+    "absolute": Absolute,
+    "huber": Huber,
+    "quantile": Quantile,
+}
+MARGIN_LOSSES: dict[str, type[LossFamily]] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+GLM_FAMILIES: dict[str, type[LossFamily]] = {
+    "normal": Squared,
+    "gaussian": Squared,  # another name
+    "binomial": Binomial,
+    "poisson": PoissonCounts,
+}
+
+
+def family_of(
+    given: str | LossFamily, names: dict[str, type[LossFamily]], **parameters: Any
+) -> Any:
+    """A family by its name with those of the parameters that it has, or the given one itself."""
+    if isinstance(given, LossFamily):
+        return given
+    kind = names[given]
+    return kind(**{one.name: parameters[one.name] for one in fields(kind)})

@@ -1,0 +1,66 @@
+"""The declared model: what is minimised, before it meets samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ._typing import Array
+from .families import LossFamily
+from .problem import Problem
+from .samples import Samples
+from .unpenalised import intercept
+
+
+@dataclass(frozen=True)
+class Model:
+    """``C sum_i s_i l(y_i, <W, X_i> + b) + penalty(W)``, a plain object.
+
+    Attributes
+    ----------
+    loss : LossFamily
+        The loss l, its parameters as numbers.
+    penalty : Penalty
+        Penalty of W; ``penalty.at(tau)`` is the same with another weight.
+    C : float, default=1.0
+        Weight of the losses.
+    fit_intercept : bool, default=True
+        Whether there is an intercept b; otherwise it is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matreg.families import Absolute
+    >>> from matreg.penalties import SpectralElasticNet
+    >>> from matreg.samples import Samples
+    >>> model = Model(Absolute(), SpectralElasticNet(1.0), C=2.0)
+    >>> X, y = np.array([[[1.0, 0.0]], [[0.0, 1.0]]]), np.array([3.0, -3.0])
+    >>> problem = model.at(tau=0.5).on(Samples.of(X, y, np.ones(2)))
+    >>> problem.penalty.tau, problem.loss.value(y)
+    (0.5, 12.0)
+    """
+
+    loss: LossFamily
+    penalty: Any
+    C: float = 1.0
+    fit_intercept: bool = True
+
+    def losses(self, y: Array, weights: Array) -> Any:
+        """Losses of samples with these labels and weights."""
+        return self.loss.of(y, self.C * weights)
+
+    def on(self, samples: Samples) -> Problem:
+        """The problem on samples in memory."""
+        self.loss.check(samples.y, samples.weights)
+        return Problem(
+            samples.design,
+            self.loss.target(samples.y),
+            self.losses(samples.y, samples.weights),
+            self.penalty,
+            intercept(self.fit_intercept),
+        )
+
+    def at(self, *, tau: float | None = None, C: float | None = None) -> Model:
+        """The same with another weight of the penalty or of the losses."""
+        penalty = self.penalty if tau is None else self.penalty.at(float(tau))
+        return replace(self, penalty=penalty, C=self.C if C is None else float(C))

@@ -1,0 +1,171 @@
+"""How the model and the baselines do on samples that were left out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from .._typing import Array
+from ..estimators._linear_part import linear_part
+from ..inspection._chosen import at_chosen_parameters
+from ..inspection._refits import folds_of, take
+from ..progress import track
+from ._baselines import Baseline, fold_of
+from ._scoring import Scoring
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Predictions and scores of one model.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    predicted : ndarray of shape (n,)
+        Predictions, of samples that were left out where there are folds.
+    scores : ndarray of shape (k,)
+        Scores of the folds, more is better; of all samples (k = 1) where there are none.
+    chosen : str
+        Its parameter with the value that was chosen, in words.
+    on_flat : bool
+        Whether it is a model of flat samples.
+    """
+
+    name: str
+    predicted: NDArray[Any]
+    scores: Array
+    chosen: str = ""
+    on_flat: bool = False
+
+
+@dataclass(frozen=True)
+class Test:
+    """What came out on left-out samples.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        The model, then the baselines.
+    tested : ndarray of bool, shape (n,)
+        Which samples have a prediction.
+    margins : ndarray of shape (n,) or None
+        For classes, how far each sample is on the side of its label.
+    n_folds : int
+        Number of folds; 0 if nothing was fitted again.
+    """
+
+    __test__ = False  # no test of pytest's
+
+    outcomes: list[Outcome]
+    tested: NDArray[np.bool_]
+    margins: Array | None
+    n_folds: int
+
+
+def without_folds(name: str, model: Any, X: Any, y: NDArray[Any], scoring: Scoring) -> Test:
+    """The model as it is, on samples that it has seen."""
+    outcome = Outcome(name, np.asarray(model.predict(X)), np.array([scoring(model, X, y)]))
+    return Test([outcome], np.ones(len(y), dtype=bool), margins_of(model, X, y), 0)
+
+
+def in_folds(
+    name: str,
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    groups: Any,
+    cv: Any,
+    scoring: Scoring,
+    baselines: list[Baseline],
+) -> Test:
+    """Fit the model, its parameters as they were chosen, and the baselines to every fold."""
+    classes = is_classifier(linear_part(model).model)
+    folds = folds_of(cv, model, X, y, groups)
+    predicted = np.zeros(len(y), dtype=y.dtype if classes else float)
+    tested, margins = np.zeros(len(y), dtype=bool), np.full(len(y), np.nan)
+    scores, grids = [], [Grid(one, predicted) for one in baselines]
+    for train, test in track(folds, "report", len(folds)):
+        seen, left_out = take(X, train), take(X, test)
+        fitted = at_chosen_parameters(model).fit(seen, y[train])
+        predicted[test], tested[test] = fitted.predict(left_out), True
+        scores.append(scoring(fitted, left_out, y[test]))
+        if classes:
+            margins[test] = margins_of(fitted, left_out, y[test])
+        part = linear_part(fitted)
+        fold = fold_of(part.transformed(seen), part.transformed(left_out), y[train])
+        for grid in grids:
+            grid.add(fold, test, y[test], scoring)
+    own = Outcome(name, predicted, np.array(scores))
+    outcomes = [own, *(grid.best() for grid in grids)]
+    return Test(outcomes, tested, margins if classes else None, len(folds))
+
+
+class Grid:
+    """Predictions and scores of a baseline for all values of its parameter."""
+
+    def __init__(self, baseline: Baseline, like: NDArray[Any]) -> None:
+        self.baseline, self.like = baseline, like
+        self.predicted: dict[float, NDArray[Any]] = {}
+        self.scores: dict[float, list[float]] = {}
+        self.folds = 0
+
+    def add(
+        self, fold: Any, test: NDArray[np.intp], labels: NDArray[Any], scoring: Scoring
+    ) -> None:
+        """Fit to one more fold."""
+        self.folds += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of penalties that nobody will choose
+            for value, model in self.baseline.fits(fold):
+                self.predicted.setdefault(value, np.zeros_like(self.like))
+                self.predicted[value][test] = model.predict(fold.test)
+                self.scores.setdefault(value, []).append(scoring(model, fold.test, labels))
+
+    def best(self) -> Outcome:
+        """The value with the best mean score, of those that all folds have."""
+        whole = {value: np.array(s) for value, s in self.scores.items() if len(s) == self.folds}
+        means = {
+            value: s[np.isfinite(s)].mean() if np.isfinite(s).any() else -np.inf
+            for value, s in whole.items()
+        }
+        value = max(means, key=lambda one: means[one])
+        chosen = f"{self.baseline.parameter} = {value:.3g}" if self.baseline.parameter else ""
+        name, on_flat = self.baseline.name, self.baseline.on_flat
+        return Outcome(name, self.predicted[value], whole[value], chosen, on_flat)
+
+
+def margins_of(model: Any, X: Any, y: NDArray[Any]) -> Array | None:
+    """How far samples are on the side of their labels: negative on the wrong one.
+
+    Of several problems of two classes, one class against one, the least.
+    """
+    inner = linear_part(model).model
+    if not is_classifier(inner):
+        return None
+    if np.ndim(inner.coef_) == 2:
+        return np.where(y == inner.classes_[1], 1.0, -1.0) * model.decision_function(X)
+    own = y[:, None] == inner.classes_[None, :]
+    if getattr(inner, "multi_class", "") == "one_vs_one":
+        return _least_of_pairs(model, X, own)
+    decisions = model.decision_function(X)
+    others = np.where(own, -np.inf, decisions).max(axis=1)
+    return np.where(own, decisions, 0.0).sum(axis=1) - others
+
+
+def _least_of_pairs(model: Any, X: Any, own: NDArray[np.bool_]) -> Array:
+    part = linear_part(model, 0)
+    samples = part.samples(X).reshape(len(own), -1)
+    coefs = np.asarray(part.model.coef_)
+    decisions = samples @ coefs.reshape(len(coefs), -1).T + np.asarray(part.model.intercept_)
+    least = np.full(len(own), np.inf)
+    first, second = np.triu_indices(own.shape[1], 1)  # in the order of coef_
+    for a, b, f in zip(first, second, decisions.T, strict=True):
+        least = np.where(own[:, a], np.minimum(least, -f), least)
+        least = np.where(own[:, b], np.minimum(least, f), least)
+    return least

@@ -1,0 +1,167 @@
+"""Samples with their labels and weights, in memory or read block by block.
+
+Solvers and searches ask the same of both kinds (:class:`SampleSet`): :class:`Samples` holds all of
+them in memory, each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._typing import Array, Index
+from .design import ArrayDesign
+
+# From this many samples on, X is neither copied nor converted, and units are measured on a part.
+MANY_SAMPLES = 20_000
+# Rows on which units are measured where there are many.
+UNIT_ROWS = 4096
+
+
+class SampleSet(Protocol):
+    """What all kinds of samples offer."""
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        ...
+
+    @property
+    def p(self) -> int:
+        """Rows of a sample."""
+        ...
+
+    @property
+    def q(self) -> int:
+        """Columns of a sample."""
+        ...
+
+    def few(self, rows: int) -> Samples:
+        """About so many of the samples in memory, with the weight of all; all if `rows` is n."""
+        ...
+
+    def distinct(self) -> SampleSet:
+        """Samples of positive weight, each once where they are in memory."""
+        ...
+
+    def part(self, rows: Index | None, y: Array) -> SampleSet:
+        """The samples of some rows, with other labels: what one of several problems sees."""
+        ...
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of positive weight in memory, each once.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p, q)
+        Distinct samples.
+    y, weights : ndarray of shape (n,)
+        Their labels and the sums of their weights.
+    group : ndarray of shape (m,)
+        For each of the m samples that were given the index of its distinct one, -1 where the weight
+        is zero.
+    share : ndarray of shape (m,)
+        What part each given sample has in the weight of its distinct one.
+    """
+
+    X: NDArray[Any]
+    y: Array
+    weights: Array
+    group: NDArray[np.intp]
+    share: Array
+
+    @classmethod
+    def of(cls, X: NDArray[Any], y: Array, weights: Array) -> Samples:
+        """Samples as they are given, duplicates and weights of zero included."""
+        return cls(X, y, weights, np.arange(len(y)), np.ones(len(y)))
+
+    @property
+    def n(self) -> int:
+        """Number of distinct samples."""
+        return len(self.y)
+
+    @property
+    def p(self) -> int:
+        """Rows of a sample."""
+        return int(self.X.shape[1])
+
+    @property
+    def q(self) -> int:
+        """Columns of a sample."""
+        return int(self.X.shape[2])
+
+    @cached_property
+    def design(self) -> ArrayDesign:
+        """The samples as a linear operator."""
+        return ArrayDesign(self.X)
+
+    def gather(self, beta: Array) -> Array:
+        """Dual variables of the distinct samples from those of all."""
+        kept = self.group >= 0
+        total = np.zeros(len(self.y))
+        np.add.at(total, self.group[kept], beta[kept])
+        return total
+
+    def spread(self, beta: Array) -> Array:
+        """Dual variables of all samples from those of the distinct ones."""
+        return np.where(self.group >= 0, self.share * beta[self.group], 0.0)
+
+    def few(self, rows: int) -> Samples:
+        """About so many samples at equal distances in float64, with the weight of all."""
+        if rows >= self.n:
+            return self
+        index = np.linspace(0, self.n - 1, rows).astype(np.intp)
+        weights = self.weights[index]
+        factor = float(self.weights.sum()) / (float(weights.sum()) or 1.0)
+        X = self.X[index].astype(np.float64, copy=False)
+        return merge_duplicates(X, self.y[index], factor * weights)
+
+    def distinct(self) -> Samples:
+        """Samples of positive weight, each once."""
+        return merge_duplicates(self.X, self.y, self.weights)
+
+    def part(self, rows: Index | None, y: Array) -> Samples:
+        """The distinct samples of some rows, all by default, with other labels."""
+        if rows is None or len(rows) == self.n:
+            return merge_duplicates(self.X, y, self.weights)
+        return merge_duplicates(np.ascontiguousarray(self.X[rows]), y, self.weights[rows])
+
+
+def merge_duplicates(X: NDArray[Any], y: Array, weights: Array) -> Samples:
+    """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero.
+
+    Many samples stay as they are, because a copy of them would be large.
+    """
+    flat = X.reshape(len(X), -1)
+    if len(y) >= MANY_SAMPLES and weights.min() > 0.0:
+        return Samples.of(X, y, weights)
+    # Equal samples have equal sums: where none repeats there is nothing to compare.
+    if weights.min() > 0.0 and len(np.unique(y + 1j * flat.sum(axis=1))) == len(y):
+        return Samples.of(X, y, weights)
+    group = np.full(len(y), -1, dtype=np.intp)
+    firsts: list[int] = []
+    seen: dict[tuple[int, float], int] = {}
+    for i in np.flatnonzero(weights > 0.0):
+        g = seen.setdefault((hash(flat[i].tobytes()), y[i]), len(firsts))
+        if g == len(firsts) or not np.array_equal(flat[firsts[g]], flat[i], equal_nan=True):
+            g = len(firsts)
+            firsts.append(int(i))
+        group[i] = g
+    if len(firsts) == len(y):
+        return Samples(X, y, weights, group, np.ones(len(y)))
+    # In an order of their own, so that a solver whose rounding depends on it cannot tell weights
+    # from copies.
+    order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], flat[firsts[g]].tobytes()))
+    kept = group >= 0
+    group[kept] = np.argsort(order)[group[kept]]
+    total = np.zeros(len(firsts))
+    np.add.at(total, group[kept], weights[kept])
+    share = np.where(kept, weights / total[group], 0.0)
+    index = np.array(firsts)[order]
+    return Samples(np.ascontiguousarray(X[index]), y[index], total, group, share)

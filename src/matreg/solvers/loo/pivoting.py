@@ -1,0 +1,251 @@
+"""A box-constrained quadratic problem without one of its samples, from the solution with it.
+
+With the derivative of the thresholding held fixed, a fit to all samples but i is a quadratic
+problem in the box of the dual variables, whose solution with i is known. With ``e = r - D beta``
+(D the curvature of the loss) changes obey ``de = -(K + D) dbeta``, and each sample is on one of
+five sides:
+
+    0      inside of the tube      beta = 0,                |e| <= epsilon
+    +-1    on its edge             e = +-epsilon,           beta free
+    +-2    outside                 beta at its bound,       +-e >= epsilon
+
+On an edge de is known and dbeta is not, elsewhere it is the other way round. Solved for what is not
+known this is a linear map T of what is (the principal pivot transform of ``-(K + D)``), and T for
+other sides follows from that for the first ones by a system of as many equations as samples have
+changed between edge and elsewhere. So one matrix serves all samples that are removed. Sides that
+turn out to be wrong change all at once (block principal pivoting: Portugal, Judice and Vicente,
+Math. Comp. 1994). Where that does not end beta_i goes to 0 step by step, from one change of a side
+to the next (G. Cauwenberghs and T. Poggio, Incremental and decremental support vector machine
+learning, NIPS 2000).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...linalg.bordered import cholesky
+from ...losses import PiecewiseLoss
+
+
+@dataclass(frozen=True)
+class PivotSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    patience : int
+        Rounds without fewer samples on a wrong side after which they change one at a time.
+    max_changes : int
+        Changes one at a time after which to give up.
+    rounding : float
+        Violations that are but rounding, relative to bounds and residuals.
+    at_kink : float
+        Curvature of a kink, relative to the diagonal of K: K alone may be singular, with more
+        samples on an edge than it has coordinates.
+    snap : float
+        A dual variable this close to zero or to its bound, relative to the bound, is there.
+    """
+
+    patience: int = 3
+    max_changes: int = 200
+    rounding: float = 1e-7
+    at_kink: float = 1e-7
+    snap: float = 1e-4
+
+
+DEFAULT = PivotSettings()
+
+
+class Solution(NamedTuple):
+    """Dual variables, ``e`` and sides (n,) without a sample, and whether the search has ended."""
+
+    beta: Array
+    e: Array
+    side: Array
+    ended: bool
+
+
+def transform(F: Array, D: Array, free: Mask) -> Array:
+    """The map T of (de on the edge, dbeta elsewhere) to (dbeta on the edge, de elsewhere)."""
+    n, edge, rest = len(F), np.flatnonzero(free), np.flatnonzero(~free)
+    T = np.empty((n, n))
+    K = F @ F.T
+    K[np.diag_indices(n)] += D
+    solve = cholesky(K[np.ix_(edge, edge)])
+    X = solve(np.ascontiguousarray(K[np.ix_(edge, rest)]))
+    T[np.ix_(edge, edge)] = -solve(np.eye(len(edge)))
+    T[np.ix_(edge, rest)] = -X
+    T[np.ix_(rest, edge)] = X.T
+    T[np.ix_(rest, rest)] = K[np.ix_(rest, edge)] @ X - K[np.ix_(rest, rest)]
+    return T
+
+
+class Pivoting:
+    """The quadratic problem around the solution with all samples.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, d)
+        Coordinates with ``K = F F'``.
+    loss : PiecewiseLoss
+        Bounds, tube and curvature.
+    r, beta : ndarray of shape (n,)
+        Residuals and dual variables of the solution.
+    size : float
+        Typical entry of the diagonal of K, without what is not penalised.
+    """
+
+    def __init__(
+        self,
+        F: Array,
+        loss: PiecewiseLoss,
+        r: Array,
+        beta: Array,
+        size: float,
+        settings: PivotSettings = DEFAULT,
+    ) -> None:
+        self.loss, self.settings, self.r = loss, settings, r
+        self.D = np.where(loss.curvature > 0.0, loss.curvature, settings.at_kink * size)
+        self.no_inside = without_inside(loss)
+        self.side = sides_at(loss, beta, settings)
+        self.free = np.abs(self.side) == 1.0
+        self.beta = np.where(self.free, beta, self.bounds(self.side))
+        self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
+        self.T = transform(F, self.D, self.free)
+        bounded = np.where(np.isfinite(loss.size), loss.size, np.abs(beta).max(initial=0.0))
+        self.small_beta = settings.rounding * bounded
+        self.small_e = settings.rounding * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
+
+    def bounds(self, side: Array) -> Array:
+        """Dual variables of samples that are not on an edge."""
+        return np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
+
+    def without(self, i: int) -> Solution:
+        """Solution without sample i."""
+        return self._all_at_once(i) or self._one_by_one(i)
+
+    def residual_of(self, i: int, solution: Solution) -> float:
+        """Residual of sample i, whose dual variable is 0."""
+        return float(self.r[i] + solution.e[i] - self.e[i] - self.D[i] * self.beta[i])
+
+    def shifted(self, i: int, solution: Solution, shift: Array) -> float:
+        """How its residual moves if predictions move by `shift` (n,) and sides stay."""
+        _, e = self._solve(solution.side, i, self.e - shift)
+        return float(e[i] - solution.e[i])
+
+    def _all_at_once(self, i: int) -> Solution | None:
+        """Solution by changing all wrong sides at once; None where that does not end."""
+        side, fewest, patience = self.side.copy(), len(self.side) + 1, self.settings.patience
+        side[i] = 0.0
+        while patience > 0:
+            beta, e = self._solve(side, i, self.e)
+            after = self._next_sides(side, beta, e)
+            after[i] = 0.0
+            wrong = int(np.count_nonzero(after != side))
+            if wrong == 0:
+                return Solution(beta, e, side, True)
+            if wrong < fewest:
+                fewest, patience = wrong, self.settings.patience
+            else:
+                patience -= 1
+            side = after
+        return None
+
+    def _one_by_one(self, i: int) -> Solution:
+        """Solution along the path on which beta_i goes to 0, from one change of sides to the next.
+
+        Between two changes all numbers are linear in beta_i.
+        """
+        side, beta, e, last = self.side.copy(), self.beta, self.e, -1
+        side[i] = 0.0
+        for _ in range(self.settings.max_changes):
+            end_beta, end_e = self._solve(side, i, self.e)
+            reach, after = self._reach(side, beta, e, end_beta, end_e)
+            reach[i] = np.inf
+            if last >= 0 and reach[last] <= self.settings.rounding:  # it has only just come there
+                reach[last] = np.inf
+            last = int(np.argmin(reach))
+            if reach[last] >= 1.0:
+                return Solution(end_beta, end_e, side, True)
+            beta, e = beta + reach[last] * (end_beta - beta), e + reach[last] * (end_e - e)
+            side[last] = after[last]
+        return Solution(beta, e, side, False)
+
+    def _reach(
+        self, side: Array, beta: Array, e: Array, end_beta: Array, end_e: Array
+    ) -> tuple[Array, Array]:
+        """Share of the way at which each sample leaves its side, and the side it goes to."""
+        loss, no_inside = self.loss, self.no_inside
+        dbeta, de = end_beta - beta, end_e - e
+        up = dbeta > 0.0
+        # A free sample goes to the bound ahead, or to zero if that comes first.
+        ends = no_inside | (np.where(side < 0.0, -1.0, 1.0) * dbeta > 0.0)
+        bound = np.where(ends, np.where(up, loss.upper, loss.lower), 0.0)
+        to = np.where(ends, np.where(up, 2.0, -2.0), 0.0)
+        # Any other goes to the edge ahead: outside, that of its own side, and only inwards.
+        sign = np.where(side == 0.0, np.sign(de), np.sign(side))
+        leaves = np.where(side == 0.0, np.where(de > 0.0, loss.upper, -loss.lower) > 0.0,
+                          sign * de < 0.0)  # fmt: skip
+        free = np.abs(side) == 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            on_edge, elsewhere = (bound - beta) / dbeta, (sign * loss.epsilon - e) / de
+        reach = np.where(free, on_edge, np.where(leaves, elsewhere, np.inf))
+        reach = np.where(np.isnan(reach), np.inf, np.maximum(reach, 0.0))
+        return reach, np.where(free, to, sign)
+
+    def _solve(self, side: Array, i: int, e: Array) -> tuple[Array, Array]:
+        """Dual variables and ``e`` for given sides without sample i, from where it has been."""
+        free = np.abs(side) == 1.0
+        known_beta = self.bounds(side) - self.beta
+        known_beta[i] = -self.beta[i]
+        known_e = self.loss.epsilon * side - e
+        changed = np.flatnonzero(free != self.free)
+        given = np.where(self.free, known_e, known_beta)
+        given[changed] = 0.0
+        some = np.flatnonzero(given)
+        out = self.T[:, some] @ given[some]
+        if len(changed):
+            wanted = np.where(self.free, known_beta, known_e)[changed] - out[changed]
+            block = self.T[changed[:, None], changed]
+            try:
+                given[changed] = np.linalg.solve(block, wanted)
+            except np.linalg.LinAlgError:
+                given[changed] = np.linalg.lstsq(block, wanted, rcond=None)[0]
+            out += self.T[:, changed] @ given[changed]
+        dbeta, de = np.where(self.free, out, given), np.where(self.free, given, out)
+        return self.beta + dbeta, e + de
+
+    def _next_sides(self, side: Array, beta: Array, e: Array) -> Array:
+        """Where each sample turns out to be: the same side, or the next one."""
+        loss, sign, size = self.loss, np.where(side < 0.0, -1.0, 1.0), np.abs(side)
+        free, small = size == 1.0, self.small_e
+        new = side.copy()
+        new[free & ~self.no_inside & (sign * beta < -self.small_beta)] = 0.0
+        new[free & (beta > loss.upper + self.small_beta)] = 2.0
+        new[free & (beta < loss.lower - self.small_beta)] = -2.0
+        back = (size == 2.0) & (sign * e < loss.epsilon - small)
+        new[back] = sign[back]
+        new[(size == 0.0) & (e > loss.epsilon + small) & (loss.upper > 0.0)] = 1.0
+        new[(size == 0.0) & (e < -loss.epsilon - small) & (loss.lower < 0.0)] = -1.0
+        return new
+
+
+def sides_at(loss: PiecewiseLoss, beta: Array, settings: PivotSettings = DEFAULT) -> Array:
+    """The side of each sample at a solution, by its dual variable."""
+    snap, no_inside = settings.snap, without_inside(loss)
+    bound = np.where(beta > 0.0, loss.upper, -loss.lower)
+    finite = np.where(np.isfinite(bound), bound, np.abs(beta).max(initial=0.0))
+    size = np.where(np.abs(beta) <= snap * finite, 0.0, 1.0)
+    size[np.abs(beta) >= bound - snap * finite] = 2.0
+    size[bound == 0.0] = 0.0
+    size[no_inside & (size == 0.0)] = 1.0
+    return np.where(beta < 0.0, -size, size)
+
+
+def without_inside(loss: PiecewiseLoss) -> Mask:
+    """Samples without a tube whose dual variables may be of either sign."""
+    return (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)

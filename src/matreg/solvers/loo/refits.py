@@ -1,0 +1,114 @@
+"""Leave-one-out residuals with true fits for the few samples whose formula is in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...linalg.factors import Factors
+from ...problem import Problem
+from ..certificate import starting_point
+from ..rglm.least_squares import RGLMState
+from ..rglm.solve import solve_rglm
+from ..rmr.solve import solve_rmr
+from .residuals import LeaveOneOut
+
+# Solution (W, gamma) of a problem without a sample, from W, gamma and beta of the one with it.
+Refit = Callable[[Problem, Factors, Array, Array], tuple[Factors, Array]]
+# Accuracy of a refit, a relative duality gap.
+TOL = 1e-6
+# Errors relative to the mean residual that are not worth a refit.
+WORTHWHILE = 0.02
+
+
+class Refined(NamedTuple):
+    """Leave-one-out residuals with a few refits.
+
+    Attributes
+    ----------
+    residuals : ndarray of shape (n,)
+        True ones where the samples were refitted, else of second order.
+    refitted : ndarray of bool of shape (n,)
+        Which were.
+    doubt : float
+        Mean size of the second-order terms of the others, relative to the mean residual.
+    """
+
+    residuals: Array
+    refitted: Mask
+    doubt: float
+
+
+def refined(
+    loo: LeaveOneOut,
+    problem: Problem,
+    W: Factors,
+    gamma: Array,
+    beta: Array,
+    *,
+    most: int = 10,
+    refit: Refit | None = None,
+) -> Refined:
+    """Fit anew without those samples whose residuals are most in doubt.
+
+    Parameters
+    ----------
+    loo : LeaveOneOut
+        What one fit tells.
+    problem : Problem
+        Of all samples.
+    W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
+        Its solution, from which the fits start.
+    most : int, default=10
+        Number of fits at most.
+    refit : callable, default=None
+        How to solve the problem without a sample; by default with the solvers for all of it.
+
+    Returns
+    -------
+    Refined
+        Residuals, which of them are of fits of their own, and the doubt that is left.
+    """
+    again = refit or solve_again
+    size = float(np.abs(loo.residuals).mean())
+    doubts = np.where(loo.ended, np.abs(loo.error), np.inf)
+    doubts[loo.beta == 0.0] = 0.0
+    worst = np.argsort(-doubts, kind="stable")[:most]
+    worst = worst[doubts[worst] > WORTHWHILE * size]
+    out = loo.residuals + loo.error
+    for i in worst:
+        rest, keep = without(problem, int(i))
+        coef, new = again(rest, W, gamma, beta[keep])
+        one = np.array([i])
+        predicted = problem.design.take(one).forward(coef.matrix)
+        predicted = predicted + problem.unpenalised.take(one).times(new)
+        out[i] = problem.y[i] - predicted[0]
+    doubts[worst] = 0.0
+    left = float(doubts.mean()) / size if size > 0.0 else 0.0
+    return Refined(out, np.isin(np.arange(len(out)), worst), left)
+
+
+def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
+    """The problem without a sample, and which samples it has."""
+    keep = np.arange(problem.design.n) != i
+    rest = replace(
+        problem,
+        design=problem.design.take(keep),
+        y=problem.y[keep],
+        loss=problem.loss.take(keep),
+        unpenalised=problem.unpenalised.take(keep),
+    )
+    return rest, keep
+
+
+def solve_again(problem: Problem, W: Factors, gamma: Array, beta: Array) -> tuple[Factors, Array]:
+    """Solution of a problem from that of one nearby."""
+    if problem.penalty.ridge == 0.0:
+        result = solve_rglm(problem, tol=TOL, start=RGLMState(W.matrix, problem.penalty.tau))
+    else:
+        result = solve_rmr(problem, tol=TOL, start=starting_point(W.matrix, gamma, beta))
+    return result.W, result.gamma

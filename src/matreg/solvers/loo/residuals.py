@@ -1,0 +1,273 @@
+"""Leave-one-out residuals of all samples from one fit.
+
+Removing sample i sends its dual variable to 0. The others follow: those on a kink of the loss keep
+their residuals, those on a curved piece move along it, those at a bound keep their dual variables,
+and W follows by the derivative of the thresholding (:mod:`.response`). To first order the residual
+without i is ``r_i + beta_i S_i`` with
+
+    S_i = K_ii - K_iV (K_VV + D)^-1 K_Vi,      i not in V,
+    S_i = 1 / ((K_VV + D)^-1)_ii - D_ii,       i in V,
+
+with V the samples whose dual variables can move, D the inverse second derivative of the loss (0 at
+a kink) and K the response. For the squared loss and tau = 0 it is the exact shortcut of ridge
+regression. Where the others do not stay on their pieces of the loss, the quadratic problem without
+i is solved exactly (:mod:`.pivoting`), so that the only error is that of the linear response of W.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...linalg.factors import Factors
+from ...linalg.threads import single_threaded
+from ...losses import PiecewiseLoss, squared
+from ...problem import Problem
+from ...smooth_losses import SmoothLoss
+from .pivoting import Pivoting, Solution, sides_at
+from .primal import spans
+from .response import Response
+
+
+@dataclass(frozen=True)
+class LeaveOneOutSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    most_numbers : int
+        Numbers in a square matrix of all samples, up to which it is formed: 64 MB. Beyond, only
+        the first-order formula is used.
+    """
+
+    most_numbers: int = 2**23
+
+
+DEFAULT = LeaveOneOutSettings()
+# Second derivatives of a smooth loss relative to the largest one; smaller ones are nothing.
+NO_WEIGHT = 1e-12
+# Doubt up to which residuals are trusted.
+DOUBT = 0.05
+
+
+@dataclass(frozen=True)
+class Removals:
+    """What is known of the fits without one sample, None where nothing changes."""
+
+    problem: Problem
+    pivoting: Pivoting
+    found: list[Solution | None]
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Fits without each of the samples.
+
+    Attributes
+    ----------
+    training : ndarray of shape (n,)
+        Residuals of the fit to all samples, in the units of the labels (of the linear predictor
+        for smooth losses).
+    residuals : ndarray of shape (n,)
+        Residual of each sample for the fit without it.
+    leverage : ndarray of shape (n,)
+        Slope by which the prediction of a sample follows its own label, from 0 to 1; they sum up
+        to the degrees of freedom.
+    beta : ndarray of shape (n,)
+        Dual variables of the fit to all samples; where they are 0 nothing changes.
+    ended : ndarray of bool of shape (n,)
+        Whether the quadratic problem without the sample was solved to its end.
+    free : ndarray of bool of shape (n,)
+        Samples whose dual variables can move.
+    response : Response
+        How predictions follow the dual variables.
+    dbeta : ndarray of shape (n, n) or None
+        Changes of all dual variables, one row per sample that is removed; None where there are too
+        many samples.
+    """
+
+    training: Array
+    residuals: Array
+    leverage: Array
+    beta: Array
+    ended: Mask
+    free: Mask
+    response: Response = field(repr=False)
+    dbeta: Array | None = field(repr=False, default=None)
+    removals: Removals | None = field(repr=False, default=None)
+
+    @cached_property
+    def error(self) -> Array:
+        """What W and smooth losses, made linear, miss in the residuals, to second order: (n,).
+
+        To be added to them; where it is large neither is to be trusted. It takes a singular value
+        decomposition per sample.
+        """
+        out = np.zeros(len(self.beta))
+        if self.removals is None:
+            return out
+        problem, pivoting = self.removals.problem, self.removals.pivoting
+        for i, solution in enumerate(self.removals.found):
+            if solution is not None:
+                dbeta = solution.beta - pivoting.beta
+                dW = self.response.error(problem.design.adjoint(dbeta))
+                shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
+                out[i] = pivoting.shifted(i, solution, shift)
+        return out
+
+    @property
+    def doubt(self) -> float:
+        """Mean size of :attr:`error` relative to that of the residuals."""
+        size = float(np.abs(self.residuals).mean())
+        return float(np.abs(self.error).mean()) / size if size > 0.0 else 0.0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the residuals are of use: all of them found, and the doubt small."""
+        return bool(self.ended.all()) and self.doubt <= DOUBT
+
+    @cached_property
+    def shifts(self) -> Array:
+        """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
+        if self.dbeta is None:
+            raise ValueError(
+                f"There are too many samples, {len(self.beta)}, for all changes of all predictions."
+            )
+        return self.dbeta @ self.response.F
+
+    def predictions(self, F: Array, f: Array) -> Array:
+        """Predictions of m new samples by all fits without one sample, of shape (n, m).
+
+        Parameters
+        ----------
+        F : ndarray of shape (m, d)
+            Their coordinates, from :meth:`Response.of`.
+        f : ndarray of shape (m,)
+            Their predictions by the fit to all samples.
+        """
+        return f + self.shifts @ F.T
+
+    @cached_property
+    def influence(self) -> Array:
+        """Root mean square change of all predictions as a sample is removed, (n,).
+
+        In the units of the labels; its square is Cook's distance but for a constant factor.
+        """
+        return np.sqrt(np.mean(np.square(self.shifts @ self.response.F.T), axis=1))
+
+
+@single_threaded(lambda problem: problem.design.size)
+def leave_one_out(
+    problem: Problem,
+    W: Factors,
+    gamma: Array,
+    beta: Array,
+    *,
+    columns: Array | None = None,
+    residual: Array | None = None,
+    settings: LeaveOneOutSettings = DEFAULT,
+) -> LeaveOneOut:
+    """Leave-one-out residuals of all samples, from the solution with all of them.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss of four numbers a sample or a smooth one, a spectral penalty, samples in memory.
+    W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
+        Its solution. The more accurate the better: to a relative gap of 1e-6 or less.
+    columns : ndarray of shape (n, k), default=None
+        Unpenalised columns; by default those of the problem.
+    residual : ndarray of shape (n,), default=None
+        Residuals of the solution, where the columns are not those of the problem.
+    settings : LeaveOneOutSettings, optional
+        Numbers of the method.
+
+    Returns
+    -------
+    LeaveOneOut
+        The residuals, and what the samples do to the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matreg.design import ArrayDesign
+    >>> from matreg.losses import squared
+    >>> from matreg.penalties import SpectralElasticNet
+    >>> from matreg.solvers import solve_problem
+    >>> X, y = np.array([[[1.0]], [[2.0]], [[3.0]]]), np.array([1.0, 2.0, 5.0])
+    >>> from matreg.unpenalised import NOTHING
+    >>> loss, penalty = squared(np.ones(3)), SpectralElasticNet(0.0)
+    >>> problem = Problem(ArrayDesign(X), y, loss, penalty, NOTHING)
+    >>> fit = solve_problem(problem, tol=1e-12)
+    >>> leave_one_out(problem, fit.W, fit.gamma, fit.beta).residuals.round(4)  # of y_i - x_i w
+    array([-0.3571, -0.9091,  2.5   ])
+    """
+    n = problem.design.n
+    if columns is None:
+        columns = problem.unpenalised.columns(n)
+    if residual is None:
+        fitted = problem.design.forward(W.matrix) + problem.unpenalised.times(gamma)
+        residual = problem.y - fitted
+    response = Response(problem, W, beta, columns)
+    many = n * n > settings.most_numbers
+    return (_by_spans if many else _by_pivoting)(problem, residual, beta, response)
+
+
+def _by_pivoting(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
+    """The quadratic problem without each sample that takes part in the fit."""
+    n = len(beta)
+    loss = parabola(problem.loss, residual)
+    pivoting = Pivoting(response.F, loss, residual, beta, response.size)
+    found: list[Solution | None] = [None] * n
+    dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
+    for i in np.flatnonzero(pivoting.beta):
+        solution = found[i] = pivoting.without(int(i))
+        dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
+        new[i] = pivoting.residual_of(int(i), solution)
+    S, free = spans_of(pivoting), pivoting.free
+    return LeaveOneOut(
+        residual, new, leverage(S, pivoting.D, free), pivoting.beta, ended, free, response, dbeta,
+        Removals(problem, pivoting, found),
+    )  # fmt: skip
+
+
+def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
+    """The first-order formula for many samples."""
+    loss = parabola(problem.loss, residual)
+    free = np.abs(sides_at(loss, beta)) == 1.0
+    S = spans(response.F, loss.curvature, free, response.size)
+    h = leverage(S, loss.curvature, free)
+    ended = np.ones(len(beta), dtype=bool)
+    return LeaveOneOut(residual, residual + beta * S, h, beta, ended, free, response)
+
+
+def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss:
+    """The loss itself, or the squares that a smooth one is like around its residuals."""
+    if isinstance(loss, PiecewiseLoss):
+        return loss
+    weights = loss.second_derivative(residual)
+    return squared(np.maximum(weights, NO_WEIGHT * weights.max()))
+
+
+def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: int) -> Array:
+    """How far the slopes of a smooth loss are off its parabola without sample i, in residuals."""
+    if isinstance(loss, PiecewiseLoss):
+        return np.zeros(len(dbeta))
+    slopes = loss.gradient(pivoting.r + pivoting.D * dbeta)
+    out = pivoting.D * (slopes - pivoting.beta - dbeta)
+    out[i] = 0.0
+    return out
+
+
+def spans_of(pivoting: Pivoting) -> Array:
+    """S from the pivot transform."""
+    diagonal, free = -np.diagonal(pivoting.T), pivoting.free
+    return np.where(free, 1.0 / np.where(free, diagonal, 1.0), diagonal) - pivoting.D
+
+
+def leverage(S: Array, D: Array, free: Mask) -> Array:
+    """Slopes ``S / (S + D)`` by which predictions follow their own labels; 0 where they do not."""
+    return np.where(free, S / np.where(free, S + D, 1.0), 0.0)

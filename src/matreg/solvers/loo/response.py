@@ -1,0 +1,103 @@
+"""How the predictions of a fit follow its dual variables, to first order.
+
+At a solution ``A'beta - T = ridge W + Lambda`` with Lambda a subgradient of the spectral part h of
+the penalty. With any ``sigma > 0`` the thresholding of ``Lambda + sigma W`` is ``sigma W``. With
+the eigenvalues O of its derivative J there, the curvature of h is ``sigma (1 - O) / O`` in the
+tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
+
+    dW = phi(J) dZ,    phi(O) = O / (ridge O + sigma (1 - O)).
+
+That does not depend on sigma, which decides how far the linear response holds: Lambda and
+``sigma W`` should be of the same size. Without a ridge W moves freely where h is linear (``O = 1``:
+the symmetric part of the directions between singular vectors of W), like the coefficients of
+unpenalised columns do. Both kinds get a penalty that is tiny beside all others, so that
+``K = F F'`` with F the coordinates of the samples beside the columns is all there is: predictions
+follow by ``K dbeta``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.factors import Factors, svd
+from ...linalg.thresholding import SmoothedThresholding
+from ...penalties import SpectralPenalty
+from ...problem import Problem
+
+# What is not penalised is penalised this much less than what is.
+FREEDOM = 1e7
+
+
+class Response:
+    """Coordinates of samples in which predictions follow the dual variables.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any loss, a spectral penalty.
+    W : Factors
+        Its solution.
+    beta : ndarray of shape (n,)
+        Its dual solution.
+    columns : ndarray of shape (n, k)
+        Unpenalised columns: one of ones for an intercept.
+
+    Attributes
+    ----------
+    F : ndarray of shape (n, d)
+        Coordinates of the samples of the problem.
+    size : float
+        Typical entry of the diagonal of K, without what is not penalised.
+    """
+
+    def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array) -> None:
+        self.ridge, self.r = problem.penalty.ridge, W.rank
+        self.sigma = max(self.ridge, balancing_scale(problem.penalty, W))
+        M = problem.image(beta) + (self.sigma - self.ridge) * W.matrix
+        self.M, self.W = M, W.matrix
+        self.penalty = problem.penalty
+        self.threshold = SmoothedThresholding(M, self._shrink, 0.0, 0.0)
+        self.coordinates = self.threshold.coordinates(self.phi)
+        Phi = self.coordinates.of_samples(problem.design)
+        self.size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
+        if self.size == 0.0:  # all of it, or W, is free to move
+            self.size = float(np.mean(problem.design.norms**2)) / self.sigma or 1.0
+        squares = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
+        self.unit = np.sqrt(FREEDOM * self.size / squares)
+        self.F = np.hstack([Phi, columns * self.unit])
+
+    def _shrink(self, d: Array, m: float) -> tuple[Array, Array]:
+        """Thresholding that has the rank of W, whatever the rounding of beta."""
+        g, slope = (part.copy() for part in self.penalty.threshold(d, self.sigma, m))
+        g[self.r :] = 0.0
+        slope[self.r :] = 0.0
+        return g, slope
+
+    def psi(self, O: Array) -> Array:
+        """Slopes by which W makes up for an error of the thresholding."""
+        stiff = self.ridge * O + self.sigma * (1.0 - O)
+        return 1.0 / (stiff if self.ridge else np.maximum(stiff, self.sigma / FREEDOM))
+
+    def phi(self, O: Array) -> Array:
+        """Slopes by which W follows Z."""
+        return O * self.psi(O)
+
+    def error(self, dZ: Array) -> Array:
+        """What the linear response of W to a change of Z misses, to second order: (p, q)."""
+        at = self.threshold
+        W = self.W + at.apply(dZ, self.phi)
+        f = svd(self.M + dZ + (self.sigma - self.ridge) * (W - self.W))
+        g, _ = self.penalty.threshold(f.d, self.sigma, 0.0)
+        return at.apply((f.U * g) @ f.Vt - self.sigma * W, self.psi)
+
+    def of(self, X: Array, columns: Array) -> Array:
+        """Coordinates of other samples (m, p, q) with their columns (m, k), of shape (m, d)."""
+        return np.hstack([self.coordinates.of(X), columns * self.unit])
+
+
+def balancing_scale(penalty: SpectralPenalty, W: Factors) -> float:
+    """A sigma that gives Lambda and ``sigma W`` about the same size."""
+    if W.rank == 0 or penalty.tau == 0.0:
+        return 0.0 if penalty.ridge else 1.0
+    return penalty.tau / float(np.median(W.d[: W.rank]))

@@ -1,0 +1,77 @@
+"""First lines that users try: names, single values, what is said at the edge of a grid."""
+
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from matreg import RGLM, RGLMCV, RMRCV, SMM, progress, rmr_path
+from matreg.datasets import make_matrix_regression
+
+DATA = make_matrix_regression(40, (4, 3), noise_scale=0.5, random_state=0)
+X, Y = DATA.X, DATA.y
+
+
+def test_one_tau_is_enough():
+    assert RMRCV(taus=0.5, C="scale", cv=2).fit(X, Y).tau_ == 0.5
+    assert RGLMCV(taus=0.5, cv=2).fit(X, Y).tau_ == 0.5
+
+
+def test_gaussian_is_normal():
+    normal = RGLM(tau=1.0).fit(X, Y)
+    gaussian = RGLM(tau=1.0, family="gaussian").fit(X, Y)
+    np.testing.assert_array_equal(normal.coef_, gaussian.coef_)
+    assert gaussian.score(X, Y) == normal.score(X, Y)
+    assert RGLMCV(family="gaussian", n_taus=3, cv=2).fit(X, Y).tau_ > 0.0
+
+
+def edge(chosen):
+    """What is said of tau if it is chosen of 1 to 5."""
+    model = RGLMCV()
+    scores = -np.abs(np.arange(1.0, 6.0) - chosen)
+    model.cv_results_ = {"param_tau": np.arange(1.0, 6.0)}
+    model.best_index_ = int(scores.argmax())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model._warn_at_edges(["tau"], np.ones(5, dtype=bool), scores, -0.5)
+    return "".join(str(one.message) for one in caught)
+
+
+def test_the_remedy_is_that_of_the_edge():
+    assert "smallest of" in edge(1.0) and "tau_min_ratio" in edge(1.0)
+    assert "W may be zero" not in edge(1.0)
+    assert edge(3.0) == ""
+    assert "At the largest tau, W may be zero" in edge(5.0) and "tau_min_ratio" not in edge(5.0)
+
+
+def test_a_dataset_is_refused_by_its_names():
+    xarray = pytest.importorskip("xarray")
+    dataset = xarray.Dataset({"eem": (("sample", "row", "column"), X)})
+    with pytest.raises(ValueError, match=r"Dataset of eem. Pass one of them, such as X\['eem'\]"):
+        RGLM(tau=1.0).fit(dataset, Y)
+    model = RGLM(tau=1.0).fit(dataset["eem"], Y)
+    with pytest.raises(ValueError, match="Dataset of eem"):
+        model.predict(dataset)
+
+
+def test_a_path_prints_one_line():
+    said = repr(rmr_path(X, Y, n_taus=4))
+    assert said.startswith("RegularizationPath('rmr', 4 values of tau from ") and len(said) < 200
+
+
+def test_the_search_for_defaults_shows_a_line(monkeypatch):
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    monkeypatch.setattr(progress, "PATIENCE", 0.02)
+    monkeypatch.setattr(sys, "stderr", stream)
+    slow = SMM._declare
+    monkeypatch.setattr(SMM, "_declare", lambda self, *data: time.sleep(0.2) or slow(self, *data))
+    SMM().fit(X, Y > 0.0)
+    assert "SMM ░" in stream.getvalue() and "preparing" in stream.getvalue()

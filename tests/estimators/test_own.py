@@ -1,0 +1,113 @@
+"""Losses and penalties of a user's own, in the estimators, searches, paths and from a file."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from matreg import GRMR, RGLM, RMR, RMRCV, SMM, path
+from matreg.datasets import make_matrix_regression
+from matreg.families import LossFamily
+from own import AsymmetricTube, CappedSlope, EntrywiseElasticNet, LogCosh, LogCoshLoss
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_matrix_regression(60, (5, 4), rank=1, noise_scale=1.0, random_state=0)
+
+
+def optimum(data, loss, penalty):
+    """Optimal objective by a general solver."""
+    W, b = cp.Variable((5, 4)), cp.Variable()
+    r = data.y - data.X.reshape(60, -1) @ cp.vec(W, order="C") - b
+    problem = cp.Problem(cp.Minimize(cp.sum(loss(r)) + 0.5 * cp.sum_squares(W) + penalty(W)))
+    problem.solve(cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    return problem.value
+
+
+def test_a_loss_with_a_parameter_is_one_class(data):
+    # [use]
+    loss = AsymmetricTube(steepness=3.0)
+    model = RMR(tau=2.0, C=0.5, loss=loss).fit(data.X, data.y)
+    search = RMRCV(n_taus=5, C=[0.1, 1.0], loss=loss, cv=3).fit(data.X, data.y)
+    along = path(RMR(C=0.5, loss=loss), data.X, data.y, n_taus=5)
+    # [/use]
+    epsilon = 0.1 * np.median(np.abs(data.y - np.median(data.y)))
+    expected = optimum(
+        data,
+        lambda r: 0.5 * (cp.pos(r - epsilon) + 3.0 * cp.pos(-r - epsilon)),
+        lambda W: 2.0 * cp.normNuc(W),
+    )
+    assert model.objective_ == pytest.approx(expected, rel=1e-6)
+    assert model.dual_gap_ <= 1e-6
+    assert search.tau_ in search.taus_ and search.dual_gap_ <= 1e-6
+    assert along.gaps.max() <= 1e-6 and along.ranks[0] == 0
+    assert along.loss == AsymmetricTube(3.0, "scale")
+    assert RMR(tau="scale", loss=loss).fit(data.X, data.y).rank_ > 0
+
+
+def test_the_same_loss_from_a_file(tmp_path):
+    from sklearn import config_context
+
+    many = make_matrix_regression(3000, (5, 4), rank=1, noise_scale=1.0, random_state=0)
+    np.save(tmp_path / "X.npy", many.X)
+    X, y = np.load(tmp_path / "X.npy", mmap_mode="r"), many.y
+    loss = AsymmetricTube(3.0, 0.2)
+    with config_context(working_memory=0.2):
+        stored = RMR(tau=20.0, C=0.5, loss=loss).fit(X, y)
+    assert stored.n_passes_ > 1
+    memory = RMR(tau=20.0, C=0.5, loss=loss).fit(np.asarray(X), y)
+    assert stored.objective_ == pytest.approx(memory.objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize("model", [GRMR, SMM])
+def test_the_same_loss_in_other_models(data, model):
+    y = data.y > 0.0 if model is SMM else data.y
+    fitted = model(1.0, C=0.5, loss=AsymmetricTube(2.0, 0.1)).fit(data.X, y)
+    assert fitted.coef_.shape == (5, 4)
+    assert fitted.dual_gap_ <= 1e-5
+
+
+def test_a_spectral_penalty(data):
+    model = RMR(2.0, C=0.5, epsilon=0.1, penalty=CappedSlope(1.0), tol=1e-8).fit(data.X, data.y)
+    plain = RMR(2.0, C=0.5, epsilon=0.1).fit(data.X, data.y)
+    assert model.dual_gap_ <= 1e-8
+    assert np.linalg.norm(model.coef_, 2) < np.linalg.norm(plain.coef_, 2)
+    first_order = RMR(
+        2.0, C=0.5, epsilon=0.1, penalty=CappedSlope(1.0), solver="first-order", max_iter=20_000
+    ).fit(data.X, data.y)
+    assert first_order.objective_ == pytest.approx(model.objective_, rel=1e-6)
+
+
+def test_any_convex_loss_and_penalty(data):
+    model = RMR(0.5, C=0.2, penalty=EntrywiseElasticNet(1.0), epsilon=0.1, max_iter=20_000)
+    expected = optimum(
+        data,
+        lambda r: 0.2 * cp.pos(cp.abs(r) - 0.1),
+        lambda W: 0.5 * cp.sum(cp.abs(W)),
+    )
+    assert model.fit(data.X, data.y).objective_ == pytest.approx(expected, rel=1e-6)
+    smooth = RMR(0.5, C=0.2, loss=LogCosh(), max_iter=20_000).fit(data.X, data.y)
+    assert smooth.dual_gap_ <= 1e-6
+
+
+def test_what_is_missing_is_named(data):
+    class Empty(LossFamily):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"Empty needs a method of\(y, c\)"):
+        RMR(1.0, loss=Empty()).fit(data.X, data.y)
+
+    class Half(LossFamily):
+        def of(self, y, c):
+            return object()
+
+    with pytest.raises(TypeError, match="needs value, conjugate, best_intercept, feasible"):
+        RMR(1.0, loss=Half()).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="tau must be a number with the penalty"):
+        RMR(penalty=EntrywiseElasticNet(1.0)).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="'penalty' parameter of RMR"):
+        RMR(penalty=3.0).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="'family' parameter of RGLM"):
+        RGLM(family=LogCoshLoss(np.ones(3))).fit(data.X, data.y)
+    with pytest.raises(TypeError, match="PiecewiseLoss"):
+        GRMR(loss=LogCosh()).fit(data.X, data.y)

@@ -1,0 +1,101 @@
+"""Errors that say what to do: each remedy that a message names works."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.multioutput import MultiOutputRegressor
+
+from matreg import RGLM, RMR, SMM
+from matreg.datasets import make_matrix_regression
+
+DATA = make_matrix_regression(30, (4, 3), noise_scale=0.5, random_state=0)
+X, Y = DATA.X, DATA.y
+
+
+def refused(samples, labels, says, model=None):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        (model or RMR(tau=1.0)).fit(samples, labels)
+
+
+def column(samples):
+    found = np.empty(len(samples), dtype=object)
+    found[:] = list(samples)
+    return found
+
+
+def test_a_column_of_matrices():
+    refused(column(X), Y, "np.stack(list(X))")
+    assert RMR(tau=1.0).fit(np.stack(list(column(X))), Y).coef_.shape == (4, 3)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"image": list(X)})
+    refused(frame["image"], Y, "column of 30 arrays, the first of shape (4, 3)")
+
+
+def test_one_sample():
+    model = RMR(tau=1.0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"matrix of shape \(4, 3\), pass X\[None\]"):
+        model.predict(X[0])
+    assert model.predict(X[0][None]) == model.predict(X)[0]
+    with pytest.raises(ValueError) as error:
+        model.predict(np.ones((2, 5)))
+    assert "X[None]" not in str(error.value)
+
+
+def test_samples_along_the_last_axis():
+    last = X.transpose(1, 2, 0)
+    refused(last, Y, "X.transpose(2, 0, 1)")
+    refused(last, Y > 0.0, "X.transpose(2, 0, 1)", SMM())
+    np.testing.assert_array_equal(last.transpose(2, 0, 1), X)
+
+
+def test_four_dimensions():
+    refused(X.reshape(30, 2, 2, 3), Y, "X.reshape(30, 2, -1)")
+
+
+def test_labels_that_are_missing():
+    labels = Y.copy()
+    labels[3] = np.nan
+    refused(X, labels, "keep = ~np.isnan(y)")
+    keep = ~np.isnan(labels)
+    RMR(tau=1.0).fit(X[keep], labels[keep])
+
+
+def test_two_columns_of_labels():
+    both = np.column_stack([Y, -Y])
+    refused(X, both, "sklearn.multioutput.MultiOutputRegressor")
+    assert MultiOutputRegressor(RMR(tau=1.0)).fit(X, both).predict(X).shape == (30, 2)
+
+
+def test_paths_and_open_files(tmp_path):
+    path = tmp_path / "X.npy"
+    np.save(path, X)
+    refused(path, Y, "np.load(path)")
+    refused(str(path), Y, "got the path")
+    refused({"X": X, "y": Y}, Y, "a dict that holds X, y. Pass the array itself, such as X['X']")
+    with np.load(_archive(tmp_path)) as archive:
+        refused(archive, Y, "Pass the array itself, such as X['X']")
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["X"] = X
+        refused(file, Y, "a File that holds X. Pass the array itself, such as X['X']")
+        RMR(tau=1.0).fit(file["X"], Y)
+
+
+def _archive(folder):
+    np.savez(folder / "data.npz", X=X, y=Y)
+    return folder / "data.npz"
+
+
+@pytest.mark.parametrize("model", [RMR(), RGLM()], ids=["RMR", "RGLM"])
+def test_labels_that_are_no_numbers(model):
+    days = np.datetime64("2024-01-01") + np.arange(30)
+    refused(X, days, '(y - y.min()) / np.timedelta64(1, "D")', model)
+    model.fit(X, (days - days.min()) / np.timedelta64(1, "D"))
+    refused(X, days - days[0], 'y / np.timedelta64(1, "s")', model)
+    digits = [f"{one:.3f}" for one in Y]
+    refused(X, digits, "np.asarray(y, dtype=float)", model)
+    refused(X, np.array(digits, dtype=object), "strings such as", model)
+    model.fit(X, np.asarray(digits, dtype=float))
+    refused(X, ["low"] * 30, "For classes take SMM or RGLM", model)
+    model.fit(X, Y.astype(object))

@@ -1,0 +1,30 @@
+"""Draw the figure of docs/start.md by running the page's code, and print what the code prints.
+
+    python tools/draw_start.py
+
+Writes docs/figures/start.png.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from run_readme import python_code
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def main() -> None:
+    """Run the page's code in a folder of its own, and keep the figure."""
+    code = python_code((DOCS / "start.md").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        exec(compile(code, "start.md", "exec"), {})
+        Path("coef.png").replace(DOCS / "figures" / "start.png")
+        os.chdir(DOCS)
+
+
+if __name__ == "__main__":
+    main()
