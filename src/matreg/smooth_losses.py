@@ -96,13 +96,13 @@ class Logistic:
         if not high - low > 1e-15 * max(abs(low), abs(high)):
             return low
         slack = 1e-9 * (high - low)  # rounding must not hide the change of sign
-        # A root at zero is never found to a relative accuracy.
-        absolute = float(np.finfo(float).eps) * (high - low)
+        # A root at 0 is sought to the rounding of the residuals, not to that of the root.
+        rounding = float(np.finfo(float).eps) * float(np.abs(r).max())
 
         def slope(b: float) -> float:
             return float(self.gradient(r - b).sum())
 
-        return float(brentq(slope, low - slack, high + slack, xtol=absolute))
+        return float(brentq(slope, low - slack, high + slack, xtol=0.1 * rounding))
 
     @property
     def bounds(self) -> tuple[Array, Array]:

@@ -213,7 +213,7 @@ class ConvexEstimator(MatrixEstimator):
             return None
         if dual is None or dual.shape != samples.group.shape:
             return None
-        gamma = np.array([self.intercept_]) if self.fit_intercept else np.zeros(0)
+        gamma = np.full(int(self.fit_intercept), self.intercept_)
         return starting_point(self.coef_, gamma, samples.gather(dual))
 
     # -- result to attributes

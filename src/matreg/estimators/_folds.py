@@ -63,26 +63,6 @@ def make_folds(
     return folds
 
 
-def _check_weights(
-    k: int, name: str, part: Any, y: Array, weights: Array, classifier: bool
-) -> None:
-    """Refuse a part of a fold without weight, or a training part without one of the classes."""
-    some = weights[part] > 0.0
-    if not some.any():
-        raise ValueError(
-            f"fold {k} of cv has no sample of positive sample_weight to {name} on. Leave the "
-            "samples of weight zero out of X, or shuffle the folds: "
-            "cv=KFold(5, shuffle=True, random_state=0)."
-        )
-    missing = np.setdiff1d(y[weights > 0.0], y[part][some]) if classifier else ()
-    if len(missing):
-        raise ValueError(
-            f"fold {k} of cv has no sample of positive sample_weight of {len(missing)} of the "
-            f"classes to {name} on. Pass stratified folds: "
-            "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
-        )
-
-
 def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -> Any:
     """The splitter that scikit-learn makes of `cv`; a number of folds keeps groups together.
 
@@ -115,6 +95,26 @@ def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -
             stacklevel=2,
         )
     return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
+
+
+def _check_weights(
+    k: int, name: str, part: Any, y: Array, weights: Array, classifier: bool
+) -> None:
+    """Refuse a part of a fold without weight, or a training part without one of the classes."""
+    some = weights[part] > 0.0
+    if not some.any():
+        raise ValueError(
+            f"fold {k} of cv has no sample of positive sample_weight to {name} on. Leave the "
+            "samples of weight zero out of X, or shuffle the folds: "
+            "cv=KFold(5, shuffle=True, random_state=0)."
+        )
+    missing = np.setdiff1d(y[weights > 0.0], y[part][some]) if classifier else ()
+    if len(missing):
+        raise ValueError(
+            f"fold {k} of cv has no sample of positive sample_weight of {len(missing)} of the "
+            f"classes to {name} on. Pass stratified folds: "
+            "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
+        )
 
 
 def _check_part(name: str, part: Any, y: Array) -> None:

@@ -197,7 +197,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         """Coefficients of the last fit, if asked for."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
-        gamma = np.array([self.intercept_]) if self.fit_intercept else np.zeros(0)
+        gamma = np.full(int(self.fit_intercept), self.intercept_)
         point = starting_point(self.coef_, gamma, samples.y)
         return replace(point, state=RGLMState(self.coef_, self._last_tau))
 

@@ -152,9 +152,8 @@ class StandardForm:
     def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
         """The result in terms of the problem itself, which proves it once more."""
         gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
-        residual = problem.y - problem.design.forward(result.W.matrix)
-        residual = residual - problem.unpenalised.times(gamma)
-        primal = problem.loss.value(residual) + problem.price(result.W)
+        fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
+        primal = problem.loss.value(problem.y - fitted) + problem.price(result.W)
         dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
         if dual == -np.inf:
             dual, beta = 0.0, np.zeros_like(beta)
