@@ -66,7 +66,8 @@ def projected(values: Array, Z: Array, s: Array, rounding: float) -> tuple[Array
     fits = np.linalg.lstsq(R, Q.T @ (root * values), rcond=None)[0]
     out = values - Z @ fits
     size = np.abs(values).max(axis=0) + np.abs(Z).max(axis=0) @ np.abs(fits)
-    out[:, np.abs(out).max(axis=0) <= rounding * size] = 0.0
+    # The columns are rounded themselves, since they were made orthogonal.
+    out[:, np.abs(out).max(axis=0) <= 8.0 * rounding * size] = 0.0
     out *= root
     out -= Q @ (Q.T @ out)  # what rounding has left of Z would show in the dual
     return out, np.asarray(fits)
