@@ -234,7 +234,7 @@ class Reduced:
 
     def allowed(self, tau: float, rr: float) -> float:
         """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
-        return tau or 1e-10 * float(np.sqrt(rr * np.trace(self.S)))
+        return tau or 1e-10 * float(np.sqrt(rr * max(np.trace(self.S), 0.0)))
 
     @property
     def noise(self) -> float:
@@ -371,7 +371,7 @@ def certified(
     found = []
     for k, (tau, result) in enumerate(zip(taus, results, strict=True)):
         shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
-        rr = float(sums.rr[k]) - float(shift @ sums.r[k])
+        rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
         yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
         Z = sums.Z[k] - shift @ reduced.rest[:, :m]
         exact = float(tau) == 0.0 and rr <= reduced.noise  # then residuals are mere rounding

@@ -160,6 +160,10 @@ class StandardForm:
         gap = relative_gap(primal, dual)
         # Rounding may make the gap a little larger than that of this form.
         converged = gap <= (2.0 if result.converged else 1.0) * tol
+        proof = {"primal": primal, "dual": dual, "gap": gap}
+        history = result.history.copy()
+        for name, value in proof.items():
+            history[name][-1] = value
         return replace(
-            result, gamma=gamma, beta=beta, primal=primal, dual=dual, gap=gap, converged=converged
+            result, gamma=gamma, beta=beta, converged=converged, history=history, **proof
         )
