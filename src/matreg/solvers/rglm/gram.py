@@ -41,6 +41,8 @@ class GramSettings:
         Entries of a sample up to which the Gram matrix of them is worth its memory and time.
     rounding : float
         Eigenvalues below this, relative to the largest, are rounding.
+    exact : float
+        Residuals below this, relative to the labels, are rounding: the fit is exact.
     fine : float
         Gap of the reduced problem relative to the tolerance.
     most_corrections : int
@@ -50,6 +52,7 @@ class GramSettings:
     piece: int = 2048
     most_entries: int = 8192
     rounding: float = 1e-14
+    exact: float = 1e-12
     fine: float = 0.1
     most_corrections: int = 3
 
@@ -239,7 +242,7 @@ class Reduced:
     @property
     def noise(self) -> float:
         """Sum of squares of residuals below which they are the rounding of the labels."""
-        return (self.settings.rounding * self.size) ** 2
+        return (self.settings.exact * self.size) ** 2
 
     @property
     def tau_max(self) -> float:
