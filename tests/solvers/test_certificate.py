@@ -56,7 +56,7 @@ def test_the_tracker_takes_feasible_points_alone(beta, ridge):
     problem = problem_of(ridge=ridge)
     tracker = Tracker(problem, 1e-6)
     tracker.dual = -np.inf
-    tracker.offer_dual(beta, problem.image(beta))
+    tracker.offer_dual(beta, problem.image(np.where(np.isfinite(beta), beta, 0.0)))
     assert np.isfinite(tracker.beta).all()
     assert np.abs(tracker.beta).max() <= 1.0
     assert abs(tracker.beta.sum()) <= 1e-15
