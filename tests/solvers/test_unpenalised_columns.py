@@ -11,9 +11,12 @@ from matreg.losses import epsilon_insensitive, hinge, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
-from matreg.solvers import Model, rglm_tau_max, solve_rglm, solve_rmr, solve_stream
+from matreg.solvers.many.cores import Model
+from matreg.solvers.many.stream import solve_stream
 from matreg.solvers.rglm.gram import solve_streamed_rglm
+from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.solvers.rglm.standard_form import StandardForm
+from matreg.solvers.rmr.solve import solve_rmr
 from matreg.solvers.universal import solve_universal
 from matreg.unpenalised import NOTHING, covariates
 
@@ -113,7 +116,7 @@ def test_a_large_tau_leaves_a_generalised_linear_model(family):
 def test_entries_of_the_samples_that_are_covariates_drop_out():
     """What is left of them is rounding, from which a small tau would make large coefficients."""
     X, _, f, s = data()
-    basis = covariates(X[:, 0, :1] + 100.0)
+    basis = covariates(X[:, 0, :1] + 1.0)
     penalty = SpectralElasticNet(0.5, 0.0)
     form = StandardForm(Problem(ArrayDesign(X), f, squared(s), penalty, basis))
     assert not form.design.X[:, 0, 0].any()

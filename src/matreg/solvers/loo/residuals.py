@@ -179,9 +179,9 @@ def leave_one_out(
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution. The more accurate the better: to a relative gap of 1e-6 or less.
     columns : ndarray of shape (n, k), default=None
-        Unpenalised columns; by default the intercept, if the problem has one.
+        Unpenalised columns; by default those of the problem.
     residual : ndarray of shape (n,), default=None
-        Residuals of the solution, where there is more than an intercept beside W.
+        Residuals of the solution, where the columns are not those of the problem.
     settings : LeaveOneOutSettings, optional
         Numbers of the method.
 

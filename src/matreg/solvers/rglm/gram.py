@@ -41,6 +41,8 @@ class GramSettings:
         Entries of a sample up to which the Gram matrix of them is worth its memory and time.
     rounding : float
         Eigenvalues below this, relative to the largest, are rounding.
+    exact : float
+        Residuals below this, relative to the labels, are rounding: the fit is exact.
     fine : float
         Gap of the reduced problem relative to the tolerance.
     most_corrections : int
@@ -50,6 +52,7 @@ class GramSettings:
     piece: int = 2048
     most_entries: int = 8192
     rounding: float = 1e-14
+    exact: float = 1e-12
     fine: float = 0.1
     most_corrections: int = 3
 
@@ -210,8 +213,8 @@ class Reduced:
         self.own, self.rest = G[columns, columns], G[columns]
         self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
         C = G - self.rest.T @ self.fits
-        self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
         self.size = float(np.sqrt(G[-1, -1]))
+        self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
 
     @cached_property
     def factor(self) -> tuple[Array, Array]:
@@ -234,7 +237,7 @@ class Reduced:
 
     def allowed(self, tau: float, rr: float) -> float:
         """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
-        return tau or 1e-10 * float(np.sqrt(rr * np.trace(self.S)))
+        return tau or 1e-10 * float(np.sqrt(rr * max(np.trace(self.S), 0.0)))
 
     def bound(
         self, penalty: SpectralElasticNet, rr: float, yr: float, Z: Array
@@ -252,7 +255,7 @@ class Reduced:
     @property
     def noise(self) -> float:
         """Sum of squares of residuals below which they are the rounding of the labels."""
-        return (self.settings.rounding * self.size) ** 2
+        return (self.settings.exact * self.size) ** 2
 
     @property
     def tau_max(self) -> float:
@@ -398,7 +401,7 @@ def certified(
     found = []
     for k, (penalty, result) in enumerate(zip(penalties, results, strict=True)):
         shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
-        rr = float(sums.rr[k]) - float(shift @ sums.r[k])
+        rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
         yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
         Z = sums.Z[k] - shift @ reduced.rest[:, :m]
         free = penalty.tau == penalty.ridge == 0.0

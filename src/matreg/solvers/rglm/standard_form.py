@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg
@@ -66,7 +67,8 @@ def projected(values: Array, Z: Array, s: Array, rounding: float) -> tuple[Array
     fits = np.linalg.lstsq(R, Q.T @ (root * values), rcond=None)[0]
     out = values - Z @ fits
     size = np.abs(values).max(axis=0) + np.abs(Z).max(axis=0) @ np.abs(fits)
-    out[:, np.abs(out).max(axis=0) <= rounding * size] = 0.0
+    # The columns are rounded themselves, since they were made orthogonal.
+    out[:, np.abs(out).max(axis=0) <= 8.0 * rounding * size] = 0.0
     out *= root
     out -= Q @ (Q.T @ out)  # what rounding has left of Z would show in the dual
     return out, np.asarray(fits)
@@ -160,6 +162,10 @@ class StandardForm:
         gap = relative_gap(primal, dual)
         # Rounding may make the gap a little larger than that of this form.
         converged = gap <= (2.0 if result.converged else 1.0) * tol
+        proof: dict[str, Any] = {"primal": primal, "dual": dual, "gap": gap}
+        history = result.history.copy()
+        for name, value in proof.items():
+            history[name][-1] = value
         return replace(
-            result, gamma=gamma, beta=beta, primal=primal, dual=dual, gap=gap, converged=converged
+            result, gamma=gamma, beta=beta, converged=converged, history=history, **proof
         )
