@@ -19,7 +19,7 @@ from matreg import losses
 from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers.rmr.solve import solve_rmr
+from matreg.solvers.choose import solve_rmr
 from matreg.unpenalised import intercept
 
 TOL = 1e-6

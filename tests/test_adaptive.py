@@ -12,8 +12,8 @@ from matreg.bases import in_bases
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
 from matreg.problem import Problem
+from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm
-from matreg.solvers.rmr.solve import solve_rmr
 from problems import random_problem, rglm_data, rglm_problem
 
 

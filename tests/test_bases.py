@@ -19,8 +19,8 @@ from matreg.bases import (
 from matreg.blocks import ArrayBlocks
 from matreg.design import ArrayDesign
 from matreg.solvers import solve_streamed_rglm
+from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm
-from matreg.solvers.rmr.solve import solve_rmr
 from problems import random_data, random_problem, rglm_data, rglm_problem
 
 P, Q = 6, 5

@@ -21,10 +21,10 @@ from matreg.losses import (
 )
 from matreg.penalties import SpectralElasticNet, SpectralPenalty
 from matreg.problem import Problem
+from matreg.solvers.choose import following
 from matreg.solvers.path import walk
 from matreg.solvers.rmr.active_set import solve_active_set
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from matreg.solvers.universal import solve_universal
 from matreg.unpenalised import intercept
@@ -231,7 +231,7 @@ def test_paths_of_every_loss(name):
     problem, c = make(name, PENALTIES["nuclear"])
     top = tau_max(problem)
     taus = top * np.array([1.0, 0.5, 0.2, 0.05])
-    points = list(walk(problem, taus, PathSolver(1e-7, 1000).solve))
+    points = list(walk(problem, taus, following(1e-7, 1000)))
     assert points[0].W.rank == 0 and all(point.converged for point in points)
     last = replace(problem, penalty=problem.penalty.at(taus[-1]))
     assert points[-1].primal == pytest.approx(optimum(name, last, c), rel=1e-6)

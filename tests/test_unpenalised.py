@@ -20,11 +20,11 @@ from matreg.losses import (
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
+from matreg.solvers.choose import following
 from matreg.solvers.many.augmented import solve_core
 from matreg.solvers.many.solve import solve_many
 from matreg.solvers.rmr.admm import solve_admm
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from matreg.solvers.universal import solve_universal
 from matreg.unpenalised import NOTHING, ONES, Columns, covariates, intercept
@@ -112,10 +112,10 @@ def assert_certified(problem, plain, result, best, tol):
 
 def path(problem, tol, max_iter):
     """The last of some points that lead to the problem, by the active set."""
-    solver, last = PathSolver(tol, max_iter), None
+    solver, last = following(tol, max_iter), None
     for factor in (1.6, 1.3, 1.1, 1.0):
         tau = factor * problem.penalty.tau
-        last = solver.solve(replace(problem, penalty=problem.penalty.at(tau)), last)
+        last = solver(replace(problem, penalty=problem.penalty.at(tau)), last)
     assert "active set" in last.history["method"]
     return last
 

@@ -64,6 +64,7 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
     "dual_gap_": lambda result: result.gap,
     "n_iter_": lambda result: result.n_iter,
     "history_": lambda result: result.history,
+    "solver_": lambda result: result.method,
 }
 
 
@@ -225,7 +226,7 @@ class ConvexEstimator(MatrixEstimator):
         alone = len(results) == 1
         for name, get in ATTRIBUTES.items():
             column = [get(result) for result in results]
-            several = column if name == "history_" else np.array(column)
+            several = column if name in ("history_", "solver_") else np.array(column)
             setattr(self, name, column[0] if alone else several)
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]

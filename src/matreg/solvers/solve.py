@@ -23,16 +23,18 @@ from ..problem import Problem
 from ..samples import Samples, SampleSet
 from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult
+from .choose import remembered, solve_rmr
 from .many.cores import Model as Core
 from .many.stream import solve_stream
 from .path import follow
 from .rglm.gram import Reduced, moments, solve_streamed_rglm
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .rmr.admm import solve_admm
-from .rmr.solve import remembered, solve_rmr
 from .rmr.tau_max import tau_max as rmr_tau_max
 from .sparse import solve_sparse, sparse_tau_max
 from .universal import solve_universal
+
+SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 
 
 def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
@@ -46,7 +48,8 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
         In memory or read block by block.
     **options
         `start`, a result to start from; `tol`, the relative duality gap at which to stop;
-        `max_iter`, `verbose`; and `solver`, one of :data:`SOLVERS`.
+        `max_iter`, `verbose`; and `solver`, one of :data:`SOLVERS`, by default "auto", the rule of
+        :mod:`matreg.solvers.choose`.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
         if solver == "admm":
             return solve_admm(problem, rho=rho, eta=eta, **options)
         if solver != "first-order":
-            return solve_rmr(problem, **options)
+            return solve_rmr(problem, method=solver, **options)
     elif solver not in ("auto", "first-order"):
         raise ValueError(
             f"solver={solver!r} needs a loss of four numbers per sample (PiecewiseLoss) and a "

@@ -131,7 +131,7 @@ def solve_universal(
     True
     """
     check_needs(problem)
-    tracker = Tracker(problem, tol, verbose)
+    tracker = Tracker(problem, tol, verbose, "first-order")
     if start is not None:
         tracker.offer_primal(start.W)
         tracker.offer_dual(start.beta)

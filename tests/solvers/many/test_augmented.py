@@ -205,6 +205,6 @@ def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch
     monkeypatch.setattr(solve, "finish", failing)
     result = solve_many(problem)
     assert result.converged and "working set" in result.history["method"]
-    assert result.method == "ramps"
+    assert result.method == "augmented Lagrangian"
     assert result.n_iter == result.history["iteration"].max()
     assert result.primal == pytest.approx(expected.primal, rel=2e-6)

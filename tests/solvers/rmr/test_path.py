@@ -9,13 +9,13 @@ import pytest
 from matreg.datasets import make_matrix_regression
 from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
+from matreg.solvers import choose
 from matreg.solvers.certificate import Tracker
+from matreg.solvers.choose import following
 from matreg.solvers.rmr import active_set as follow_module
-from matreg.solvers.rmr import solve
 from matreg.solvers.rmr.active_set import DEFAULT, ActiveSetNewton, Linearisation, solve_active_set
 from matreg.solvers.rmr.cold import solve_cold
 from matreg.solvers.rmr.neighbour import Neighbour, Position, neighbour_of
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from problems import at, gap_of_result, make_problem, random_data, random_weights
 
@@ -89,7 +89,7 @@ def test_a_nearly_recovered_truth_is_followed():
         last, result = result, solve_active_set(at(problem, tau), start=result)
         followed += result.converged
         if not result.converged:
-            result = PathSolver(1e-6, 100).solve(at(problem, tau), last)
+            result = following(1e-6, 100)(at(problem, tau), last)
     assert result.W.d[2] < 1e-2 * result.W.d[1]  # the rest is noise
     assert followed >= 15
 
@@ -202,8 +202,8 @@ def test_a_fit_from_scratch_follows_where_the_last_solution_does_not_help(monkey
     problem = make_problem(*random_data(20, 4, 4))
     start = solve_cold(problem)
     failed = replace(start, converged=False, n_iter=10)
-    monkeypatch.setattr(solve, "solve_active_set", lambda *args, **others: failed)
-    result = PathSolver(1e-6, 100).solve(problem, start)
+    monkeypatch.setattr(choose, "solve_active_set", lambda *args, **others: failed)
+    result = following(1e-6, 100)(problem, start)
     assert result.converged
     assert result.n_iter == 10 + start.n_iter  # all that was tried is counted
     assert len(result.history) == 2 * len(start.history)
@@ -216,6 +216,6 @@ def test_max_iter_is_for_all_methods_together(max_iter):
     start = solve_cold(at(problem, 0.5 * largest), tol=1e-6)
     for tau in (0.1, 1e-2, 1e-4):
         # Too far for any of them.
-        result = PathSolver(1e-12, max_iter).solve(at(problem, tau * largest), start)
+        result = following(1e-12, max_iter)(at(problem, tau * largest), start)
         assert result.n_iter <= max_iter
         assert result.history["iteration"].max() <= max_iter

@@ -5,9 +5,9 @@ import pytest
 
 from matreg import RMR, rmr_path
 from matreg.datasets import make_matrix_regression
+from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rmr import active_set, cold
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.solve import solve_rmr
 from problems import at, certified_gap, gap_of_model, gap_of_result, make_problem, random_data
 
 
@@ -65,5 +65,5 @@ def test_the_universal_solver_is_the_last_resort(monkeypatch):
     monkeypatch.setattr(cold, "attempt", lambda tracker, posed, n_iter, *others: n_iter)
     problem = make_problem(*random_data(30, 4, 3), tau=2.0)
     result = solve_cold(problem, max_iter=10_000)
-    assert result.converged and result.method == "universal"
+    assert result.converged and result.method == "first-order"
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg.losses import absolute, hinge, pinball
+from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.solve import solve_rmr
 from matreg.solvers.rmr.tau_max import TauMaxSettings, tau_max
 from matreg.solvers.rmr.zero import optimal_multipliers
 from problems import at, make_problem, random_problem

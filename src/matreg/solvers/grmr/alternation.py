@@ -18,7 +18,7 @@ from ...linalg.threads import single_threaded
 from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import SolverResult
-from ..rmr.solve import solve_rmr
+from ..choose import solve_rmr
 from .decompose import decompose
 from .flags_admm import replace_outliers
 from .problem import GRMRProblem

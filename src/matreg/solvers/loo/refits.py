@@ -12,9 +12,9 @@ from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...problem import Problem
 from ..certificate import starting_point
+from ..choose import solve_rmr
 from ..rglm.least_squares import RGLMState
 from ..rglm.solve import solve_rglm
-from ..rmr.solve import solve_rmr
 from .residuals import LeaveOneOut
 
 # Solution (W, gamma) of a problem without a sample, from W, gamma and beta of the one with it.

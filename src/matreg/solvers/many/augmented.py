@@ -47,9 +47,6 @@ class AugmentedSettings:
         Minimisations after which to give up unless the gap has halved.
     first_samples, more_samples : int
         Samples to begin with, as a multiple of the entries of W, and by how much they grow.
-    least_samples : int
-        Samples from which on the solver is the quicker one, if they are `first_samples` times the
-        entries of W too.
     few : int
         The samples grow as soon as those on the ramps are fewer than this multiple of the
         coordinates of W.
@@ -72,7 +69,6 @@ class AugmentedSettings:
     patience: int = 12
     first_samples: int = 4
     more_samples: int = 4
-    least_samples: int = 2000
     few: int = 4
     ripe: int = 1
     nearby: int = 2
@@ -90,6 +86,19 @@ class State:
     Lambda: Array
     width: float
     s2: float
+
+
+def first_state(problem: RMRProblem, settings: AugmentedSettings) -> State:
+    """Start from nothing: W = 0, and so much smoothing that nearly all samples feel it."""
+    design = problem.design
+    p, q = design.p, design.q
+    _, gamma = problem.primal_at(0.0, problem.y)
+    distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
+    size = float(np.median(distance)) or float(distance.mean()) or 1.0
+    some = design.take(slice(0, min(design.n, 1000)))
+    entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
+    s2 = settings.first_s2 * (problem.penalty.tau * entry / size or 1.0)
+    return State(np.zeros((p, q)), gamma, np.zeros((p, q)), settings.first_width * size, s2)
 
 
 class AugmentedLagrangian:
@@ -118,19 +127,7 @@ class AugmentedLagrangian:
         self.design = problem.design
         self.sums = RampSums(self.design, problem.unpenalised)
         self.n_steps = 0
-        self.start = self.cold() if start is None else start
-
-    def cold(self) -> State:
-        """Start from nothing: W = 0, ramps on which nearly all samples are."""
-        problem, ours = self.problem, self.settings
-        p, q = self.design.p, self.design.q
-        _, gamma = problem.primal_at(0.0, problem.y)
-        distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
-        size = float(np.median(distance)) or float(distance.mean()) or 1.0
-        some = self.design.take(slice(0, min(self.design.n, 1000)))
-        entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
-        s2 = ours.first_s2 * (problem.penalty.tau * entry / size or 1.0)
-        return State(np.zeros((p, q)), gamma, np.zeros((p, q)), ours.first_width * size, s2)
+        self.start = first_state(problem, settings) if start is None else start
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
@@ -264,7 +261,7 @@ def solve_core(
     SolverResult
         The best certified point, with the :class:`State` where to go on.
     """
-    tracker = Tracker(problem, tol, verbose, "ramps")
+    tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
     run = AugmentedLagrangian(problem, tracker, start, settings)
     best, waited = np.inf, 0
     with np.errstate(over="ignore", invalid="ignore"):

@@ -14,21 +14,29 @@ from functools import partial
 
 import numpy as np
 
-from ..._typing import Index
+from ..._typing import Array, Index
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult
 from ..rmr.neighbour import Neighbour, position_of, snapped
 from ..rmr.working_set import finish
-from .augmented import DEFAULT, AugmentedSettings, State, coordinates, solve_core
+from .augmented import (
+    DEFAULT,
+    AugmentedSettings,
+    State,
+    coordinates,
+    first_state,
+    solve_core,
+)
 from .ramps import edge_distances
 from .sums import spread_out
 
 
-def pays(problem: RMRProblem) -> bool:
-    """Whether there are enough samples for this solver to be the quicker one."""
-    design = problem.design
-    return design.n >= max(DEFAULT.least_samples, DEFAULT.first_samples * design.p * design.q)
+def at_point(problem: RMRProblem, W: Array, gamma: Array, Lambda: Array) -> State:
+    """The state at the solution of a problem close by: no smoothing yet, :func:`widened` adds it."""
+    cold = first_state(problem, DEFAULT)
+    narrow = 1e-12 * cold.width
+    return State(W, gamma, Lambda, narrow, cold.s2 * cold.width / narrow)
 
 
 def widened(problem: RMRProblem, state: State, settings: AugmentedSettings = DEFAULT) -> State:

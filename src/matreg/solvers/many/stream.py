@@ -336,6 +336,7 @@ class Stream:
             n_iter=len(self.history),
             converged=best.gap <= self.tol,
             history=np.array(self.history, dtype=STREAM_COLUMNS),
+            method="passes",
             state=best.lift,
         )
 

@@ -117,7 +117,7 @@ def solve_cold(
 
 def last_resort(tracker: Tracker, n_iter: int, max_iter: int) -> int:
     """First-order steps, where nothing else has helped; count them too."""
-    tracker.method = "universal"
+    tracker.method = "first-order"
     start = tracker.result(n_iter)
     result = solve_universal(
         tracker.problem, tol=tracker.tol, max_iter=max_iter - n_iter, start=start

@@ -154,8 +154,3 @@ def affordable(problem: RMRProblem, at: Point, settings: LinearSettings = DEFAUL
     n, r = problem.design.n, at.threshold.r
     d = r * (problem.design.p + problem.design.q - r)
     return n * min(n, d) <= settings.most_numbers
-
-
-def fits_whole(problem: RMRProblem, settings: LinearSettings = DEFAULT) -> bool:
-    """Whether that of any linearisation is."""
-    return problem.design.n**2 <= settings.most_numbers

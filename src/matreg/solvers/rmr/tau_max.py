@@ -30,7 +30,7 @@ from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...penalties import SpectralElasticNet
 from ...problem import RMRProblem
-from .solve import solve_rmr
+from ..choose import solve_rmr
 from .zero import only_multipliers, optimal_multipliers
 
 
