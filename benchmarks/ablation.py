@@ -29,11 +29,15 @@ from matreg.losses import epsilon_insensitive
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose
+from matreg.solvers import warm_start as neighbour
+from matreg.solvers.active_set import active_set, box_qp
+from matreg.solvers.active_set import jacobian_reuse as reuse
+from matreg.solvers.active_set.jacobian import LinearSettings
 from matreg.solvers.certificate import rounding_floor
+from matreg.solvers.interior import attempts as cold
+from matreg.solvers.interior import interior_point
 from matreg.solvers.path import tau_grid, walk
-from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, reuse
-from matreg.solvers.rmr.linearisation import LinearSettings
-from matreg.solvers.rmr.tau_max import tau_max
+from matreg.solvers.tau_max import tau_max
 from matreg.unpenalised import intercept
 
 TOL = 1e-6

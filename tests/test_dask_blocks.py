@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from matreg import RGLM, RMR, SMM
 from matreg.blocks import ArrayBlocks, sample_runs
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.many.scan import Lens
+from matreg.solvers.passes.pass_spec import Lens
 from problems import assert_same_seen, random_data
 
 dask = pytest.importorskip("dask")

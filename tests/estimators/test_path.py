@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from matreg import RGLM, RMR, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior.attempts import solve_cold
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ This is the only door: what is not named here is the inside of a solver.
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point
+from .first_order import solve_universal
 from .grmr.alternation import GRMRResult, alternate, outlier_fraction, shortfalls
 from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
 from .grmr.default_weights import default_weights, robust_scale
@@ -14,8 +15,8 @@ from .grmr.tracker import Decomposition
 from .loo.intervals import jackknife_plus
 from .loo.refits import refined
 from .loo.residuals import LeaveOneOut, leave_one_out
+from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
 from .path import tau_grid
-from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
 from .solve import (
     SOLVERS,
@@ -28,7 +29,6 @@ from .solve import (
     solve_problem,
     tau_max,
 )
-from .universal import solve_universal
 
 __all__ = [
     "SOLVERS",

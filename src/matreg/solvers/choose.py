@@ -28,14 +28,14 @@ from functools import partial
 from typing import Any
 
 from ..problem import RMRProblem
+from .active_set.active_set import solve_active_set
+from .active_set.jacobian import DEFAULT as LINEARISATION
+from .active_set.working_set import finish, solve_working_set
+from .augmented.augmented import State
+from .augmented.subsamples import at_point, solve_many, widened
 from .certificate import SolverResult
-from .many.augmented import State
-from .many.solve import at_point, solve_many, widened
-from .rmr.active_set import solve_active_set
-from .rmr.cold import solve_cold
-from .rmr.linearisation import DEFAULT as LINEARISATION
-from .rmr.neighbour import Neighbour, neighbour_of, solution_of
-from .rmr.working_set import finish, solve_working_set
+from .interior.attempts import solve_cold
+from .warm_start import Neighbour, neighbour_of, solution_of
 
 # Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
 # 51 simulated problems it took .5 to 1.4 of the interior point method's time at 1.2, .6 to 1.2

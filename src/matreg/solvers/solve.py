@@ -24,15 +24,15 @@ from ..samples import Samples, SampleSet
 from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult
 from .choose import remembered, solve_rmr
-from .many.cores import Model as Core
-from .many.stream import solve_stream
+from .first_order import solve_universal
+from .paper.admm import solve_admm
+from .passes.loop import solve_stream
+from .passes.moments import Reduced, moments, solve_streamed_rglm
+from .passes.reduced_problems import Model as Core
 from .path import follow
-from .rglm.gram import Reduced, moments, solve_streamed_rglm
 from .rglm.solve import rglm_tau_max, solve_rglm
-from .rmr.admm import solve_admm
-from .rmr.tau_max import tau_max as rmr_tau_max
 from .sparse import solve_sparse, sparse_tau_max
-from .universal import solve_universal
+from .tau_max import tau_max as rmr_tau_max
 
 SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 

@@ -16,14 +16,14 @@ from matreg.losses import (
 )
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.solvers.augmented import subsamples as solve
+from matreg.solvers.augmented.augmented import AugmentedLagrangian, solve_core
+from matreg.solvers.augmented.incremental_gram import RampSums
+from matreg.solvers.augmented.newton import through_coefficients, through_samples
+from matreg.solvers.augmented.smoothed_objective import Ramps
+from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.certificate import Tracker
-from matreg.solvers.many import solve
-from matreg.solvers.many.augmented import AugmentedLagrangian, solve_core
-from matreg.solvers.many.newton import through_coefficients, through_samples
-from matreg.solvers.many.ramps import Ramps
-from matreg.solvers.many.solve import solve_many
-from matreg.solvers.many.sums import RampSums
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior.attempts import solve_cold
 from matreg.unpenalised import ONES, covariates, intercept
 from problems import random_data, random_weights
 

@@ -9,9 +9,9 @@ from matreg.blocks import ArrayBlocks
 from matreg.losses import epsilon_insensitive, hinge
 from matreg.penalties import SpectralElasticNet
 from matreg.progress import listening
-from matreg.solvers.many.cores import Band, Model, graded_core
-from matreg.solvers.many.scan import Lens, width_for
-from matreg.solvers.many.stream import Stream, solve_stream
+from matreg.solvers.passes.loop import Stream, solve_stream
+from matreg.solvers.passes.pass_spec import Lens, width_for
+from matreg.solvers.passes.reduced_problems import Band, Model, graded_core
 from problems import assert_same_seen, bound, objective, random_data, random_weights
 
 MEMORY = 3e6  # rows of a core: a few thousand

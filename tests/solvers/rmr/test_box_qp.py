@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.rmr.box_qp import BoxQuadratic, BoxSettings, FreeSystem, sides
-from matreg.solvers.rmr.kernels import DenseKernel, FactoredKernel
+from matreg.solvers.active_set.box_qp import BoxQuadratic, BoxSettings, FreeSystem, sides
+from matreg.solvers.active_set.kernels import DenseKernel, FactoredKernel
 from matreg.unpenalised import intercept
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from matreg import RMR, rmr_path
 from matreg.datasets import make_matrix_regression
+from matreg.solvers.active_set import active_set
 from matreg.solvers.choose import solve_rmr
-from matreg.solvers.rmr import active_set, cold
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior import attempts as cold
+from matreg.solvers.interior.attempts import solve_cold
 from problems import at, certified_gap, gap_of_model, gap_of_result, make_problem, random_data
 
 

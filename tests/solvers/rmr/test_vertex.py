@@ -7,8 +7,8 @@ from matreg.linalg.factors import singular_values, svd
 from matreg.losses import epsilon_insensitive
 from matreg.problem import relative_gap
 from matreg.solvers.certificate import Tracker
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.vertex import (
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.interior.crossover import (
     at_rounding_floor,
     furthest_inside,
     in_box,

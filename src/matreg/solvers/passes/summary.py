@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Index
-from .sums import spread_out
+from ..augmented.incremental_gram import spread_out
 
 # Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
 GROUPS = 4

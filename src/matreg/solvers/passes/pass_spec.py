@@ -15,9 +15,9 @@ import numpy as np
 from ..._typing import Array
 from ...blocks import Block
 from ...losses import PiecewiseLoss
-from .ramps import edge_distances
-from .seen import GROUPS, ROW, Seen
-from .sums import spread_out
+from ..augmented.incremental_gram import spread_out
+from ..augmented.smoothed_objective import edge_distances
+from .summary import GROUPS, ROW, Seen
 
 # Labels and weights of some samples to their losses; it travels to the workers of a cluster.
 LossOf = Callable[[Array, Array], PiecewiseLoss]

@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..._typing import Array
-from ...losses import PiecewiseLoss
-from ...problem import RMRProblem
-from ..certificate import SolverResult, Tracker
+from .._typing import Array
+from ..losses import PiecewiseLoss
+from ..problem import RMRProblem
+from .certificate import SolverResult, Tracker
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import numpy as np
 from ..._typing import Array, Index
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
+from ..active_set.working_set import finish
 from ..certificate import SolverResult
-from ..rmr.neighbour import Neighbour, position_of, snapped
-from ..rmr.working_set import finish
+from ..warm_start import Neighbour, position_of, snapped
 from .augmented import (
     DEFAULT,
     AugmentedSettings,
@@ -28,8 +28,8 @@ from .augmented import (
     first_state,
     solve_core,
 )
-from .ramps import edge_distances
-from .sums import spread_out
+from .incremental_gram import spread_out
+from .smoothed_objective import edge_distances
 
 
 def at_point(problem: RMRProblem, W: Array, gamma: Array, Lambda: Array) -> State:

@@ -22,9 +22,9 @@ from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...problem import ROUNDING, RMRProblem
 from ..certificate import SolverResult, Tracker, starting_point
+from ..warm_start import Neighbour, Position, position_of, snapped, solution_of
 from .active_set import solve_active_set
 from .box_qp import sides
-from .neighbour import Neighbour, Position, position_of, snapped, solution_of
 
 
 @dataclass(frozen=True)

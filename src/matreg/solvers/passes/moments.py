@@ -26,7 +26,7 @@ from ...penalties import SpectralElasticNet
 from ...problem import Problem, relative_gap
 from ...unpenalised import NOTHING
 from ..certificate import COLUMNS, SolverResult
-from .path import PathSolver
+from ..rglm.path import PathSolver
 
 
 @dataclass(frozen=True)

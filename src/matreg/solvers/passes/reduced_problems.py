@@ -26,8 +26,8 @@ from ...losses import PiecewiseLoss
 from ...penalties import SpectralPenalty
 from ...problem import Problem, RMRProblem
 from ...unpenalised import Columns, intercept
-from .scan import Lens, LossOf
-from .seen import GROUPS, Seen
+from .pass_spec import Lens, LossOf
+from .summary import GROUPS, Seen
 
 # Signs of the multipliers of the groups.
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])

@@ -22,14 +22,14 @@ from ...interruption import ADVICE, may_keep
 from ...linalg.factors import Factors, zero_factors
 from ...losses import PiecewiseLoss
 from ...progress import tell
+from ..augmented.augmented import AugmentedSettings, State, coordinates, solve_core
+from ..augmented.smoothed_objective import edge_distances
+from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
-from .augmented import AugmentedSettings, State, coordinates, solve_core
-from .best import Best, Step, Tangent
-from .cores import Band, Model, graded_core
-from .ramps import edge_distances
-from .scan import EDGES, Lens, floor_for, width_for
-from .seen import Seen
-from .solve import solve_many
+from .pass_spec import EDGES, Lens, floor_for, width_for
+from .reduced_problems import Band, Model, graded_core
+from .step_length import Best, Step, Tangent
+from .summary import Seen
 
 STREAM_COLUMNS = np.dtype(
     [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]

@@ -24,14 +24,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._typing import Array
-from ...linalg.factors import spectral_norm
-from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss
-from ...penalties import SpectralElasticNet
-from ...problem import RMRProblem
-from ..choose import solve_rmr
-from .zero import only_multipliers, optimal_multipliers
+from .._typing import Array
+from ..linalg.factors import spectral_norm
+from ..linalg.threads import single_threaded
+from ..losses import PiecewiseLoss
+from ..penalties import SpectralElasticNet
+from ..problem import RMRProblem
+from .choose import solve_rmr
+from .intercept_only import only_multipliers, optimal_multipliers
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,11 @@ from ...linalg.threads import single_threaded
 from ...linalg.thresholding import SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
+from ..interior.dual_ray import best_on_ray
+from ..warm_start import Neighbour, position_of, snapped, solve_from
 from .box_qp import sides
-from .dual_ray import best_on_ray
-from .linearisation import Linearisation, LinearSettings, Point, affordable
-from .neighbour import Neighbour, position_of, snapped, solve_from
-from .reuse import ReusePolicy, ReuseSettings
+from .jacobian import Linearisation, LinearSettings, Point, affordable
+from .jacobian_reuse import ReusePolicy, ReuseSettings
 
 
 @dataclass(frozen=True)

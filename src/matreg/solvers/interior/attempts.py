@@ -16,11 +16,11 @@ import numpy as np
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from ..universal import solve_universal
+from ..first_order import solve_universal
+from ..intercept_only import only_multipliers
+from .crossover import at_rounding_floor, crossover
 from .dual_ray import label_ray
 from .interior_point import CAREFUL, DEFAULT, InteriorPoint, InteriorSettings
-from .vertex import at_rounding_floor, crossover
-from .zero import only_multipliers
 
 
 @dataclass(frozen=True)

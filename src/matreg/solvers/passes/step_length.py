@@ -10,8 +10,8 @@ from ..._typing import Array
 from ...linalg.factors import Factors, svd
 from ...penalties import SpectralPenalty
 from ...problem import relative_gap
-from .cores import Lift
-from .seen import Seen
+from .reduced_problems import Lift
+from .summary import Seen
 
 
 @dataclass(frozen=True)

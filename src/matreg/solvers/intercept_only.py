@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Array
-from ...problem import RMRProblem
+from .._typing import Array
+from ..problem import RMRProblem
 
 
 @dataclass(frozen=True)

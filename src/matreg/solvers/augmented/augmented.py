@@ -18,9 +18,9 @@ from ..._typing import Array
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
+from .incremental_gram import RampSums
 from .newton import direction
-from .ramps import Point, Ramps, edge_distances
-from .sums import RampSums
+from .smoothed_objective import Point, Ramps, edge_distances
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ..._typing import Array
 from ...design import Design
 from ...linalg.bordered import cholesky, with_border
 from ...linalg.thresholding import SmoothedThresholding
-from .ramps import Point, Ramps
-from .sums import RampSums
+from .incremental_gram import RampSums
+from .smoothed_objective import Point, Ramps
 
 
 @dataclass(frozen=True)
