@@ -25,8 +25,8 @@ from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.choose import following
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.paper.admm import solve_admm
-from matreg.solvers.tau_max import tau_max
 from matreg.unpenalised import NOTHING, ONES, Columns, covariates, intercept
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}

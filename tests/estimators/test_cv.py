@@ -275,7 +275,7 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
 @pytest.mark.parametrize("finished", [1, 2])
 def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatch, finished):
     # The grid has len(TAUS) points: Ctrl-C comes in the third fold, when `finished` of them are.
-    module = sys.modules["matreg.solvers.solve"]
+    module = sys.modules["matreg.solvers.dispatch"]
     original, solved = module.next_result, []
 
     def interrupted(problem, last, **options):

@@ -4,6 +4,17 @@ This is the only door: what is not named here is the inside of a solver.
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point
+from .dispatch import (
+    SOLVERS,
+    check_blocks,
+    known_moments,
+    path,
+    problem_tau_max,
+    quadratic,
+    solve,
+    solve_problem,
+    tau_max,
+)
 from .first_order import solve_universal
 from .grmr.alternation import GRMRResult, alternate, outlier_fraction, shortfalls
 from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
@@ -15,20 +26,9 @@ from .grmr.tracker import Decomposition
 from .loo.intervals import jackknife_plus
 from .loo.refits import refined
 from .loo.residuals import LeaveOneOut, leave_one_out
+from .neighbours import tau_grid
 from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
-from .path import tau_grid
 from .rglm.least_squares import RGLMState
-from .solve import (
-    SOLVERS,
-    check_blocks,
-    known_moments,
-    path,
-    problem_tau_max,
-    quadratic,
-    solve,
-    solve_problem,
-    tau_max,
-)
 
 __all__ = [
     "SOLVERS",

@@ -1,4 +1,4 @@
-"""What the solution of a problem tells a solver about a neighbouring one."""
+"""Warm starts: the solution of a neighbouring problem, and the extrapolation of the last two."""
 
 from __future__ import annotations
 

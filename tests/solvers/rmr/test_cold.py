@@ -11,7 +11,7 @@ from matreg.datasets import make_matrix_regression, make_shape
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.interior.dual_ray import label_ray
-from matreg.solvers.tau_max import tau_max
+from matreg.solvers.largest_tau import tau_max
 from problems import (
     SHAPE_IDS,
     SHAPES,

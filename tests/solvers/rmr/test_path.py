@@ -20,7 +20,7 @@ from matreg.solvers.active_set.active_set import (
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.choose import following
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.tau_max import tau_max
+from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.warm_start import Neighbour, Position, neighbour_of
 from problems import at, gap_of_result, make_problem, random_data, random_weights
 

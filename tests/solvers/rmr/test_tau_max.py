@@ -11,7 +11,7 @@ from matreg.losses import absolute, hinge, pinball
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.intercept_only import optimal_multipliers
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.tau_max import TauMaxSettings, tau_max
+from matreg.solvers.largest_tau import TauMaxSettings, tau_max
 from problems import at, make_problem, random_problem
 
 TAU_CASES = {

@@ -13,7 +13,7 @@ from matreg.solvers import tau_grid
 from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_working_set
 from matreg.solvers.choose import following
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.tau_max import tau_max
+from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.warm_start import Neighbour, position_of
 from problems import at, gap_of_result, make_problem, random_data
 

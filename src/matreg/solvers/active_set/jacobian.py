@@ -1,4 +1,4 @@
-"""The thresholding around a point, made linear, and the quadratic problem of a step."""
+"""The Jacobian of the thresholding at a point, and the quadratic problem of a Newton step."""
 
 from __future__ import annotations
 

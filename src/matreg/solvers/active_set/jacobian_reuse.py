@@ -1,4 +1,4 @@
-"""How the steps with one linearisation shrink, and when it takes another one."""
+"""When to reuse the Jacobian of the thresholding, and when to recompute it."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""RMR on many samples from the solutions of two neighbours: few samples are let free.
+"""RMR on many samples from the solutions of two neighbouring problems: few samples are free.
 
 Between neighbouring problems most samples stay well inside or well outside of the tube. Their
 multipliers are known, 0 or a bound, and held there. That restricts the dual and nothing else: the
 optimum for the others, the working set, is a lower bound of that of all samples, and each of its
 dual points is one of theirs, of the same value. It is their solution as soon as no sample that is
-held has crossed an edge. So the certificate, for which W meets all samples once, tells which ones
-to add.
+held has crossed an edge. Evaluating the certificate takes one pass over all samples and shows which
+of them to add.
 
-Residuals are foretold by the line through the last two solutions, and how wrong that is by how
-wrong it was the last time: a sample is let free if it may get to an edge.
+Residuals are extrapolated linearly from the last two solutions; the previous extrapolation error
+estimates the new one. A sample is free if it could reach an edge within that error.
 """
 
 from __future__ import annotations

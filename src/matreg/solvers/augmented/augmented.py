@@ -1,10 +1,11 @@
-"""Augmented Lagrangian with ramps: RMR where few of the samples are on the edge.
+"""Augmented Lagrangian: RMR where few of the samples are on a kink.
 
-Newton steps minimise the smooth function of :mod:`.ramps`, then the multipliers are updated, the
-ramps made narrower and the penalty of ``U = W`` larger, until the certificate holds. Wide ramps
-need few steps whatever the start, and each narrowing few more as long as the samples on the ramps
-outnumber the coordinates of W. Both splittings leave an error in the residuals: ``r`` from
-``y - A W - Z gamma`` and ``A (W - U)``. The second penalty grows such that the two are alike.
+Newton steps minimise the smoothed objective (:mod:`.smoothed_objective`). Then the multipliers are
+updated, the smoothing is made narrower and the penalty of ``U = W`` larger, until the certificate
+holds. Wide smoothing needs few steps whatever the start, and each narrowing few more as long as the
+samples that feel the smoothing, those on a ramp, outnumber the coordinates of W. Both splittings
+leave an error in the residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second
+penalty grows such that the two are alike.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from ..._typing import Array
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from .incremental_gram import RampSums
+from .incremental_gram import IncrementalGram
 from .newton import direction
-from .smoothed_objective import Point, Ramps, edge_distances
+from .smoothed_objective import Point, SmoothedObjective, edge_distances
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class AugmentedLagrangian:
     ) -> None:
         self.problem, self.tracker, self.settings = problem, tracker, settings
         self.design = problem.design
-        self.sums = RampSums(self.design, problem.unpenalised)
+        self.sums = IncrementalGram(self.design, problem.unpenalised)
         self.n_steps = 0
         self.start = first_state(problem, settings) if start is None else start
 
@@ -133,10 +134,12 @@ class AugmentedLagrangian:
         """Points after each minimisation, offered to the tracker."""
         state, inner = self.start, self.settings.inner
         AW = self.design.forward(state.W)
-        ramps = Ramps(self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2)
+        ramps = SmoothedObjective(
+            self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2
+        )
         # The samples' own slopes are the best guess of their multipliers.
         beta = ramps.at(state.W, state.gamma, AW).beta
-        ramps = Ramps(self.problem, beta, state.Lambda, state.width, state.s2)
+        ramps = SmoothedObjective(self.problem, beta, state.Lambda, state.width, state.s2)
         at = ramps.at(state.W, state.gamma, AW)
         goal = self.settings.first_inner * self.distance(ramps, *self.gradient(ramps, at))
         share = inner
@@ -151,16 +154,16 @@ class AugmentedLagrangian:
             goal = share * (self.tracker.primal - self.tracker.dual)
             at = ramps.at(at.W, at.gamma, at.AW)
 
-    def gradient(self, ramps: Ramps, at: Point) -> tuple[Array, Array]:
+    def gradient(self, ramps: SmoothedObjective, at: Point) -> tuple[Array, Array]:
         """Gradient of W and gamma."""
         return ramps.gradient(at, self.sums.adjoint(at.beta))
 
-    def distance(self, ramps: Ramps, gradient: Array, slope: Array) -> float:
+    def distance(self, ramps: SmoothedObjective, gradient: Array, slope: Array) -> float:
         """About how far above its minimum the function is at most."""
         quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
         return quadratic + 0.5 * float(np.abs(slope).sum()) * ramps.width
 
-    def minimise(self, ramps: Ramps, at: Point, goal: float) -> tuple[Point, int]:
+    def minimise(self, ramps: SmoothedObjective, at: Point, goal: float) -> tuple[Point, int]:
         """Newton steps until no more than `goal` is left; count them."""
         for step in range(self.settings.most_steps):
             gradient, slope = self.gradient(ramps, at)
@@ -174,7 +177,7 @@ class AugmentedLagrangian:
             at = new
         return at, self.settings.most_steps
 
-    def search(self, ramps: Ramps, at: Point, dW: Array, dgamma: Array) -> Point | None:
+    def search(self, ramps: SmoothedObjective, at: Point, dW: Array, dgamma: Array) -> Point | None:
         """Point that lies lower in a direction; None if there is none."""
         AdW = self.design.forward(dW)
         slope = ramps.slope(at, dW, dgamma, AdW)
@@ -202,7 +205,9 @@ class AugmentedLagrangian:
         self.tracker.offer_primal(low_rank, problem.y - image)
         return image
 
-    def narrowed(self, ramps: Ramps, at: Point, A_low_rank: Array, steps: int) -> Ramps:
+    def narrowed(
+        self, ramps: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
+    ) -> SmoothedObjective:
         """Narrower ramps and a larger s2, with the multipliers of a minimum."""
         near = at.ramp | (at.beta != ramps.beta)
         off_loss = norm((ramps.step * (at.beta - ramps.beta))[near])
@@ -210,7 +215,7 @@ class AugmentedLagrangian:
         ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
         growth = next(growth for most, growth in self.settings.growth if steps <= most)
         s2 = ramps.s2 * growth * float(np.clip(ratio, *self.settings.balance))
-        return Ramps(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
+        return SmoothedObjective(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
 
 
 def norm(x: Array) -> float:

@@ -1,4 +1,4 @@
-"""Sums over all samples that are kept up to date by what has changed."""
+"""Gram matrices and adjoints that are updated by the samples that have changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def spread_out(index: Index) -> Array:
     return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
-class RampSums:
+class IncrementalGram:
     """``A'beta`` and the Gram matrix of the samples on the ramps.
 
     From one Newton step to the next few of the samples change sides, so that most of both sums

@@ -16,8 +16,8 @@ from ..._typing import Array
 from ...design import Design
 from ...linalg.bordered import cholesky, with_border
 from ...linalg.thresholding import SmoothedThresholding
-from .incremental_gram import RampSums
-from .smoothed_objective import Point, Ramps
+from .incremental_gram import IncrementalGram
+from .smoothed_objective import Point, SmoothedObjective
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ DEFAULT = NewtonSettings()
 
 
 def direction(
-    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope: Array
+    ramps: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Newton direction of W and gamma, from the gradient of W and that of gamma."""
     count = int(np.count_nonzero(at.ramp))
@@ -47,7 +47,7 @@ def direction(
 
 
 def through_samples(
-    ramps: Ramps, design: Design, at: Point, gradient: Array, slope: Array
+    ramps: SmoothedObjective, design: Design, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
     """From a system of the order of the samples on the ramps.
 
@@ -79,7 +79,7 @@ def through_samples(
 
 
 def through_coefficients(
-    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope: Array
+    ramps: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
     """From a system of the order of W, in the basis of the singular vectors."""
     problem = ramps.problem

@@ -1,4 +1,4 @@
-"""The objective with its kinks made ramps: a smooth function of W and gamma.
+"""The smoothed objective, a Moreau envelope: its kinks are ramps, it is smooth in W and gamma.
 
 The loss and the spectral part h of the penalty are split off, ``r = y - A W - Z gamma`` and ``U =
 W``, with multipliers beta and Lambda. Minimising out r and U of the augmented Lagrangian leaves
@@ -54,7 +54,7 @@ class Point:
     value: float
 
 
-class Ramps:
+class SmoothedObjective:
     """The smooth function for given multipliers, width of the ramps and penalty of ``U = W``.
 
     Parameters

@@ -1,9 +1,9 @@
-"""One RMR problem on many samples in memory: from a part of them to all, and from ramps to edges.
+"""RMR on many samples in memory: from a subsample to all of them, with less and less smoothing.
 
-A part of the samples, each with more weight, has the same smooth function but for chance. So wide
-ramps (:mod:`.augmented`) are for few samples, and all of them for narrow ones: there are four times
-as many whenever those on the ramps get few. Without curvature of the loss the last digits are left
-to a working set of the samples near an edge (:mod:`..rmr.working_set`).
+A reweighted subsample approximates the smoothed objective. Early, heavily smoothed stages therefore
+use a subsample, which grows fourfold whenever few of its samples feel the smoothing; the full data
+are used only once the smoothing is narrow. Without curvature of the loss a working set of the
+samples near a kink (:mod:`..active_set.working_set`) computes the last digits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .smoothed_objective import edge_distances
 
 
 def at_point(problem: RMRProblem, W: Array, gamma: Array, Lambda: Array) -> State:
-    """The state at the solution of a problem close by: no smoothing yet, :func:`widened` adds it."""
+    """The state at the solution of a problem close by, without smoothing."""
     cold = first_state(problem, DEFAULT)
     narrow = 1e-12 * cold.width
     return State(W, gamma, Lambda, narrow, cold.s2 * cold.width / narrow)

@@ -1,30 +1,23 @@
-"""RMR from scratch: an interior point method, and what helps where float64 gives out.
-
-In a box far larger than the solution needs, a smaller one is tried first; from an interior point
-the vertex next to it is sought; a second sweep takes another way to the optimum; and the universal
-solver is the last resort.
-"""
+"""RMR from scratch by the interior point method, in smaller boxes first where its own is huge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from ..first_order import solve_universal
 from ..intercept_only import only_multipliers
-from .crossover import at_rounding_floor, crossover
+from .crossover import crossover
 from .dual_ray import label_ray
-from .interior_point import CAREFUL, DEFAULT, InteriorPoint, InteriorSettings
+from .interior_point import DEFAULT, InteriorPoint, InteriorSettings
 
 
 @dataclass(frozen=True)
-class ColdSettings:
+class AttemptSettings:
     """Which attempts are made, one after the other.
 
     Attributes
@@ -33,22 +26,19 @@ class ColdSettings:
         Boxes to try before the own one, as multiples of what the labels ask for.
     narrower : float
         By how much, relative to it, the tube is narrower there.
-    luck : float
-        Gap, relative to the tolerance, that another try may close although it is all rounding.
-    sweeps : tuple of InteriorSettings
-        Settings of the interior point method in the first and the second sweep.
+    interior : InteriorSettings
+        Numbers of the interior point method.
     """
 
     smaller: tuple[float, ...] = (1e4, 1e6, 1e8)
     narrower: float = 1e-7
-    luck: float = 10.0
-    sweeps: tuple[InteriorSettings, ...] = (DEFAULT, CAREFUL)
+    interior: InteriorSettings = DEFAULT
 
 
-SWEEPS = ColdSettings()
+ATTEMPTS = AttemptSettings()
 
 
-def attempts(problem: RMRProblem, settings: ColdSettings) -> Iterator[RMRProblem]:
+def attempts(problem: RMRProblem, settings: AttemptSettings) -> Iterator[RMRProblem]:
     """The problem, before it with smaller boxes if its own is larger than any solution needs.
 
     If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
@@ -74,7 +64,7 @@ def solve_cold(
     tol: float = 1e-6,
     max_iter: int = 200,
     verbose: int = 0,
-    settings: ColdSettings = SWEEPS,
+    settings: AttemptSettings = ATTEMPTS,
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
@@ -88,7 +78,7 @@ def solve_cold(
         Largest number of Newton steps.
     verbose : int, default=0
         Whether to print one line per step.
-    settings : ColdSettings
+    settings : AttemptSettings
         Which attempts are made.
 
     Returns
@@ -103,34 +93,10 @@ def solve_cold(
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
-        posed = tuple(attempts(problem, settings))
-        for sweep, one in product(settings.sweeps, posed):
-            # Each way to the optimum ends in other roundings, and the best of some is enough.
-            first = sweep is settings.sweeps[0]
-            done = tracker.converged if first else finished(tracker, settings.luck)
-            if not done and n_iter < max_iter:
-                n_iter = attempt(tracker, one, n_iter, max_iter, sweep)
-        if not finished(tracker, settings.luck) and n_iter < max_iter:
-            n_iter = last_resort(tracker, n_iter, max_iter)
+        for posed in attempts(problem, settings):
+            if not tracker.converged and n_iter < max_iter:
+                n_iter = attempt(tracker, posed, n_iter, max_iter, settings.interior)
     return tracker.result(n_iter)
-
-
-def last_resort(tracker: Tracker, n_iter: int, max_iter: int) -> int:
-    """First-order steps, where nothing else has helped; count them too."""
-    tracker.method = "first-order"
-    start = tracker.result(n_iter)
-    result = solve_universal(
-        tracker.problem, tol=tracker.tol, max_iter=max_iter - n_iter, start=start
-    )
-    tracker.offer_primal(result.W)
-    tracker.offer_dual(result.beta)
-    tracker.record(n_iter + result.n_iter)
-    return n_iter + result.n_iter
-
-
-def finished(tracker: Tracker, luck: float) -> bool:
-    """Whether the gap is small enough, or as small as float64 allows."""
-    return tracker.converged or (tracker.gap > luck * tracker.tol and at_rounding_floor(tracker))
 
 
 def attempt(

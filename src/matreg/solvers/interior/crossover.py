@@ -20,7 +20,7 @@ from ...linalg.factors import Factors, truncated
 from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft
 from ...losses import PiecewiseLoss
 from ...problem import RMRProblem
-from ..certificate import SolverResult, Tracker, rounding_floor
+from ..certificate import SolverResult, Tracker
 from .interior_point import Best
 
 
@@ -68,14 +68,6 @@ def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> N
             tracker.offer_primal(onto_edges(problem, at.W, at.gamma, at.beta, loss))
         if tracker.W.rank:
             tracker.offer_dual(multipliers_at(problem, tracker.W))
-
-
-def at_rounding_floor(tracker: Tracker) -> bool:
-    """Whether all that is left of the gap is the rounding of the residuals."""
-    penalty = tracker.problem.price(tracker.W)
-    proven = abs(penalty - tracker.dual) <= tracker.tol * penalty
-    loss = tracker.primal - penalty
-    return penalty > 0.0 and proven and loss <= rounding_floor(tracker.problem, tracker.W.d)
 
 
 def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:

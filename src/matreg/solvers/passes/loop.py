@@ -1,8 +1,8 @@
 """RMR on samples that are read block by block: a handful of passes to a certificate.
 
 A small sample gives a first W. Each pass over all samples then evaluates the objective at W and
-reduces the samples to a core of few rows (:mod:`.cores`), which is solved in memory
-(:mod:`.augmented`) for the next W. While W is still far off the core is graded, then it is a band
+reduces the samples to a core of few rows (:mod:`.reduced_problems`), which is solved in memory
+(:mod:`..augmented`) for the next W. While W is still far off the core is graded, then it is a band
 with two groups, whose dual value bounds the optimum from below. The pass that verifies a W is the
 one that makes the core for the next.
 """
@@ -26,10 +26,10 @@ from ..augmented.augmented import AugmentedSettings, State, coordinates, solve_c
 from ..augmented.smoothed_objective import edge_distances
 from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
-from .pass_spec import EDGES, Lens, floor_for, width_for
+from .pass_spec import EDGES, PassSpec, floor_for, width_for
 from .reduced_problems import Band, Model, graded_core
 from .step_length import Best, Step, Tangent
-from .summary import Seen
+from .summary import PassSummary
 
 STREAM_COLUMNS = np.dtype(
     [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
@@ -199,7 +199,7 @@ class Stream:
 
     # -- rounds
 
-    def lens(self, W: Factors, gamma: Array) -> Lens:
+    def lens(self, W: Factors, gamma: Array) -> PassSpec:
         """What to look at in the next pass: a band if it is wide enough, or graded."""
         # There may be more on the kinks than rows.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
@@ -208,7 +208,7 @@ class Stream:
             far = self.settings.reach * self.error
             floor = floor_for(self.counts, self.unit, far)
             near = width_for(self.counts, self.unit, self.rows, far, floor)
-        return Lens(
+        return PassSpec(
             W=W.matrix.reshape(-1),
             gamma=gamma,
             fit_intercept=self.model.fit_intercept,
@@ -223,7 +223,7 @@ class Stream:
             seed=len(self.history) * 0x51ED27,
         )
 
-    def solve(self, lens: Lens, seen: Seen) -> SolverResult:
+    def solve(self, lens: PassSpec, seen: PassSummary) -> SolverResult:
         """The core of a pass, solved."""
         band = None if lens.graded else Band(self.model, lens, seen)
         problem = graded_core(self.model, lens, seen) if band is None else band.problem
@@ -237,7 +237,7 @@ class Stream:
             self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
         return result
 
-    def restarted(self, lens: Lens) -> State | None:
+    def restarted(self, lens: PassSpec) -> State | None:
         """The last state with ramps as wide as W is wrong."""
         if self.state is None:
             return None
@@ -246,7 +246,7 @@ class Stream:
         W = lens.W.reshape(self.model.shape)
         return replace(self.state, W=W, gamma=lens.gamma, width=width, s2=self.state.s2 * factor)
 
-    def update_error(self, W: Factors, gamma: Array, lens: Lens) -> None:
+    def update_error(self, W: Factors, gamma: Array, lens: PassSpec) -> None:
         """How far off the new W is, from how far it moved."""
         moved = self.predicted(W.matrix.reshape(-1) - lens.W, gamma - lens.gamma)
         change = float(np.sqrt(np.mean(moved**2)))
@@ -302,7 +302,7 @@ class Stream:
         step = Step(best.W, best.gamma, best.tangent, dW, dgamma)
         return step.part(step.back(tangent, self.model.penalty))
 
-    def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
+    def record(self, W: Factors, seen: PassSummary, graded: bool, seconds: float) -> None:
         """Add a row to the history, print it if asked, and tell whoever listens."""
         best, gigabytes = self.best, self.blocks.nbytes / 1e9
         now = time.perf_counter() - self.begun

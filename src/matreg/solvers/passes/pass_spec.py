@@ -1,8 +1,8 @@
 """One pass over the samples at a given W and gamma.
 
-The samples near a kink of their loss are kept as they are. Of all of them, sums by group: those
-above and below, where the slopes of their losses are positive and negative, and those that are on a
-kink but for rounding, of which there may be more than can be kept.
+The samples near a kink of their loss are kept as they are. For all samples, sums are accumulated in
+four groups: above and below the tube, and on its upper and lower edge up to rounding. There may be
+more samples on an edge than can be kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...blocks import Block
 from ...losses import PiecewiseLoss
 from ..augmented.incremental_gram import spread_out
 from ..augmented.smoothed_objective import edge_distances
-from .summary import GROUPS, ROW, Seen
+from .summary import GROUPS, ROW, PassSummary
 
 # Labels and weights of some samples to their losses; it travels to the workers of a cluster.
 LossOf = Callable[[Array, Array], PiecewiseLoss]
@@ -47,7 +47,7 @@ DEFAULT = ScanSettings()
 
 
 @dataclass(frozen=True)
-class Lens:
+class PassSpec:
     """Where to look and what to keep.
 
     Attributes
@@ -101,10 +101,10 @@ class Lens:
         return self.far > self.near
 
     @property
-    def nothing(self) -> Seen:
+    def nothing(self) -> PassSummary:
         """What is seen of no samples: merged with another one it changes nothing."""
         zero = np.zeros(GROUPS)
-        return Seen(
+        return PassSummary(
             loss=0.0,
             sums=np.zeros((GROUPS, len(self.W))),
             columns=np.zeros((GROUPS, len(self.gamma))),
@@ -121,7 +121,7 @@ class Lens:
             limit=self.near,
         )
 
-    def __call__(self, block: Block) -> Seen:
+    def __call__(self, block: Block) -> PassSummary:
         """Look at a block."""
         whole, rows = self.nothing, self.settings.rows
         for start in range(0, len(block.y), rows):
@@ -133,7 +133,7 @@ class Lens:
         fitted = block.design.forward(self.W) + block.basis(self.fit_intercept).times(self.gamma)
         return np.asarray(block.y - fitted)
 
-    def look(self, piece: Block) -> Seen:
+    def look(self, piece: Block) -> PassSummary:
         """Look at some rows."""
         y, weights, samples = piece.y, piece.weights, piece.design
         index = piece.start + np.arange(len(y))
@@ -154,7 +154,7 @@ class Lens:
         for name, column in zip(ROW.names or (), columns, strict=True):
             rows[name] = column[kept]
         bins = np.searchsorted(EDGES * self.unit, distance[weights > 0.0])
-        return Seen(
+        return PassSummary(
             loss=loss.value(r) if len(bad) == 0 else np.nan,
             sums=sums,
             columns=beta @ piece.basis(self.fit_intercept).columns(len(y)),

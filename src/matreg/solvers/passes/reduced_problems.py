@@ -26,8 +26,8 @@ from ...losses import PiecewiseLoss
 from ...penalties import SpectralPenalty
 from ...problem import Problem, RMRProblem
 from ...unpenalised import Columns, intercept
-from .pass_spec import Lens, LossOf
-from .summary import GROUPS, Seen
+from .pass_spec import LossOf, PassSpec
+from .summary import GROUPS, PassSummary
 
 # Signs of the multipliers of the groups.
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
@@ -67,7 +67,7 @@ class Lift:
 
     Attributes
     ----------
-    lens : Lens
+    lens : PassSpec
         Where the sides were seen.
     index, beta : ndarray of shape (k,)
         Samples of the band and their multipliers.
@@ -75,7 +75,7 @@ class Lift:
         Shares theta of the groups.
     """
 
-    lens: Lens
+    lens: PassSpec
     index: Index
     beta: Array
     shares: Array
@@ -97,9 +97,9 @@ class Band:
     ----------
     model : Model
         What to solve.
-    lens : Lens
+    lens : PassSpec
         Where the samples were looked at.
-    seen : Seen
+    seen : PassSummary
         What was seen of them.
 
     Attributes
@@ -108,7 +108,7 @@ class Band:
         The problem of the rows and, after them, the groups.
     """
 
-    def __init__(self, model: Model, lens: Lens, seen: Seen) -> None:
+    def __init__(self, model: Model, lens: PassSpec, seen: PassSummary) -> None:
         self.lens = lens
         X, Z, self.rows = seen.sorted()
         y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
@@ -141,7 +141,7 @@ class Band:
         return Lift(self.lens, self.rows["index"], beta[:k], shares)
 
 
-def graded_core(model: Model, lens: Lens, seen: Seen) -> RMRProblem:
+def graded_core(model: Model, lens: PassSpec, seen: PassSummary) -> RMRProblem:
     """The problem of the rows that were kept, with the slope of all samples at W."""
     X, Z, rows = seen.sorted()
     chance = seen.limit / np.maximum(rows["distance"], seen.limit)

@@ -1,4 +1,4 @@
-"""The best point of passes over the samples, and how far to go from one to the next."""
+"""The best point so far of passes over the samples, and step lengths between passes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...linalg.factors import Factors, svd
 from ...penalties import SpectralPenalty
 from ...problem import relative_gap
 from .reduced_problems import Lift
-from .summary import Seen
+from .summary import PassSummary
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Tangent:
     g: Array
 
     @classmethod
-    def of(cls, seen: Seen) -> Tangent:
+    def of(cls, seen: PassSummary) -> Tangent:
         """From what was seen in a pass."""
         return cls(seen.loss, *seen.gradient)
 

@@ -1,4 +1,4 @@
-"""What is seen of the samples in one pass: sums over all of them, and a few rows as they are.
+"""The summary of a pass: sums over all samples, and a few rows as they are.
 
 Two such summaries merge to that of both, in any order and however the samples are cut into blocks:
 sums are added up, and of the rows those with the smallest keys stay, at most a given number.
@@ -41,7 +41,7 @@ ROW = np.dtype(
 
 
 @dataclass(frozen=True)
-class Seen:
+class PassSummary:
     """Sums over some samples, and the rows that were kept.
 
     Sums are by group, with multipliers ``beta_i``: the slopes of the losses of the samples above
@@ -90,7 +90,7 @@ class Seen:
         """Minus the derivatives of the loss of all samples by W (p*q,) and gamma (k,)."""
         return self.sums[:2].sum(axis=0), self.columns[:2].sum(axis=0)
 
-    def merge(self, other: Seen) -> Seen:
+    def merge(self, other: PassSummary) -> PassSummary:
         """What is seen of two parts of the samples."""
         found = [bad for bad in (self.bad, other.bad) if bad >= 0]
         added = ("loss", "sums", "columns", "labels", "slopes", "tubes", "members", "counts")
@@ -104,7 +104,7 @@ class Seen:
         # Not at once: each time all rows are copied.
         return both.capped() if len(both.rows) > 2 * self.most else both
 
-    def capped(self) -> Seen:
+    def capped(self) -> PassSummary:
         """The same with no more rows than `most`: those of the smallest keys."""
         if len(self.rows) <= self.most:
             return self

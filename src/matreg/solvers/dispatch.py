@@ -25,14 +25,14 @@ from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult
 from .choose import remembered, solve_rmr
 from .first_order import solve_universal
+from .largest_tau import tau_max as rmr_tau_max
+from .neighbours import follow
 from .paper.admm import solve_admm
 from .passes.loop import solve_stream
 from .passes.moments import Reduced, moments, solve_streamed_rglm
 from .passes.reduced_problems import Model as Core
-from .path import follow
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
-from .tau_max import tau_max as rmr_tau_max
 
 SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 
