@@ -12,6 +12,7 @@ box); they return it appended to dbeta.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -186,7 +187,9 @@ def factor_augmented(Phi: Array, D: Array, border: Array) -> BorderedSolve:
         K *= step[:, None]
         K *= step
         scale *= step
-    factor = scipy.linalg.lu_factor(K, check_finite=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # the solution is checked
+        factor = scipy.linalg.lu_factor(K, check_finite=False)
 
     def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
         f = np.zeros(size)

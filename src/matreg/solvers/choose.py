@@ -12,7 +12,8 @@ method            when it is tried
                   their bounds, the active set solves for the rest
 ``augmented``     there are at least twice as many samples as W has entries: an augmented
                   Lagrangian, whose Newton systems have the order of the entries
-``interior``      always: an interior point method, whose systems have the order of the samples
+``interior``      always: an interior point method, whose systems have the order of the samples.
+                  Where it does not succeed with fewer samples, ``augmented`` is tried after it
 ================  ================================================================================
 
 Beside these, ``first-order`` takes any convex loss and penalty, and ``admm`` is the algorithm of
@@ -99,9 +100,8 @@ def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]
             yield partial(solve_working_set, neighbour=last)
         elif not problem.loss.curved:
             yield partial(solve_nearby, start=start)
-    if has_many_samples(problem):
-        yield partial(solve_many, start=None if start is None else state_of(problem, start))
-    yield solve_cold
+    augmented = partial(solve_many, start=None if start is None else state_of(problem, start))
+    yield from (augmented, solve_cold) if has_many_samples(problem) else (solve_cold, augmented)
 
 
 def forced(method: str, start: SolverResult | None) -> Iterator[Method]:

@@ -191,6 +191,8 @@ class AugmentedLagrangian:
             lower = new.value <= at.value + 1e-4 * t * slope + rounding
             if lower and ahead <= 0.3 * abs(slope):
                 return new
+            if not ahead > slope:  # no curvature is left to measure: rounding
+                return None
             t *= min(0.7, max(0.05, slope / (slope - ahead)))
         return None
 

@@ -13,11 +13,13 @@ and each Newton step of theirs comes down to one linear system for beta and gamm
 values below tau until they have crossed it, and the steps would stall where the optimum is
 degenerate.
 
-Predictor and corrector are those of Mehrotra (1992).
+Predictor and corrector are those of Mehrotra (1992), the further ones those of Gondzio (1996).
 
 References
 ----------
 S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 1992.
+J. Gondzio, Multiple centrality corrections in a primal-dual method for linear programming,
+Comput. Optim. Appl. 1996.
 """
 
 from __future__ import annotations
@@ -59,6 +61,8 @@ class InteriorSettings:
     caution : float
         After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
         larger, the next ones leave at least this share of the barrier parameter; it fades.
+    correctors : int
+        Correctors after the second-order one, each as cheap as a solve.
     single_steps : int
         Steps in single precision, which halves their time. Problems that need more than these are
         degenerate, and take half as many again without double precision.
@@ -72,6 +76,7 @@ class InteriorSettings:
     heaviest: float = 300.0
     centrality: float = 0.1
     caution: float = 0.2
+    correctors: int = 3
     single_steps: int = 12
     patience: int = 12
 
@@ -288,7 +293,7 @@ class InteriorPoint:
         return max(dual, self.problem.constant) if self.problem.homogeneous else dual
 
     def direction(self, point: Point, system: ThresholdingAt, gap: float) -> tuple[Point, float]:
-        """Predictor and corrector, and how far to go."""
+        """Predictor and correctors, and how far to go."""
         step = NewtonStep(self, point, system)
         self.take_caution()
         products = point.s * point.m
@@ -301,8 +306,20 @@ class InteriorPoint:
         floor = lead * gap / (count + 2 * min(point.W.shape))
         target = max(centring(mu, after / count), floor, self.caution * mu)
         step.aim_at(target)
-        direction = step.box(target - products - affine.s * affine.m)
-        return step.complete(direction), min(1.0, 0.99 * step.longest(direction))
+        wish = target - products - affine.s * affine.m
+        direction = step.box(wish)
+        length = step.longest(direction)
+        for _ in range(self.settings.correctors):
+            further = min(1.0, 1.3 * length + 0.1)
+            ahead = (point.s + further * direction.s) * (point.m + further * direction.m)
+            repair = np.clip(ahead, 0.1 * target, 10.0 * target) - ahead
+            wish_new = wish + np.maximum(repair, -10.0 * target)
+            trial = step.box(wish_new)
+            length_new = step.longest(trial)
+            if not length_new >= length + 0.1 * (further - length):
+                break
+            direction, length, wish = trial, length_new, wish_new
+        return step.complete(direction), min(1.0, 0.99 * length)
 
     def take_caution(self) -> None:
         """Increase centring after a step that worsened the bound, and relax it gradually."""
