@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,12 +82,37 @@ class Table:
             )
         return stream.getvalue()
 
+    def to_record(self) -> dict[str, Any]:
+        """Everything as JSON knows it; :meth:`from_record` makes the same table again."""
+        rows = [[_to_json(cell) for cell in row] for row in self.rows]
+        columns = list(self.columns)
+        return {"title": self.title, "columns": columns, "rows": rows, "digits": self.digits}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Table:
+        """Table of what :meth:`to_record` gave."""
+        rows = [[_from_json(cell) for cell in row] for row in record["rows"]]
+        return cls(record["title"], record["columns"], rows, record["digits"])
+
     @property
     def _width(self) -> int:
         return len(self.columns)
 
     def _formatted(self) -> list[list[str]]:
         return [[_format(cell, self.digits) for cell in row] for row in self.rows]
+
+
+def _to_json(cell: Cell) -> Any:
+    if not isinstance(cell, Stat):
+        return cell
+    # One round has no deviation, which JSON has no number for.
+    return {"mean": cell.mean, "std": None if np.isnan(cell.std) else cell.std}
+
+
+def _from_json(cell: Any) -> Cell:
+    if not isinstance(cell, dict):
+        return cell
+    return Stat(cell["mean"], np.nan if cell["std"] is None else cell["std"])
 
 
 def _spread(cell: Cell) -> list[Cell]:
