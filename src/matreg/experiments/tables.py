@@ -51,14 +51,14 @@ class Table:
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
-        cells = [list(self.columns), *self._formatted()]
+        cells = [list(self.columns), *self.formatted()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
         return "\n".join([self.title, "", lines[0], "-" * len(lines[0]), *lines[1:], ""])
 
     def to_markdown(self) -> str:
         """Write a Markdown table under its title."""
-        rows = [self.columns, ["---"] * len(self.columns), *self._formatted()]
+        rows = [self.columns, ["---"] * len(self.columns), *self.formatted()]
         return "\n".join([f"**{self.title}**", "", *(f"| {' | '.join(row)} |" for row in rows), ""])
 
     def to_csv(self) -> str:
@@ -98,7 +98,8 @@ class Table:
     def _width(self) -> int:
         return len(self.columns)
 
-    def _formatted(self) -> list[list[str]]:
+    def formatted(self) -> list[list[str]]:
+        """Cells as text and Markdown show them."""
         return [[_format(cell, self.digits) for cell in row] for row in self.rows]
 
 
