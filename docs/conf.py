@@ -15,7 +15,6 @@ import matreg
 from matreg.experiments.tables import Table
 
 
-
 def first_table(record):
     """Cells of the first table of a record by row and column, as the table prints them."""
     table = Table.from_record(record["tables"][0])

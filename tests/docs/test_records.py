@@ -83,3 +83,18 @@ def test_a_record_is_as_new_as_the_code(path):
         pytest.skip(f"{path.name} is of commit {commit[:9]}, which is not in this repository")
     if done.stdout:
         pytest.skip(f"{path.name} is older than commit {done.stdout.strip()}: run make records")
+
+
+def test_a_benchmark_keeps_the_tables_that_it_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT))
+    main = pytest.importorskip("benchmarks.__main__")
+    timing = pytest.importorskip("benchmarks.timing")
+    monkeypatch.setattr(timing, "PRINTED", [])
+    with pytest.raises(SystemExit, match="no table"):
+        main.save("none", [], tmp_path, 1.0)
+    timing.print_table("Title", ["solver", "seconds"], [["ours", 0.12345]])
+    main.save("some", ["--repeats", "3"], tmp_path, 1.0)
+    record = read(tmp_path / "some.json")
+    assert record["command"] == "python -m benchmarks some --repeats 3"
+    assert record["tables"][0]["rows"] == [["ours", "0.123"]]
+    assert "| ours | 0.123 |" in (tmp_path / "some.md").read_text()
