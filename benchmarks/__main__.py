@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from matreg.experiments.records import about, write_record
+from matreg.experiments.records import about, commit, write_record
 
 from . import timing
 
@@ -48,6 +48,7 @@ def run_one(name: str, options: list[str]) -> None:
         folder = options[k + 1]
         options = options[:k] + options[k + 2 :]
     sys.argv = [name, *options]
+    commit()  # of the code that is about to be imported
     start = time.perf_counter()
     runpy.run_module(f"benchmarks.{name}", run_name="__main__")
     if folder is not None:

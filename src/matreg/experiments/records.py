@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,12 @@ def origin(record: Mapping[str, Any]) -> str:
     return f"*`{record['command']}`, {record['date']}, {code}{changed}, {seconds}.*"
 
 
+@cache
 def commit() -> str | None:
-    """Commit of the source, with a plus if the package has changed since; None without git."""
+    """Commit of the source, with a plus if the package has changed since; None without git.
+
+    The first call counts: ask before the work, as the source may change in the meantime.
+    """
     here = Path(__file__)
 
     def git(*arguments: str) -> str:
