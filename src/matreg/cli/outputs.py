@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+from .. import _files
+
 # Files that the running command has written.
 WRITTEN: list[str] = []
 # First characters by which spreadsheets take a cell for a formula.
@@ -44,7 +46,7 @@ def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> No
 
 @contextmanager
 def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file beside `path` that takes its place at the end: the whole file, or nothing.
+    """Open a file that is written whole or not at all, and remember that the command wrote it.
 
     Parameters
     ----------
@@ -53,16 +55,8 @@ def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
     mode : {"wb", "w"}, default="wb"
         Bytes, or text in UTF-8 without translation of line ends.
     """
-    target = Path(path).resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    with open(beside, mode.replace("w", "x"), **text) as stream:  # never one that is there
-        try:
-            yield stream
-            stream.close()
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+    with _files.writing(path, mode) as stream:
+        yield stream
     WRITTEN.append(path)
 
 

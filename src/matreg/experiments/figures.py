@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import writing
 from .._typing import Array
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; markers help in print.
@@ -69,8 +70,11 @@ def save(draw: Callable[[], Any], folder: Path, stem: str) -> list[Path]:
         figure = draw()
         paths = [folder / f"{stem}.{kind}" for kind in ("png", "svg")]
         for path in paths:
+            kind = path.suffix[1:]
             # Without a date the same numbers give the same file.
-            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {})
+            metadata = {"Date": None} if kind == "svg" else {}
+            with writing(path) as stream:
+                figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
         plt.close(figure)
     return paths
 

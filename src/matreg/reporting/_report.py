@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .._files import writing
 from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures
@@ -38,12 +39,8 @@ class Report:
         It is written beside and renamed: an older report stays whole until the new one is.
         """
         target = Path(path)
-        beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            beside.write_text(self.html, encoding="utf-8")
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+        with writing(target, "w") as stream:
+            stream.write(self.html)
         return target
 
     def __repr__(self) -> str:
