@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+from .. import files
+
 # Files that the running command has written.
 WRITTEN: list[str] = []
 # First characters by which spreadsheets take a cell for a formula.
@@ -42,27 +44,18 @@ def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> No
         raise ValueError(f"-o must not be a file that is read; got {path}.")
 
 
+def check_folder(path: str) -> None:
+    """Make a folder for outputs, and refuse one that cannot be written to, before the work."""
+    Path(path).mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(f"--out must be a folder that you may write to; got {path}.")
+
+
 @contextmanager
 def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file beside `path` that takes its place at the end: the whole file, or nothing.
-
-    Parameters
-    ----------
-    path : str
-        File to write.
-    mode : {"wb", "w"}, default="wb"
-        Bytes, or text in UTF-8 without translation of line ends.
-    """
-    target = Path(path).resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    with open(beside, mode.replace("w", "x"), **text) as stream:  # never one that is there
-        try:
-            yield stream
-            stream.close()
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+    """As :func:`matreg.files.writing`, and note what is written."""
+    with files.writing(path, mode) as stream:
+        yield stream
     WRITTEN.append(path)
 
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from .options import Help
-from .outputs import WRITTEN, say
+from .outputs import WRITTEN, check_folder, say
 
 # Those of matreg.experiments, whose import takes long.
 NAMES = ("shapes", "tau-path", "finance", "head-pose", "risk-bound", "label-noise", "smm")
@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> None:
         rounds=args.rounds, seed=args.seed, quick=args.quick, data=args.data, jobs=args.jobs
     )
     require_matplotlib()  # now, not after minutes of computing
+    check_folder(args.out)
     for name in NAMES if args.experiment == "all" else [args.experiment]:
         _reproduce(name, options, args.out)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from ..files import writing
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; markers help in print.
 STYLE: dict[str, dict[str, Any]] = {
@@ -70,7 +71,9 @@ def save(draw: Callable[[], Any], folder: Path, stem: str) -> list[Path]:
         paths = [folder / f"{stem}.{kind}" for kind in ("png", "svg")]
         for path in paths:
             # Without a date the same numbers give the same file.
-            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {})
+            date = {"Date": None} if path.suffix == ".svg" else {}
+            with writing(path) as stream:
+                figure.savefig(stream, format=path.suffix[1:], dpi=150, metadata=date)
         plt.close(figure)
     return paths
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..files import writing
 from .figures import save
 from .tables import Table
 
@@ -152,5 +153,6 @@ def _plain(value: Any) -> Any:
 
 
 def _write(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
+    with writing(path, "w") as stream:
+        stream.write(text)
     return path

@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..files import writing
 from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures
@@ -37,14 +38,9 @@ class Report:
 
         It is written beside and renamed: an older report stays whole until the new one is.
         """
-        target = Path(path)
-        beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            beside.write_text(self.html, encoding="utf-8")
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
-        return target
+        with writing(path, "w") as stream:
+            stream.write(self.html)
+        return Path(path)
 
     def __repr__(self) -> str:
         return f"Report of {len(self.html) // 1000} kB; save(path) writes it"
