@@ -53,9 +53,9 @@ class Script:
     def stderr(self):
         return (self.said / "stderr").read_text()
 
-    def wait_for(self, words):
+    def wait_for(self, words, stream="stdout"):
         deadline = time.monotonic() + 60.0
-        while words not in self.stdout:
+        while words not in (self.said / stream).read_text():
             assert time.monotonic() < deadline, self.stderr
             time.sleep(0.002)
 

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 SEED = 0
-N_MOMENTS = 3
+N_MOMENTS = 2
 
 DATA = """
 import numpy as np
-data = make_matrix_regression(400, (8, 8), noise_scale=0.5, random_state=0)
+data = make_matrix_regression(200, (8, 8), noise_scale=0.5, random_state=0)
 print("at work", flush=True)
 """
 # Each prints the objective that it reached and the gap that it states.
 WORK = {
     "fit": "model = matreg.RMR(tau=3.0, C=1.0, epsilon=0.1).fit(data.X, data.y)",
-    "search": "model = matreg.RMRCV(C=1.0, epsilon=0.1, cv=3, n_taus=8).fit(data.X, data.y)",
+    "search": "model = matreg.RMRCV(C=1.0, epsilon=0.1, cv=3, n_taus=6).fit(data.X, data.y)",
     "passes": """
 import sklearn
 data = make_matrix_regression(6000, (6, 5), noise_scale=0.5, random_state=0)
@@ -86,7 +86,7 @@ COMMAND = """
 import os, sys
 from matreg.cli import {name}, main
 if not os.path.exists("d.npz"):
-    data = make_matrix_regression(300, (8, 8), noise_scale=0.5, random_state=0)
+    data = make_matrix_regression(150, (6, 6), noise_scale=0.5, random_state=0)
     import numpy as np
     np.savez("d.npz", X=data.X, y=data.y)
     main(["fit", "d.npz", "--tau", "3", "--cv", "0", "-o", "old.skops"])
@@ -111,22 +111,22 @@ def whole(path):
 
         return load_model(str(path))[0].rank_ > 0
     if path.suffix == ".csv":
-        return len(path.read_text().splitlines()) == 301
+        return len(path.read_text().splitlines()) == 151
     return path.read_text().rstrip().endswith("</html>")
 
 
-@pytest.mark.parametrize(
-    ("number", "said", "expected"),
-    [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)],
-    ids=["SIGINT", "SIGTERM"],
-)
+ENDS = {signal.SIGINT: ("interrupted", 130), signal.SIGTERM: ("terminated", 143)}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_ends_in_a_whole_file_or_in_none(name, number, said, expected, start):
+def test_a_command_ends_in_a_whole_file_or_in_none(name, start):
     pytest.importorskip("skops", reason="skops is not installed")
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     code = COMMAND.format(name=name, arguments=COMMANDS[name])
     seconds = undisturbed(start(code))
-    for moment in moments(seconds, number):
+    for moment, (number, (said, expected)) in zip(
+        moments(seconds, len(name)), ENDS.items(), strict=True
+    ):
         script = start(code)
         status = disturb(script, number, moment)
         assert script.leaves_nobody()
@@ -139,13 +139,12 @@ def test_a_command_ends_in_a_whole_file_or_in_none(name, number, said, expected,
             assert script.stderr.endswith(f"matreg: {said}; written: {written}\n")
             assert "Traceback" not in script.stderr
         else:  # the command was over
-            assert "ritten to" in script.stdout and out.exists()
+            assert "ritten to" in script.stdout and out.exists(), script.stderr
 
 
 def test_workers_end_with_a_terminated_search(start):
     script = start(DATA + "matreg.RMRCV(cv=100, n_jobs=2, verbose=1).fit(data.X, data.y)")
-    while "folds: 2/100" not in script.stderr:
-        time.sleep(0.01)
+    script.wait_for("folds: ", "stderr")
     os.kill(script.pid, signal.SIGTERM)  # to the parent alone, as a batch system does
     assert script.end() == -signal.SIGTERM
     assert script.leaves_nobody()
