@@ -28,12 +28,13 @@ from matreg.design import ArrayDesign
 from matreg.losses import epsilon_insensitive
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.solvers import choose
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.path import tau_grid, walk
 from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, reuse
 from matreg.solvers.rmr.linearisation import LinearSettings
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
+from matreg.unpenalised import intercept
 
 TOL = 1e-6
 
@@ -126,7 +127,9 @@ def small(count: int) -> Iterator[Case]:
             10.0 ** rng.uniform(-2, 4) * np.ones(n), float(rng.choice([0.0, 1e-3, 0.1, 1.0]))
         )
         penalty = SpectralElasticNet(float(rng.choice([0.0, 1e-3, 0.1, 1.0, 10.0, 1000.0])))
-        yield Case(f"small {seed}", Problem(ArrayDesign(X), y, loss, penalty, bool(seed % 2)))
+        yield Case(
+            f"small {seed}", Problem(ArrayDesign(X), y, loss, penalty, intercept(bool(seed % 2)))
+        )
 
 
 def real() -> Iterator[Case]:
@@ -224,7 +227,7 @@ def run_cold(case: Case) -> tuple[bool, int]:
 def run_path(case: Case) -> tuple[bool, int]:
     """A path of 12 points: whether all converged, and their steps."""
     taus = tau_grid(tau_max(case.problem), 12, 1e-2)
-    points = list(walk(case.problem, taus, PathSolver(TOL, 400).solve))
+    points = list(walk(case.problem, taus, choose.following(TOL, 400)))
     return all(point.converged for point in points), sum(point.n_iter for point in points)
 
 

@@ -19,7 +19,8 @@ from matreg import losses
 from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers.rmr.solve import solve_rmr
+from matreg.solvers.choose import solve_rmr
+from matreg.unpenalised import intercept
 
 TOL = 1e-6
 
@@ -68,7 +69,11 @@ def random_problem(seed: int) -> tuple[str, Problem, np.ndarray]:
     c = 10.0 ** rng.uniform(-2, 3) * rng.choice([np.ones(n), rng.uniform(0.2, 3.0, n)])
     tau = float(rng.choice([0.0, 0.1, 1.0, 10.0])) * float(np.abs(X).mean())
     loss = KINDS[kind][0](y, c)
-    return kind, Problem(ArrayDesign(X), y, loss, SpectralElasticNet(tau), bool(seed % 3)), c
+    return (
+        kind,
+        Problem(ArrayDesign(X), y, loss, SpectralElasticNet(tau), intercept(bool(seed % 3))),
+        c,
+    )
 
 
 def check(kind: str, problem: Problem, c: np.ndarray, result) -> tuple[bool, bool]:
@@ -78,7 +83,7 @@ def check(kind: str, problem: Problem, c: np.ndarray, result) -> tuple[bool, boo
     lower, upper = problem.loss.lower, problem.loss.upper
     slack = 1e-12 * np.where(np.isfinite(upper - lower), upper - lower, np.abs(beta).max())
     feasible = bool(np.all((beta >= lower - slack) & (beta <= upper + slack)))
-    if problem.fit_intercept:
+    if problem.unpenalised.size:
         feasible &= abs(beta.sum()) <= 1e-10 * max(np.abs(beta).sum(), 1e-300)
     r = y - np.einsum("ijk,jk->i", X, W) - result.b
     d = np.linalg.svd(W, compute_uv=False)

@@ -39,11 +39,9 @@ from matreg.robust import size, spread
 from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers import (
     leave_one_out,
+    problem_tau_max,
     refined,
-    rglm_tau_max,
-    rmr_tau_max,
-    solve_rglm,
-    solve_rmr,
+    solve_problem,
 )
 from matreg.solvers.loo.refits import solve_again, without
 from matreg.solvers.loo.residuals import spans_of
@@ -133,7 +131,7 @@ def rmr_case(source: str, X: np.ndarray, y: np.ndarray, kind: str, C: float, sha
         y = np.where(y > np.median(y), 1.0, -1.0)
     loss = rmr_loss(kind, y, C * unit / size(X, weights) ** 2, unit)
     problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(0.0))
-    tau = share * rmr_tau_max(problem)
+    tau = share * problem_tau_max(problem)
     problem = replace(problem, penalty=SpectralElasticNet(tau))
     return Case(f"{source}, {kind}, C {C:g}, tau {share:g}", problem)
 
@@ -149,7 +147,7 @@ def rglm_case(source: str, X: np.ndarray, y: np.ndarray, family: str, share: flo
         counts = np.round(5.0 * (y - y.min()) / (np.quantile(y, 0.9) - y.min()))
         labels, loss = 0.0 * y, Poisson(counts, ones)
     problem = Problem(ArrayDesign(X), labels, loss, SpectralElasticNet(0.0, ridge=0.0))
-    penalty = SpectralElasticNet(share * rglm_tau_max(problem), ridge=0.0)
+    penalty = SpectralElasticNet(share * problem_tau_max(problem), ridge=0.0)
     return Case(f"{source}, R-GLM {family}, tau {share:g}", replace(problem, penalty=penalty))
 
 
@@ -175,7 +173,7 @@ def cases() -> Iterator[Case]:
 
 def solve(problem: Problem, tol: float = 1e-8):
     """The fit to all samples."""
-    return (solve_rglm if problem.penalty.ridge == 0.0 else solve_rmr)(problem, tol=tol)
+    return solve_problem(problem, tol=tol)
 
 
 def true_residuals(problem: Problem, fit) -> np.ndarray:
@@ -183,7 +181,7 @@ def true_residuals(problem: Problem, fit) -> np.ndarray:
     out = np.empty(problem.design.n)
     for i in range(problem.design.n):
         rest, keep = without(problem, i)
-        W, b = solve_again(rest, fit.W, fit.b, fit.beta[keep])
+        W, b = solve_again(rest, fit.W, fit.gamma, fit.beta[keep])
         out[i] = problem.y[i] - np.vdot(problem.design.X[i], W.matrix) - b
     return out
 
@@ -193,11 +191,11 @@ def compare(case: Case) -> tuple[str, list[float]]:
     problem = case.problem
     fit = solve(problem)
     start = time.process_time()
-    loo = leave_one_out(problem, fit.W, fit.b, fit.beta)
+    loo = leave_one_out(problem, fit.W, fit.gamma, fit.beta)
     ours = time.process_time() - start
     loo.error  # noqa: B018 computed here, so that its time counts
     second = time.process_time() - start
-    better = refined(loo, problem, fit.W, fit.b, fit.beta, most=6)
+    better = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=6)
     start = time.process_time()
     true = true_residuals(problem, fit)
     theirs = time.process_time() - start

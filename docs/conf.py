@@ -132,6 +132,13 @@ def formulas_as_code(app, what, name, obj, options, lines):
             lines[k - 2] = f"{before}::" if before.endswith(":") else f"{before} ::"
 
 
+def no_edit_button(app, pagename, templatename, context, doctree):
+    """Pages that are made from scripts and docstrings have no file of their own to edit."""
+    if pagename.startswith(("gallery/", "generated/")):
+        context["theme_use_edit_page_button"] = False
+
+
 def setup(app):
-    """Before numpydoc reads the docstrings."""
+    """Formulas before numpydoc reads the docstrings; buttons when a page is written."""
+    app.connect("html-page-context", no_edit_button)
     app.connect("autodoc-process-docstring", formulas_as_code, priority=400)

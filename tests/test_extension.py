@@ -21,12 +21,13 @@ from matreg.losses import (
 )
 from matreg.penalties import SpectralElasticNet, SpectralPenalty
 from matreg.problem import Problem
+from matreg.solvers.choose import following
 from matreg.solvers.path import walk
 from matreg.solvers.rmr.active_set import solve_active_set
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from matreg.solvers.universal import solve_universal
+from matreg.unpenalised import intercept
 from problems import random_data
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
@@ -160,18 +161,18 @@ def make(name, penalty, fit_intercept=True, linear=False):
     y = np.sign(y) if "hinge" in name else y
     T, t = (0.3 * rng.standard_normal((4, 3)), 0.4) if linear else (None, 0.0)
     loss = LOSSES[name](y, c)
-    return Problem(ArrayDesign(X), y, loss, penalty, fit_intercept, T, t), c
+    return Problem(ArrayDesign(X), y, loss, penalty, intercept(fit_intercept), T, t), c
 
 
 def optimum(name, problem, c):
     """Optimal value by a general interior point solver."""
     design = problem.design
-    W, b = cp.Variable((design.p, design.q)), cp.Variable() if problem.fit_intercept else 0.0
+    W, b = cp.Variable((design.p, design.q)), cp.Variable() if problem.unpenalised.size else 0.0
     r = problem.y - design.X.reshape(design.n, -1) @ cp.vec(W, order="C") - b
     penalty, constraints = cvxpy_penalty(problem.penalty, W), []
     if isinstance(penalty, tuple):
         penalty, constraints = penalty
-    cost = cvxpy_loss(name, r, problem.y, c) + penalty + problem.t * b
+    cost = cvxpy_loss(name, r, problem.y, c) + penalty + problem.t.sum() * b
     if problem.T is not None:
         cost = cost + cp.sum(cp.multiply(problem.T, W))
     return cp.Problem(cp.Minimize(cost), constraints).solve(solver="CLARABEL", **ACCURACY)
@@ -185,9 +186,9 @@ def certified(problem, result):
     lower, upper = problem.loss.lower, problem.loss.upper
     slack = 1e-12 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     assert np.all((result.beta >= lower - slack) & (result.beta <= upper + slack))
-    if problem.fit_intercept:
+    if problem.unpenalised.size:
         assert abs(result.beta.sum() - problem.t) <= 1e-10 * np.abs(result.beta).sum()
-    return primal + linear + problem.t * result.b, problem.dual(result.beta)
+    return primal + linear + problem.t.sum() * result.b, problem.dual(result.beta)
 
 
 PENALTIES = {"nuclear": SpectralElasticNet(3.0, 0.7), "capped slope": CappedSlope(1.5, 1.2)}
@@ -230,7 +231,7 @@ def test_paths_of_every_loss(name):
     problem, c = make(name, PENALTIES["nuclear"])
     top = tau_max(problem)
     taus = top * np.array([1.0, 0.5, 0.2, 0.05])
-    points = list(walk(problem, taus, PathSolver(1e-7, 1000).solve))
+    points = list(walk(problem, taus, following(1e-7, 1000)))
     assert points[0].W.rank == 0 and all(point.converged for point in points)
     last = replace(problem, penalty=problem.penalty.at(taus[-1]))
     assert points[-1].primal == pytest.approx(optimum(name, last, c), rel=1e-6)

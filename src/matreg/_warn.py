@@ -20,6 +20,9 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         Kind of warning.
     """
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in INSIDE:
+    while (
+        frame.f_back is not None
+        and str(frame.f_globals.get("__name__")).partition(".")[0] in INSIDE
+    ):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -23,6 +23,7 @@ from ._typing import Array, Index
 from .design import ArrayDesign
 from .linalg.threads import LARGE, allowed, one_thread
 from .samples import Samples, merge_duplicates
+from .unpenalised import Basis, Columns, intercept
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
@@ -43,22 +44,33 @@ class Block(NamedTuple):
         Samples in their own dtype.
     y, weights : ndarray of shape (k,)
         Labels and sample weights.
+    Z : ndarray of shape (k, m) or None
+        All columns without a penalty, the ones included; None without covariates.
     """
 
     start: int
     X: NDArray[Any]
     y: Array
     weights: Array
+    Z: Array | None = None
 
     @property
     def design(self) -> ArrayDesign:
         """The samples as a linear operator on coefficients (p*q, 1)."""
         return ArrayDesign(self.X[:, :, None])
 
+    def basis(self, fit_intercept: bool) -> Basis:
+        """The columns without a penalty: the covariates, or else ones or none."""
+        return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
+
     def part(self, start: int, stop: int) -> Block:
+        """Some samples in a row of the block."""
+        return self.take(slice(start, stop))._replace(start=self.start + start)
+
+    def take(self, some: NDArray[Any] | slice) -> Block:
         """Some samples of the block."""
-        some = slice(start, stop)
-        return Block(self.start + start, self.X[some], self.y[some], self.weights[some])
+        Z = None if self.Z is None else self.Z[some]
+        return Block(self.start, self.X[some], self.y[some], self.weights[some], Z)
 
 
 class Summary(Protocol):
@@ -165,6 +177,8 @@ class ArrayBlocks(BlockSamples):
         Labels and sample weights.
     shape : tuple of int
         (p, q).
+    Z : ndarray of shape (n, m), default=None
+        Columns without a penalty, as :func:`matreg.unpenalised.covariates` makes them.
 
     Examples
     --------
@@ -175,8 +189,11 @@ class ArrayBlocks(BlockSamples):
     array([15, 51], dtype=uint64)
     """
 
-    def __init__(self, X: Any, y: Array, weights: Array, shape: tuple[int, int]) -> None:
-        self.X, self.y, self.weights, self.given = X, y, weights, (y, weights)
+    def __init__(
+        self, X: Any, y: Array, weights: Array, shape: tuple[int, int], Z: Array | None = None
+    ) -> None:
+        self.X, self.y, self.weights, self.Z = X, y, weights, Z
+        self.given = (y, weights)
         self.n, (self.p, self.q) = int(X.shape[0]), shape
         row = int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
         self.nbytes = self.n * row
@@ -196,9 +213,9 @@ class ArrayBlocks(BlockSamples):
                 f"X ends before sample {stop - 1}: it was shortened after it was opened, when it "
                 f"had {self.n} samples. Open it again."
             )
-        return Block(
-            start, X.reshape(stop - start, -1), self.y[start:stop], self.weights[start:stop]
-        )
+        some = slice(start, stop)
+        Z = None if self.Z is None else np.asarray(self.Z[some], dtype=np.float64)
+        return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
         """Merged summaries of all blocks: one pass over the samples.
@@ -245,11 +262,12 @@ class ArrayBlocks(BlockSamples):
 def joined(runs: list[Block]) -> tuple[Block, Index]:
     """Several blocks of finite samples as one, and the indices of their samples."""
     index = np.concatenate([np.arange(run.start, run.start + len(run.y)) for run in runs])
-    parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:]]
+    parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:4]]
+    Z = None if runs[0].Z is None else np.concatenate([run.Z for run in runs if run.Z is not None])
     bad = np.flatnonzero(~np.isfinite(parts[0].astype(np.float64, copy=False).sum(axis=1)))
     if len(bad):
         raise_not_finite(int(index[bad[0]]))
-    return Block(runs[0].start, parts[0], parts[1], parts[2]), index
+    return Block(runs[0].start, parts[0], parts[1], parts[2], Z), index
 
 
 def raise_not_finite(index: int) -> None:

@@ -78,9 +78,12 @@ class DaskBlocks(BlockSamples):
         Labels and sample weights; dask arrays of the chunks of X.
     shape : tuple of int
         (p, q).
+    Z : ndarray or dask array of shape (n, m), default=None
+        Columns without a penalty, as :func:`matreg.unpenalised.covariates` makes them; a dask array
+        of the chunks of X.
     """
 
-    def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int], Z: Any = None) -> None:
         check_chunks(X)
         (self.p, self.q) = shape
         self.n = int(X.shape[0])
@@ -88,9 +91,10 @@ class DaskBlocks(BlockSamples):
         self.rows_read, self.given = 0, (y, weights)
         self.sizes = X.chunks[0]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
-        self.X, self.lazy = X, [array for array in (X, y, weights) if is_dask(array)]
+        self.X, self.lazy = X, [array for array in (X, y, weights, Z) if is_dask(array)]
         self.y = split("y", y, self.starts, self.sizes)
         self.weights = split("sample_weight", weights, self.starts, self.sizes)
+        self.Z = [None] * len(self.sizes) if Z is None else rows_of(Z, self.starts, self.sizes)
 
     def layer(
         self, function: Callable[[Block], Any], some: Iterable[int], rest: tuple[int, ...] = ()
@@ -105,6 +109,7 @@ class DaskBlocks(BlockSamples):
                 (self.X.name, int(k), *inner),
                 self.y[k],
                 self.weights[k],
+                self.Z[k],
             )
             for j, k in enumerate(some)
         }
@@ -184,9 +189,8 @@ class Runs:
         for start, stop in self.runs:
             a, b = max(start, block.start) - block.start, min(stop, end) - block.start
             if a < b:
-                found.append(
-                    Block(block.start + a, block.X[a:b].copy(), block.y[a:b], block.weights[a:b])
-                )
+                part = block.part(a, b)
+                found.append(part._replace(X=part.X.copy()))
         return found
 
 
@@ -201,8 +205,26 @@ def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) 
     return [(values.name, k) for k in range(len(sizes))]
 
 
+def rows_of(Z: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
+    """Covariates (n, m) by blocks of the samples: arrays, or keys of a dask array."""
+    if not is_dask(Z):
+        return [Z[a:b] for a, b in pairwise(starts)]
+    if Z.chunks[0] != sizes or len(Z.chunks[1]) > 1:
+        raise ValueError(
+            "the covariates must have the chunks of X along the samples; call "
+            ".rechunk((X.chunks[0], -1)) on them."
+        )
+    return [(Z.name, k, 0) for k in range(len(sizes))]
+
+
 def _on_block(
-    function: Callable[[Block], Any], start: int, stop: int, X: NDArray[Any], y: Any, weights: Any
+    function: Callable[[Block], Any],
+    start: int,
+    stop: int,
+    X: NDArray[Any],
+    y: Any,
+    weights: Any,
+    Z: Any = None,
 ) -> Any:
     """Call a function on the block from start to stop; it runs on a worker."""
     X = np.asarray(X)
@@ -218,7 +240,8 @@ def _on_block(
     good = (weights >= 0.0) & (weights < np.inf)
     check_part("sample_weight", "non-negative", weights, good, start)
     flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would not do for an empty block
-    return function(Block(start, flat, labels, weights))
+    Z = None if Z is None else np.asarray(Z, dtype=np.float64)
+    return function(Block(start, flat, labels, weights, Z))
 
 
 def check_part(name: str, kind: str, values: Array, good: Mask, start: int) -> None:

@@ -48,6 +48,11 @@ class Loss(Protocol):
         """Nearby point of finite conjugate, of sum `total` unless that is None."""
         ...
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest dual variable by sample; asked for with covariates alone."""
+        ...
+
 
 @dataclass(frozen=True)
 class PiecewiseLoss:
@@ -87,6 +92,11 @@ class PiecewiseLoss:
         return PiecewiseLoss(
             self.lower[index], self.upper[index], self.epsilon[index], self.curvature[index]
         )
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest slope, by sample."""
+        return self.lower, self.upper
 
     @cached_property
     def size(self) -> Array:
@@ -178,6 +188,8 @@ class PiecewiseLoss:
         kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
         falls = np.concatenate([self.upper, -self.lower])
         kinks, falls = kinks[falls > 0.0], falls[falls > 0.0]
+        if len(kinks) == 0:  # slopes that have vanished: any intercept will do
+            return float(np.median(r)) if len(r) else 0.0
         order = np.argsort(kinks, kind="stable")
         fallen = np.cumsum(falls[order])
         goal = float(self.upper.sum()) - total
@@ -193,6 +205,8 @@ class PiecewiseLoss:
         ends = [r - self.epsilon - far[0], r + self.epsilon - far[1]]
         kinks = np.concatenate([*ends, r - self.epsilon, r + self.epsilon])
         kinks = np.unique(kinks[np.isfinite(kinks)])
+        if len(kinks) == 0:
+            return float(np.median(r)) if len(r) else 0.0
         slack = EQUAL_SUMS * float(np.abs(self.gradient(r - np.median(r))).sum())
 
         def above(k: int) -> bool:  # whether the sum is above the total right of kink k

@@ -9,6 +9,7 @@ from ._typing import Array
 from .families import LossFamily
 from .problem import Problem
 from .samples import Samples
+from .unpenalised import intercept
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Model:
             self.loss.target(samples.y),
             self.losses(samples.y, samples.weights),
             self.penalty,
-            self.fit_intercept,
+            intercept(self.fit_intercept),
         )
 
     def at(self, *, tau: float | None = None, C: float | None = None) -> Model:

@@ -137,7 +137,7 @@ class SpectralPenalty:
 
 @dataclass(frozen=True)
 class SpectralElasticNet(SpectralPenalty):
-    """``ridge/2 ||W||_F^2 + tau ||W||_*``, with ``ridge`` 1 (RMR) or 0 (R-GLM).
+    """``ridge/2 ||W||_F^2 + tau ||W||_*``, with ``ridge`` 1 in RMR and at least 0 in R-GLM.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -12,19 +12,24 @@ from .design import Design
 from .linalg.factors import Factors
 from .losses import Loss, PiecewiseLoss
 from .penalties import Penalty, SpectralPenalty
+from .unpenalised import ONES, Basis, ratio
 
 L = TypeVar("L", bound=Loss)
 P = TypeVar("P", bound=Penalty)
 
+# A dual point is feasible if it violates no constraint by more than this, relative to the sizes of
+# what the constraint adds up (:meth:`Problem.infeasibility`): 45 units of rounding.
+ROUNDING = 1e-14
+
 
 @dataclass(frozen=True)
 class Problem(Generic[L, P]):
-    """Minimise ``L(y - A W - b) + penalty(W) + <T, W> + t b + constant`` over W and, if asked, b.
+    """Minimise ``L(y - A W - Z gamma) + penalty(W) + <T, W> + t'gamma + constant``.
 
-    Its dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T) + constant``, subject to
-    ``sum(beta) = t`` when there is an intercept. Any W bounds the optimum from above and any
-    feasible beta from below: the two together are a certificate, whatever the solver did to find
-    them.
+    Z are the columns without a penalty: none, a column of ones, whose gamma is the intercept, or
+    several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T) + constant`` subject
+    to ``Z'beta = t``. Any W and gamma bound the optimum from above and any feasible beta from
+    below: the two together are a certificate, whatever the solver did to find them.
 
     Parameters
     ----------
@@ -36,12 +41,12 @@ class Problem(Generic[L, P]):
         Loss of the residuals, weights included.
     penalty : Penalty
         Penalty of W.
-    fit_intercept : bool
-        Whether there is an intercept b; otherwise it is 0.
+    unpenalised : Basis, default=ONES
+        Columns Z of shape (n, k) without a penalty.
     T : ndarray of shape (p, q) or None
         Linear term, what samples that are not in the design add to the slope; None is zero.
-    t : float
-        The same for the intercept.
+    t : ndarray of shape (k,)
+        The same for gamma; a number stands for k of it.
     constant : float
         What they add to the objective.
     """
@@ -50,15 +55,15 @@ class Problem(Generic[L, P]):
     y: Array
     loss: L
     penalty: P
-    fit_intercept: bool = True
+    unpenalised: Basis = ONES
     T: Array | None = None
-    t: float = 0.0
+    t: Array = field(default_factory=lambda: np.zeros(()))
     constant: float = 0.0
 
-    @property
-    def total(self) -> float | None:
-        """What the dual variables sum up to; None if they need not."""
-        return self.t if self.fit_intercept else None
+    def __post_init__(self) -> None:
+        t, k = np.asarray(self.t, dtype=np.float64), self.unpenalised.size
+        if t.shape != (k,):
+            object.__setattr__(self, "t", np.full(k, t) if t.any() else np.zeros(k))
 
     def image(self, beta: Array) -> Array:
         """``A'beta - T``."""
@@ -70,27 +75,89 @@ class Problem(Generic[L, P]):
         linear = 0.0 if self.T is None else float(np.vdot(self.T, W.matrix))
         return self.penalty.value_of(W) + linear + self.constant
 
-    def primal(self, W: Factors) -> tuple[float, float]:
-        """Objective at W and the best intercept for it."""
+    def primal(self, W: Factors) -> tuple[float, Array]:
+        """Objective at W and the best gamma for it."""
         return self.primal_at(self.price(W), self.y - self.design.forward(W.matrix))
 
-    def primal_at(self, price: float, residual: Array) -> tuple[float, float]:
-        """Objective and best intercept from the price of W and ``y - A W``."""
-        if not self.fit_intercept:
-            return self.loss.value(residual) + price, 0.0
-        b = self.loss.best_intercept(residual, self.t)
-        return self.loss.value(residual - b) + self.t * b + price, b
+    def primal_at(self, price: float, residual: Array) -> tuple[float, Array]:
+        """Objective and best gamma from the price of W and ``y - A W``."""
+        gamma = self.unpenalised.best(self.loss, residual, self.t)
+        value = self.loss.value(residual - self.unpenalised.times(gamma))
+        return value + float(self.t @ gamma) + price, gamma
 
     def feasible(self, beta: Array) -> Array:
-        """Dual feasible point near `beta`."""
-        beta = self.loss.feasible(beta, self.total)
-        shrink = self.penalty.shrink_factor_of(self.image(beta)) if self.homogeneous else 1.0
-        return beta if shrink == 1.0 else beta * shrink
+        """Dual feasible point near `beta`, if one is found."""
+        return self.feasible_with_image(beta)[0]
+
+    def feasible_with_image(self, beta: Array) -> tuple[Array, Array]:
+        """Dual feasible point near `beta`, if one is found, and its image."""
+        beta = self.unpenalised.feasible(self.loss, beta, self.t)
+        Z = self.image(beta)
+        if self.homogeneous and self.outside_of_domain(beta, Z) > ROUNDING:
+            shrink = self.penalty.shrink_factor_of(Z)
+            beta, Z = beta * shrink, Z * shrink
+        return beta, Z
+
+    def proven(self, beta: Array, Z: Array | None = None) -> tuple[float, Array]:
+        """Lower bound of the optimum that `beta`, or a feasible point near it, proves.
+
+        Every dual point of every solver passes here.
+
+        Parameters
+        ----------
+        beta : ndarray of shape (n,)
+            Any numbers.
+        Z : ndarray of shape (p, q), default=None
+            Image of `beta`, if it is known.
+
+        Returns
+        -------
+        bound : float
+            Dual objective, -inf if no feasible point was found.
+        beta : ndarray of shape (n,)
+            Point with this bound, feasible to :data:`ROUNDING`.
+        """
+        if Z is None or self.infeasibility(beta, Z) > ROUNDING:
+            if not np.isfinite(beta).all():
+                return -np.inf, beta
+            beta, Z = self.feasible_with_image(beta)
+            if self.infeasibility(beta, Z) > ROUNDING:
+                return -np.inf, beta
+        bound = self.dual_at(beta, self.penalty.conjugate_of(Z))
+        return (bound if np.isfinite(bound) else -np.inf), beta
+
+    def infeasibility(self, beta: Array, Z: Array) -> float:
+        """Largest violation of a dual constraint at `beta` of image `Z`, relative to its size.
+
+        The bounds are relative to the largest multiplier, the sums ``Z'beta`` to those of the sizes
+        of their terms, and the domain of the penalty's conjugate to the sum of the sizes of
+        ``beta_i X_i``. Infinite where a number is not finite.
+        """
+        if not (np.isfinite(beta).all() and np.isfinite(Z).all()):
+            return np.inf
+        size = np.abs(beta)
+        outside = np.abs(self.loss.feasible(beta, None) - beta).max(initial=0.0)
+        return max(
+            ratio(float(outside), float(size.max(initial=0.0))),
+            self.unpenalised.off(beta, self.t),
+            self.outside_of_domain(beta, Z),
+        )
+
+    def outside_of_domain(self, beta: Array, Z: Array) -> float:
+        """How far the image is from where the penalty's conjugate is finite, relative to sizes."""
+        shrink = self.penalty.shrink_factor_of(Z)
+        if shrink == 1.0:
+            return 0.0
+        size = float(np.abs(beta) @ self.design.norms)
+        size += 0.0 if self.T is None else float(np.linalg.norm(self.T))
+        # As in the rank of a matrix, many numbers have more rounding.
+        many = (self.design.n + Z.size) * float(np.finfo(float).eps)
+        return ratio((1.0 - shrink) * float(np.linalg.norm(Z)), size * max(1.0, many / ROUNDING))
 
     @property
     def homogeneous(self) -> bool:
         """Whether multiples of a dual feasible point, down to zero, are feasible."""
-        return self.T is None and self.t == 0.0
+        return self.T is None and not self.t.any()
 
     def dual(self, beta: Array) -> float:
         """Dual objective at a feasible `beta`."""

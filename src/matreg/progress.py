@@ -31,9 +31,8 @@ START, CLEAR = "\r", "\x1b[K"
 STAGES = {
     "W = 0": "start",
     "admm": "ADMM",
-    "universal": "first-order steps",
+    "first-order": "first-order steps",
     "crossover": "polishing",
-    "ramps": "augmented Lagrangian",
     "exact split": "split of the samples",
     "flagged split": "split of the samples",
     "paper's split": "split of the samples",

@@ -96,17 +96,22 @@ class Logistic:
         if not high - low > 1e-15 * max(abs(low), abs(high)):
             return low
         slack = 1e-9 * (high - low)  # rounding must not hide the change of sign
-        # A root at zero is never found to a relative accuracy.
-        absolute = float(np.finfo(float).eps) * (high - low)
+        # A root at 0 is sought to the rounding of the residuals, not to that of the root.
+        rounding = float(np.finfo(float).eps) * float(np.abs(r).max())
 
         def slope(b: float) -> float:
             return float(self.gradient(r - b).sum())
 
-        return float(brentq(slope, low - slack, high + slack, xtol=absolute))
+        return float(brentq(slope, low - slack, high + slack, xtol=0.1 * rounding))
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """``s (t - 1)`` and ``s t``, for means of 1 and 0."""
+        return self.s * (self.t - 1.0), self.s * self.t
 
     def feasible(self, beta: Array, total: float | None) -> Array:
         """Clip to the box; what the sum is off is shared out by the room that is left."""
-        return shared_out(beta, self.s * (self.t - 1.0), self.s * self.t, total, self.s)
+        return shared_out(beta, *self.bounds, total, self.s)
 
 
 class Poisson:
@@ -143,9 +148,9 @@ class Poisson:
 
     def value(self, r: Array) -> float:
         """Sum of the losses; infinite where the mean overflows."""
-        with np.errstate(over="ignore"):
-            relative = np.expm1(-r - self.log_t) + (r + self.log_t)
-        return float(self.s @ np.where(self.t > 0.0, self.t * relative, self.mean(-r)))
+        with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity is not used
+            relative = self.t * (np.expm1(-r - self.log_t) + (r + self.log_t))
+            return float(self.s @ np.where(self.t > 0.0, relative, self.mean(-r)))
 
     def gradient(self, r: Array) -> Array:
         """``s (t - mu)``."""
@@ -166,9 +171,17 @@ class Poisson:
         with np.errstate(divide="ignore"):
             return float(np.log(self.s @ self.t) - np.log(self.s @ np.exp(shift - r)) + shift)
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Minus infinity and ``s t``, for means of infinity and 0."""
+        return np.full_like(self.s, -np.inf), self.s * self.t
+
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Means of at least 0, multiplied so that beta has its sum."""
-        mu = np.maximum(self.t - beta / self.s, 0.0)
-        if total is not None and self.s @ mu > 0.0:
-            mu *= (self.s @ self.t - total) / (self.s @ mu)
-        return self.s * (self.t - mu)
+        """Means ``t - beta / s`` of at least 0, multiplied so that beta has its sum."""
+        most = self.s * self.t
+        beta = np.minimum(beta, most)
+        whole = float((most - beta).sum())
+        if total is None or whole == 0.0:
+            return beta
+        excess = float(beta.sum()) - total
+        return np.minimum(beta - excess * ((most - beta) / whole), most)

@@ -17,7 +17,7 @@ from matreg.linalg.bordered import (
 )
 
 
-def primal(Phi, D, bordered, settings=DEFAULT):
+def primal(Phi, D, border, settings=DEFAULT):
     return factor_primal(
         lambda index: Phi[index],
         lambda f: Phi @ f,
@@ -25,13 +25,13 @@ def primal(Phi, D, bordered, settings=DEFAULT):
         Phi.shape[1],
         D,
         float(np.vdot(Phi, Phi)) / len(Phi),
-        bordered,
+        border,
         settings,
     )
 
 
-def primal_in_stripes(Phi, D, bordered):
-    return primal(Phi, D, bordered, BorderedSettings(stripe=5))
+def primal_in_stripes(Phi, D, border):
+    return primal(Phi, D, border, BorderedSettings(stripe=5))
 
 
 FACTORS = {
@@ -41,25 +41,30 @@ FACTORS = {
     "stripes": primal_in_stripes,
 }
 each_factor = pytest.mark.parametrize("factor", FACTORS.values(), ids=FACTORS)
-each_border = pytest.mark.parametrize("bordered", [True, False], ids=["border", "no border"])
-each_size = pytest.mark.parametrize("size", [(12, 30), (30, 12), (25, 25), (1, 3), (6, 1), (5, 0)])
+each_border = pytest.mark.parametrize("k", [0, 1, 3], ids=["no border", "ones", "three columns"])
+each_size = pytest.mark.parametrize("size", [(12, 30), (30, 12), (25, 25), (4, 3), (6, 1), (5, 0)])
 
 
-def dense(Phi, D, rhs, total, bordered):
+def border_of(n, k):
+    """Ones and, after them, more columns."""
+    more = np.random.default_rng(8).standard_normal((n, k))
+    return np.hstack([np.ones((n, 1)), more])[:, :k]
+
+
+def dense(Phi, D, rhs, total, border):
     """The bordered system with Phi Phi' split off, in extended precision."""
     n, d = Phi.shape
-    K = np.zeros((n + d + bordered, n + d + bordered), dtype=np.longdouble)
+    size = n + d + border.shape[1]
+    K = np.zeros((size, size), dtype=np.longdouble)
     K[:n, :n] = np.diag(D)
     K[:n, n : n + d] = Phi
     K[n : n + d, :n] = Phi.T
     K[n : n + d, n : n + d] = -np.eye(d)
     f = np.zeros(len(K), dtype=np.longdouble)
-    f[:n] = rhs
-    if bordered:
-        K[:n, -1] = K[-1, :n] = 1.0
-        f[-1] = total
+    f[:n], f[n + d :] = rhs, total
+    K[:n, n + d :], K[n + d :, :n] = border, border.T
     x = eliminate(K, f)
-    return x[:n].astype(float), float(x[-1]) if bordered else 0.0
+    return x[:n].astype(float), x[n + d :].astype(float)
 
 
 def eliminate(K, f):
@@ -75,76 +80,71 @@ def eliminate(K, f):
     return A[:, -1]
 
 
-def system(size, seed, spread):
+def system(size, seed, spread, k=0):
     rng = np.random.default_rng(seed)
     n, d = size
     Phi = rng.standard_normal((n, d))
     D = 10.0 ** rng.uniform(-spread, spread, n)
-    return Phi, D, rng.standard_normal(n), float(rng.standard_normal())
+    return Phi, D, rng.standard_normal(n), rng.standard_normal(k), border_of(n, k)
 
 
 def assert_same(got, expected, tol):
-    x, b = expected
+    x, gamma = expected
     scale = np.linalg.norm(x)
     assert np.linalg.norm(got[0][: len(x)] - x) <= tol * scale
-    assert abs(got[1] - b) <= tol * max(abs(b), 1.0)
+    assert np.linalg.norm(got[1] - gamma) <= tol * max(np.linalg.norm(gamma), 1.0)
 
 
 @each_factor
 @each_border
 @each_size
-def test_well_scaled_against_numpy(factor, bordered, size):
-    Phi, D, rhs, total = system(size, 0, spread=0.5)
+def test_well_scaled_against_numpy(factor, k, size):
+    Phi, D, rhs, total, border = system(size, 0, spread=0.5, k=k)
     n = len(D)
-    K = np.zeros((n + 1, n + 1))
-    K[:n, :n] = Phi @ Phi.T + np.diag(D)
-    K[:n, -1] = K[-1, :n] = 1.0
-    if bordered:
-        x = np.linalg.solve(K, np.r_[rhs, total])
-        expected = x[:n], x[-1]
-    else:
-        expected = np.linalg.solve(K[:n, :n], rhs), 0.0
-    assert_same(factor(Phi, D, bordered)(rhs, total), expected, 1e-10)
+    K = np.block([[Phi @ Phi.T + np.diag(D), border], [border.T, np.zeros((k, k))]])
+    x = np.linalg.solve(K, np.r_[rhs, total])
+    expected = x[:n], x[n:]
+    assert_same(factor(Phi, D, border)(rhs, total), expected, 1e-10)
 
 
 @each_factor
 @each_border
 @each_size
 @pytest.mark.parametrize("seed", range(3))
-def test_badly_scaled_diagonal(factor, bordered, size, seed):
-    Phi, D, rhs, total = system(size, seed, spread=4.0)
-    expected = dense(Phi, D, rhs, total, bordered)
-    assert_same(factor(Phi, D, bordered)(rhs, total), expected, 1e-7)
+def test_badly_scaled_diagonal(factor, k, size, seed):
+    Phi, D, rhs, total, border = system(size, seed, spread=4.0, k=k)
+    expected = dense(Phi, D, rhs, total, border)
+    assert_same(factor(Phi, D, border)(rhs, total), expected, 1e-7)
 
 
 @each_border
 @pytest.mark.parametrize("size", [(12, 30), (30, 12)])
-def test_augmented_system_bears_any_diagonal(bordered, size):
-    Phi, D, rhs, total = system(size, 0, spread=10.0)
-    expected = dense(Phi, D, rhs, total, bordered)
-    assert_same(factor_augmented(Phi, D, bordered)(rhs, total), expected, 1e-7)
+def test_augmented_system_bears_any_diagonal(k, size):
+    Phi, D, rhs, total, border = system(size, 0, spread=10.0, k=k)
+    expected = dense(Phi, D, rhs, total, border)
+    assert_same(factor_augmented(Phi, D, border)(rhs, total), expected, 1e-7)
 
 
 @each_factor
 @each_border
-def test_several_right_hand_sides_in_turn(factor, bordered):
-    Phi, D, _, _ = system((20, 15), 1, spread=1.0)
-    solve = factor(Phi, D, bordered)
+def test_several_right_hand_sides_in_turn(factor, k):
+    Phi, D, _, _, border = system((20, 15), 1, spread=1.0, k=k)
+    solve = factor(Phi, D, border)
     rng = np.random.default_rng(0)
     for _ in range(3):
-        rhs, total = rng.standard_normal(20), float(rng.standard_normal())
-        assert_same(solve(rhs, total), dense(Phi, D, rhs, total, bordered), 1e-8)
+        rhs, total = rng.standard_normal(20), rng.standard_normal(k)
+        assert_same(solve(rhs, total), dense(Phi, D, rhs, total, border), 1e-8)
     Phi_before, D_before = system((20, 15), 1, spread=1.0)[:2]
     np.testing.assert_array_equal(Phi, Phi_before)
     np.testing.assert_array_equal(D, D_before)
 
 
 @each_border
-def test_primal_with_more_tiny_entries_than_coordinates(bordered):
-    Phi, D, rhs, total = system((40, 5), 2, spread=0.5)
+def test_primal_with_more_tiny_entries_than_coordinates(k):
+    Phi, D, rhs, total, border = system((40, 5), 2, spread=0.5, k=k)
     D[:20] *= 1e-7
-    expected = dense(Phi, D, rhs, total, bordered)
-    assert_same(primal(Phi, D, bordered)(rhs, total), expected, 1e-5)
+    expected = dense(Phi, D, rhs, total, border)
+    assert_same(primal(Phi, D, border)(rhs, total), expected, 1e-5)
 
 
 def test_cholesky_of_a_semidefinite_matrix():
@@ -178,7 +178,7 @@ def test_cholesky_ends_on_numbers_that_are_not(monkeypatch):
 @pytest.mark.parametrize("accuracy", [0.0, 1e-2, 0.3])
 def test_refinement_makes_up_for_an_inaccurate_solver(accuracy):
     """To the accuracy that D x asks for, which is far below the right-hand side."""
-    Phi, D, rhs, _ = system((30, 12), seed=4, spread=0)
+    Phi, D, rhs, *_ = system((30, 12), seed=4, spread=0)
     D *= 1e-9
     K = Phi @ Phi.T + np.diag(D)
     rng = np.random.default_rng(5)
@@ -202,7 +202,7 @@ def test_refinement_of_nothing():
 
 @each_border
 @pytest.mark.parametrize("factor", [factor_augmented, primal], ids=["augmented", "primal"])
-def test_coordinates_come_with_the_solution(factor, bordered):
-    Phi, D, rhs, total = system((30, 12), seed=6, spread=1)
-    x, _ = factor(Phi, D, bordered)(rhs, total)
+def test_coordinates_come_with_the_solution(factor, k):
+    Phi, D, rhs, total, border = system((30, 12), seed=6, spread=1, k=k)
+    x, _ = factor(Phi, D, border)(rhs, total)
     np.testing.assert_allclose(x[30:], Phi.T @ x[:30], rtol=1e-8, atol=1e-10)

@@ -20,6 +20,7 @@ from matreg.solvers import (
 )
 from matreg.solvers.loo.refits import without
 from matreg.solvers.loo.residuals import LeaveOneOutSettings, spans_of
+from matreg.unpenalised import intercept
 from problems import random_data, random_weights
 
 TIGHT = 1e-9
@@ -43,7 +44,9 @@ def posed(name, tau=1.0, n=N, shape=(4, 3), *, seed=0, weights=None, fit_interce
     if "hinge" in name:
         y = np.where(y > np.median(y), 1.0, -1.0)
     c = C * (np.ones(n) if weights is None else weights)
-    return Problem(ArrayDesign(X), y, LOSSES[name](y, c), SpectralElasticNet(tau), fit_intercept)
+    return Problem(
+        ArrayDesign(X), y, LOSSES[name](y, c), SpectralElasticNet(tau), intercept(fit_intercept)
+    )
 
 
 def glm(family, tau, n=40, shape=(4, 3), seed=0):
@@ -66,7 +69,7 @@ def solve(problem, tol=TIGHT):
 
 def formula(problem, fit=None, **options):
     fit = solve(problem) if fit is None else fit
-    return leave_one_out(problem, fit.W, fit.b, fit.beta, **options)
+    return leave_one_out(problem, fit.W, fit.gamma, fit.beta, **options)
 
 
 def predictions(problem, X):
@@ -77,7 +80,7 @@ def predictions(problem, X):
 def brute_force(problem):
     """Residuals by as many fits as there are samples, each from the solution with all of them."""
     whole, out = solve(problem), np.empty(problem.design.n)
-    start = starting_point(whole.W.matrix, whole.b, whole.beta)
+    start = starting_point(whole.W.matrix, whole.gamma, whole.beta)
     for i in range(problem.design.n):
         rest, keep = without(problem, i)
         if problem.penalty.ridge == 0.0:
@@ -169,7 +172,7 @@ def test_covariates_are_unpenalised_columns():
     residual = y - everything @ coefficients
     W = np.linalg.svd(coefficients[:6].reshape(3, 2), full_matrices=False)
     loss = losses.squared(np.ones(30))
-    problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(0.0), False)
+    problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(0.0), intercept(False))
     loo = leave_one_out(problem, Factors(*W), 0.0, residual, columns=Z, residual=residual)
     rest = [np.delete(np.arange(30), i) for i in range(30)]
     true = [y[i] - everything[i] @ fitted(rows) for i, rows in enumerate(rest)]
@@ -266,11 +269,11 @@ def test_refits_mend_it():
     problem = awkward()
     fit = solve(problem)
     loo, true = formula(problem, fit), brute_force(problem)
-    some = refined(loo, problem, fit.W, fit.b, fit.beta, most=5)
+    some = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=5)
     assert some.refitted.sum() == 5
     np.testing.assert_allclose(some.residuals[some.refitted], true[some.refitted], atol=2e-2)
     assert some.doubt < loo.doubt
-    everything = refined(loo, problem, fit.W, fit.b, fit.beta, most=14)
+    everything = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=14)
     assert off(everything.residuals, true)[0] < 0.01
 
 
@@ -278,7 +281,7 @@ def test_refits_of_a_family():
     problem = glm("binomial", 1.0, n=30)
     fit = solve(problem)
     loo = formula(problem, fit)
-    some = refined(loo, problem, fit.W, fit.b, fit.beta, most=4)
+    some = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=4)
     true = brute_force(problem)
     assert 0 < some.refitted.sum() <= 4
     np.testing.assert_allclose(some.residuals[some.refitted], true[some.refitted], rtol=2e-2)

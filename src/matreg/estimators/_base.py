@@ -20,6 +20,7 @@ from ..samples import MANY_SAMPLES, Samples, SampleSet
 from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from ._input import (
     check_matrix_shape,
+    check_units,
     flatten,
     named_missing,
     validate_labels,
@@ -86,6 +87,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         flat = self._validate_entries(flat, True, not self._takes_missing)
         y = self._validate_labels(y, len(flat))
         weights = validate_weights(sample_weight, len(flat))
+        for name, numbers in (("X", flat), ("y", y), ("sample_weight", weights)):
+            check_units(name, numbers)
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
         self.__dict__.pop("labels_", None)
         if labels is not None:

@@ -65,6 +65,7 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
     "dual_gap_": lambda result: result.gap,
     "n_iter_": lambda result: result.n_iter,
     "history_": lambda result: result.history,
+    "solver_": lambda result: result.method,
 }
 
 
@@ -214,7 +215,8 @@ class ConvexEstimator(MatrixEstimator):
             return None
         if dual is None or dual.shape != samples.group.shape:
             return None
-        return starting_point(self.coef_, self.intercept_, samples.gather(dual))
+        gamma = np.full(int(self.fit_intercept), self.intercept_)
+        return starting_point(self.coef_, gamma, samples.gather(dual))
 
     # -- result to attributes
 
@@ -225,7 +227,7 @@ class ConvexEstimator(MatrixEstimator):
         alone = len(results) == 1
         for name, get in ATTRIBUTES.items():
             column = [get(result) for result in results]
-            several = column if name == "history_" else np.array(column)
+            several = column if name in ("history_", "solver_") else np.array(column)
             setattr(self, name, column[0] if alone else several)
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]

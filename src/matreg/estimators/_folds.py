@@ -13,7 +13,12 @@ from .._typing import Array, Index
 
 
 def make_folds(
-    cv: Any, X: Array, y: Array, groups: ArrayLike | None, classifier: bool
+    cv: Any,
+    X: Array,
+    y: Array,
+    groups: ArrayLike | None,
+    classifier: bool,
+    weights: Array | None = None,
 ) -> list[tuple[Any, Any]]:
     """Training and test samples of all folds.
 
@@ -29,6 +34,8 @@ def make_folds(
         Groups of the samples, which a number of folds keeps together.
     classifier : bool
         Whether the folds of a number are stratified.
+    weights : ndarray of shape (n,), default=None
+        Sample weights.
     """
     if groups is not None and np.shape(groups) != (len(y),):
         raise ValueError(
@@ -47,9 +54,12 @@ def make_folds(
         ) from error
     if not folds:
         raise ValueError(f"cv={cv!r} has no folds.")
-    for train, test in folds:
+    for k, (train, test) in enumerate(folds):
         _check_part("train", train, y)
         _check_part("test", test, y)
+        if weights is not None:
+            _check_weights(k, "train", train, y, weights, classifier)
+            _check_weights(k, "test", test, y, weights, False)
     return folds
 
 
@@ -85,6 +95,26 @@ def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -
             stacklevel=2,
         )
     return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
+
+
+def _check_weights(
+    k: int, name: str, part: Any, y: Array, weights: Array, classifier: bool
+) -> None:
+    """Refuse a part of a fold without weight, or a training part without one of the classes."""
+    some = weights[part] > 0.0
+    if not some.any():
+        raise ValueError(
+            f"fold {k} of cv has no sample of positive sample_weight to {name} on. Leave the "
+            "samples of weight zero out of X, or shuffle the folds: "
+            "cv=KFold(5, shuffle=True, random_state=0)."
+        )
+    missing = np.setdiff1d(y[weights > 0.0], y[part][some]) if classifier else ()
+    if len(missing):
+        raise ValueError(
+            f"fold {k} of cv has no sample of positive sample_weight of {len(missing)} of the "
+            f"classes to {name} on. Pass stratified folds: "
+            "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
+        )
 
 
 def _check_part(name: str, part: Any, y: Array) -> None:

@@ -151,6 +151,24 @@ def _is_number(text: str) -> bool:
     return True
 
 
+# Sizes whose squares and products, and those of sums of many, are normal numbers of float64.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+def check_units(name: str, numbers: Any) -> None:
+    """Refuse numbers whose squares would vanish or overflow."""
+    size = max(
+        float(np.fmax.reduce(numbers, axis=None, initial=0)),
+        -float(np.fmin.reduce(numbers, axis=None, initial=0)),
+    )
+    if size != 0.0 and not SMALLEST <= size <= LARGEST:
+        raise ValueError(
+            f"{name} has entries of sizes up to {size:.3g}, whose squares leave the range of "
+            f"float64: the largest must be between {SMALLEST:g} and {LARGEST:g}. Pass {name} in "
+            f"other units, divided by {size:.1g}."
+        )
+
+
 def check_length(y: Any, n: int) -> None:
     """Refuse another number of labels than of samples."""
     if len(y) != n:

@@ -216,7 +216,7 @@ class Search(MatrixEstimator):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             samples = Samples.of(X, y, weights)
             # All that can be wrong with the arguments, before the first fit.
-            folds = make_folds(self.cv, X, y, groups, is_classifier(self))
+            folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
             score = self._score(samples, folds, sample_weight is not None)
             with Line(type(self).__name__):  # the grid of tau may take long
                 candidates = self._candidates(samples)

@@ -176,7 +176,7 @@ class LazyDual:
 
 def unsolved(loss: float, shape: tuple[int, int]) -> SolverResult:
     """W = 0 for a problem that was not begun after Ctrl-C, with the loss that it has there."""
-    point = starting_point(np.zeros(shape), 0.0, np.zeros(0))
+    point = starting_point(np.zeros(shape), np.zeros(0), np.zeros(0))
     return replace(point, primal=loss, interrupted=True)
 
 

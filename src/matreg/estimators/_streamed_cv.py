@@ -97,7 +97,7 @@ class RGLMFolds:
         scores = []
         for result in results:
             W = result.W.matrix.reshape(-1)
-            b = reduced.intercept(W) if model.fit_intercept else 0.0
+            b = float(reduced.gamma(W).sum())  # of the ones, or of no column
             residual = np.concatenate([-W, [-b, 1.0]])
             scores.append(1.0 - float(residual @ test @ residual) / spread)
         return np.array(scores), np.array([float(result.W.rank) for result in results])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
@@ -196,7 +197,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         """Coefficients of the last fit, if asked for."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
-        point = starting_point(self.coef_, self.intercept_, samples.y)
+        gamma = np.full(int(self.fit_intercept), self.intercept_)
+        point = starting_point(self.coef_, gamma, samples.y)
         return replace(point, state=RGLMState(self.coef_, self._last_tau))
 
     def _declare(self, *arguments: Any, **options: Any) -> Model:

@@ -14,7 +14,7 @@ from ..families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily,
 from ..losses import PiecewiseLoss
 from ..model import Model
 from ..samples import Samples
-from ..solvers import SolverResult, rounding_floor
+from ..solvers import SOLVERS, SolverResult, rounding_floor
 from ._base import MatrixRegressor
 from ._convex import ConvexEstimator, Part
 from ._scale import CHANCE, TAU, Units
@@ -76,10 +76,15 @@ class RMR(ConvexEstimator, MatrixRegressor):
         Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
-    solver : {"auto", "first-order", "admm"}, default="auto"
-        "auto" takes second-order methods for the losses and spectral penalties of this library, and
-        the first-order method for any other convex loss and penalty. "admm" is the algorithm of the
-        paper, for the losses "epsilon_insensitive" and "absolute".
+    solver : str, default="auto"
+        "auto" takes, from scratch, the augmented Lagrangian ("augmented") where there are at least
+        twice as many samples as W has entries, and the interior point method ("interior") for
+        fewer, or where the first does not succeed. From a start (`warm_start`, and along paths) it
+        takes the active set ("active-set") up to 2,896 samples, and beyond a working set or the
+        augmented Lagrangian. Losses or penalties of your own that the second-order methods do not
+        take go to "first-order", which accepts anything convex. Each of these names forces its
+        method. "admm" is the algorithm of the paper, for the losses "epsilon_insensitive" and
+        "absolute". `solver_` says which method ended the fit.
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -119,6 +124,8 @@ class RMR(ConvexEstimator, MatrixRegressor):
     history_ : structured ndarray
         One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
         work.
+    solver_ : str
+        Method that ended the fit, as in `history_`.
     tau_, C_, epsilon_, delta_ : float
         Numbers used.
     matrix_shape_ : tuple of int
@@ -162,7 +169,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         **LOSS_CONSTRAINTS,
         "penalty": [HasMethods(["at", "prox"]), None],
         "fit_intercept": ["boolean"],
-        "solver": [StrOptions({"auto", "first-order", "admm"})],
+        "solver": [StrOptions(set(SOLVERS))],
         "rho": [Interval(Real, 0, None, closed="neither")],
         "eta": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],

@@ -2,11 +2,12 @@
 
 All solve, for several right-hand sides in turn,
 
-    (Phi Phi' + diag(D)) dbeta + 1 db = rhs,    1'dbeta = total
+    (Phi Phi' + diag(D)) dbeta + Z dgamma = rhs,    Z'dbeta = total
 
-(without the border, ``db = 0``). Which factorisation is best depends on the size and on D, whose
-entries for samples inside the box tend to zero. Those that know ``f = Phi'dbeta`` better than dbeta
-does, of which it is a small difference in a huge box, return it behind dbeta, in one array.
+with a border Z of k columns, none, ones or several. Which factorisation is best depends on the size
+and on D, whose entries for samples inside the box tend to zero. Those that know ``f = Phi'dbeta``
+better than dbeta does, of which it is a small difference in a huge box, return it behind dbeta, in
+one array.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..design import Design
 from .thresholding import Coordinates
 
 Solve = Callable[[Array], Array]
-BorderedSolve = Callable[[Array, float], tuple[Array, float]]
+BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,23 @@ def refined(
     return solve
 
 
-def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
-    """Add the border row to a solver of the system without it."""
-    if not bordered:
-        return lambda rhs, total: (solve(rhs), 0.0)
-    ones = solve(np.ones(n))
-    curvature = ones[:n].sum()
+def with_border(solve: Solve, border: Array) -> BorderedSolve:
+    """Add the border (n, k) to a solver of the system without it."""
+    n, k = border.shape
+    if k == 0:
+        return lambda rhs, total: (solve(rhs), total)
+    columns = np.column_stack([solve(column) for column in border.T])
+    curvature = border.T @ columns[:n]
 
-    def solve_bordered(rhs: Array, total: float) -> tuple[Array, float]:
+    def solve_bordered(rhs: Array, total: Array) -> tuple[Array, Array]:
         x = solve(rhs)
-        db = float((x[:n].sum() - total) / curvature)
-        return x - db * ones, db
+        missing = x[:n] @ border - total
+        # With fewer samples than columns gamma is not determined: then it is the smallest one.
+        if k == 1:
+            dgamma = missing / curvature[0]
+        else:
+            dgamma = np.asarray(np.linalg.lstsq(curvature, missing, rcond=None)[0])
+        return x - columns @ dgamma, dgamma
 
     return solve_bordered
 
@@ -136,7 +143,7 @@ def with_border(solve: Solve, n: int, bordered: bool) -> BorderedSolve:
 def factor_dual(
     Phi: NDArray[Any],
     D: Array,
-    bordered: bool,
+    border: Array,
     least: float = 0.0,
     settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
@@ -151,30 +158,29 @@ def factor_dual(
         del Phi  # which may be the last one to hold it: the next line needs the room
         S = S.astype(np.float64)
         np.einsum("ii->i", S)[:] += D
-        return with_border(cholesky(S), len(D), bordered)
+        return with_border(cholesky(S), border)
     np.einsum("ii->i", S)[:] += D
 
     def residual(rhs: Array, x: Array) -> tuple[Array]:
         return (rhs - Phi @ (Phi.T @ x) - D * x,)
 
-    return with_border(refined(cholesky(S), residual, D, settings), len(D), bordered)
+    return with_border(refined(cholesky(S), residual, D, settings), border)
 
 
-def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
-    """Factorise the augmented system ``[D Phi 1; Phi' -I 0; 1' 0 0]``.
+def factor_augmented(Phi: Array, D: Array, border: Array) -> BorderedSolve:
+    """Factorise the augmented system ``[D Phi Z; Phi' -I 0; Z' 0 0]``.
 
     It never divides by a small D nor adds a large Phi Phi' to it, so that it stays accurate where
     the two others lose the digits; it is the dearest of the three.
     """
     n, d = Phi.shape
-    size = n + d + bordered
+    size = n + d + border.shape[1]
     K = np.zeros((size, size))
     K[:n, :n] = np.diag(D)
     K[:n, n : n + d] = Phi
     K[n : n + d, :n] = Phi.T
     K[n : n + d, n : n + d] = -np.eye(d)
-    if bordered:
-        K[:n, -1] = K[-1, :n] = 1.0
+    K[:n, n + d :], K[n + d :, :n] = border, border.T
     scale = np.ones(size)
     for _ in range(3):
         largest = np.abs(K).max(axis=1)
@@ -184,16 +190,14 @@ def factor_augmented(Phi: Array, D: Array, bordered: bool) -> BorderedSolve:
         scale *= step
     factor = scipy.linalg.lu_factor(K, check_finite=False)
 
-    def solve(rhs: Array, total: float) -> tuple[Array, float]:
+    def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
         f = np.zeros(size)
-        f[:n] = rhs
-        if bordered:
-            f[-1] = total
+        f[:n], f[n + d :] = rhs, total
         f *= scale
         x = scipy.linalg.lu_solve(factor, f, check_finite=False)
         x += scipy.linalg.lu_solve(factor, f - K @ x, check_finite=False)
         x *= scale
-        return x[: n + d], float(x[-1]) if bordered else 0.0
+        return x[: n + d], x[n + d :]
 
     return solve
 
@@ -205,7 +209,7 @@ def factor_primal(
     d: int,
     D: Array,
     typical: float,
-    bordered: bool,
+    border: Array,
     settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise a d x d system: for more samples than coordinates, which are never all stored.
@@ -225,8 +229,8 @@ def factor_primal(
         Diagonal.
     typical : float
         Mean of the diagonal of ``Phi Phi'``.
-    bordered : bool
-        Whether there is an intercept.
+    border : ndarray of shape (n, k)
+        Columns Z.
     settings : BorderedSettings, optional
         Numbers of the factorisation.
     """
@@ -269,14 +273,14 @@ def factor_primal(
         x, f = solved[:n], solved[n:]
         return rhs - D * x - forward(f), f - adjoint(x)
 
-    return with_border(refined(once, residual, D, settings), n, bordered)
+    return with_border(refined(once, residual, D, settings), border)
 
 
 def factor(
     design: Design,
     coordinates: Coordinates,
     D: Array,
-    bordered: bool,
+    border: Array,
     precision: type[np.floating[Any]],
     sure: bool,
     settings: BorderedSettings = DEFAULT,
@@ -291,8 +295,8 @@ def factor(
         Their images are the rows of Phi.
     D : ndarray of shape (n,)
         Diagonal.
-    bordered : bool
-        Whether there is an intercept.
+    border : ndarray of shape (n, k)
+        Columns Z.
     precision : type
         Of Phi, where it matters little.
     sure : bool
@@ -304,9 +308,9 @@ def factor(
     if n + d <= (settings.large_system if sure else settings.small_system):
         Phi = coordinates.of_samples(design)
         typical = float(np.vdot(Phi, Phi)) / n
-        return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), bordered)
+        return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), border)
     if n <= d:
-        return factor_dual(coordinates.of_samples(design, precision), D, bordered, 1e-7, settings)
+        return factor_dual(coordinates.of_samples(design, precision), D, border, 1e-7, settings)
     sample = coordinates.of_samples(design.take(slice(None, None, max(1, n // 200))))
     typical = float(np.vdot(sample, sample)) / len(sample)
     return factor_primal(
@@ -316,6 +320,6 @@ def factor(
         d,
         np.maximum(D, 1e-16 * typical),
         typical,
-        bordered,
+        border,
         settings,
     )

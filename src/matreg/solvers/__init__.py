@@ -18,6 +18,7 @@ from .path import tau_grid
 from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
 from .solve import (
+    SOLVERS,
     check_blocks,
     known_moments,
     path,
@@ -30,6 +31,7 @@ from .solve import (
 from .universal import solve_universal
 
 __all__ = [
+    "SOLVERS",
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",

@@ -35,12 +35,13 @@ class SolverResult:
     ----------
     W : Factors
         Coefficients in factored form; zero singular values are exact.
-    b : float
-        Intercept.
+    gamma : ndarray of shape (k,)
+        Coefficients of the columns without a penalty, as the problem has them
+        (:meth:`matreg.unpenalised.Basis.coefficients` says what they are for the user's columns).
     beta : ndarray of shape (n,)
         Feasible dual point.
     primal, dual, gap : float
-        Objective at (W, b), bound at beta, and their relative difference.
+        Objective at (W, gamma), bound at beta, and their relative difference.
     n_iter : int
         Iterations done, those of all methods that were tried together.
     converged : bool
@@ -57,7 +58,7 @@ class SolverResult:
     """
 
     W: Factors
-    b: float
+    gamma: Array
     beta: Array
     primal: float
     dual: float
@@ -68,6 +69,11 @@ class SolverResult:
     method: str = ""
     state: Any = None
     interrupted: bool = False
+
+    @property
+    def b(self) -> float:
+        """The intercept of a problem with a column of ones or none."""
+        return float(self.gamma[0]) if len(self.gamma) else 0.0
 
     def after(self, earlier: SolverResult) -> SolverResult:
         """The better of this result and that of an earlier stage, with what both of them did."""
@@ -81,15 +87,15 @@ class SolverResult:
         )
 
 
-def starting_point(W: Array, b: float, beta: Array) -> SolverResult:
+def starting_point(W: Array, gamma: Array, beta: Array) -> SolverResult:
     """A point to start from, without a certificate.
 
     Parameters
     ----------
     W : ndarray of shape (p, q)
         Coefficients.
-    b : float
-        Intercept.
+    gamma : ndarray of shape (k,)
+        Coefficients of the columns without a penalty.
     beta : ndarray of shape (n,)
         Dual point.
 
@@ -98,7 +104,8 @@ def starting_point(W: Array, b: float, beta: Array) -> SolverResult:
     SolverResult
         The point, with a gap of 1 and no history.
     """
-    return SolverResult(svd(W), b, beta, np.inf, 0.0, 1.0, 0, False, np.empty(0, dtype=COLUMNS))
+    history = np.empty(0, dtype=COLUMNS)
+    return SolverResult(svd(W), gamma, beta, np.inf, 0.0, 1.0, 0, False, history)
 
 
 class History:
@@ -150,12 +157,11 @@ class Tracker:
         self.stopped = False
         self.history = History()
         self.W = zero_factors(problem.design.p, problem.design.q)
-        self.primal, self.b = problem.primal_at(problem.price(self.W), problem.y)
+        self.primal, self.gamma = problem.primal_at(problem.price(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
-        self.dual = problem.constant  # that of beta = 0
+        self.dual = problem.constant if problem.homogeneous else -np.inf  # that of beta = 0
         if not problem.homogeneous:
-            self.beta = problem.feasible(self.beta)
-            self.dual = problem.dual(self.beta)
+            self.offer_dual(self.beta)
 
     @property
     def gap(self) -> float:
@@ -171,17 +177,18 @@ class Tracker:
         """Take W if it is the best so far; return its objective."""
         if residual is None:
             residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, b = self.problem.primal_at(self.problem.price(W), residual)
+        value, gamma = self.problem.primal_at(self.problem.price(W), residual)
         if value < self.primal:
-            self.primal, self.b, self.W = value, b, W
+            self.primal, self.gamma, self.W = value, gamma, W
         return value
 
-    def offer_dual(self, beta: Array, price: float | None = None) -> float:
-        """Take a feasible `beta` if it is the best so far; return its bound.
+    def offer_dual(self, beta: Array, Z: Array | None = None) -> float:
+        """Take `beta`, made feasible where it is not, if it is the best so far; return its bound.
 
-        `price` is the penalty's conjugate at the image of `beta`, if that is known.
+        `Z` is the image of `beta`, if that is known. Where no feasible point is near the bound is
+        -inf, and nothing is taken.
         """
-        value = self.problem.dual(beta) if price is None else self.problem.dual_at(beta, price)
+        value, beta = self.problem.proven(beta, Z)
         if value > self.dual:
             self.dual, self.beta = value, beta
         return value
@@ -204,7 +211,7 @@ class Tracker:
             self.record(n_iter)
         return SolverResult(
             W=self.W,
-            b=self.b,
+            gamma=self.gamma,
             beta=self.beta,
             primal=self.primal,
             dual=self.dual,

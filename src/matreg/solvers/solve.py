@@ -1,8 +1,9 @@
 """One entrance: a declared model and samples in, a certified result out.
 
 What is asked for decides, in this order: samples in memory or read block by block; a loss of four
-numbers per sample with a spectral penalty and a ridge (RMR), a smooth loss with a nuclear norm
-(R-GLM), or anything else that is convex, which the first-order solver takes.
+numbers per sample with a spectral penalty and a ridge (RMR), a smooth loss with a spectral elastic
+net (R-GLM), a loss with a prox and a penalty of sparse matrices of low rank, or anything else that
+is convex, which the first-order solver takes.
 """
 
 from __future__ import annotations
@@ -20,16 +21,20 @@ from ..model import Model
 from ..penalties import SpectralElasticNet, SpectralPenalty
 from ..problem import Problem
 from ..samples import Samples, SampleSet
+from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult
+from .choose import remembered, solve_rmr
 from .many.cores import Model as Core
 from .many.stream import solve_stream
 from .path import follow
 from .rglm.gram import Reduced, moments, solve_streamed_rglm
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .rmr.admm import solve_admm
-from .rmr.solve import remembered, solve_rmr
 from .rmr.tau_max import tau_max as rmr_tau_max
+from .sparse import solve_sparse, sparse_tau_max
 from .universal import solve_universal
+
+SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 
 
 def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
@@ -43,7 +48,8 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
         In memory or read block by block.
     **options
         `start`, a result to start from; `tol`, the relative duality gap at which to stop;
-        `max_iter`, `verbose`; and `solver`, one of :data:`SOLVERS`.
+        `max_iter`, `verbose`; and `solver`, one of :data:`SOLVERS`, by default "auto", the rule of
+        :mod:`matreg.solvers.choose`.
 
     Returns
     -------
@@ -63,7 +69,7 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
         if solver == "admm":
             return solve_admm(problem, rho=rho, eta=eta, **options)
         if solver != "first-order":
-            return solve_rmr(problem, **options)
+            return solve_rmr(problem, method=solver, **options)
     elif solver not in ("auto", "first-order"):
         raise ValueError(
             f"solver={solver!r} needs a loss of four numbers per sample (PiecewiseLoss) and a "
@@ -72,13 +78,16 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
     elif solver == "auto" and is_rglm(problem):
         start = options.pop("start", None)
         return solve_rglm(problem, start=None if start is None else start.state, **options)
+    elif solver == "auto" and is_sparse(problem):
+        start = options.pop("start", None)
+        return solve_sparse(problem, start=None if start is None else start.state, **options)
     return solve_universal(problem, **options)
 
 
 def is_rmr(problem: Problem) -> bool:
     """Whether the solvers of RMR take a problem."""
-    spectral = isinstance(problem.penalty, SpectralPenalty)
-    return isinstance(problem.loss, PiecewiseLoss) and spectral and problem.penalty.ridge > 0.0
+    spectral = isinstance(problem.penalty, SpectralPenalty) and problem.penalty.ridge > 0.0
+    return isinstance(problem.loss, PiecewiseLoss) and spectral and not is_rglm(problem)
 
 
 def is_rglm(problem: Problem) -> bool:
@@ -87,7 +96,13 @@ def is_rglm(problem: Problem) -> bool:
     smooth = (
         loss.quadratic if isinstance(loss, PiecewiseLoss) else hasattr(loss, "second_derivative")
     )
-    return smooth and isinstance(penalty, SpectralElasticNet) and penalty.ridge == 0.0
+    return smooth and isinstance(penalty, SpectralElasticNet) and problem.homogeneous
+
+
+def is_sparse(problem: Problem) -> bool:
+    """Whether the solver of sparse matrices of low rank takes a problem."""
+    exact = hasattr(problem.loss, "prox") and hasattr(problem.loss, "gradient")
+    return exact and isinstance(problem.penalty, SparseLowRank) and problem.homogeneous
 
 
 def path(
@@ -145,7 +160,12 @@ def path_on_blocks(
         if "max_iter" in options:
             limits["max_iter"] = options["max_iter"]
         return solve_streamed_rglm(
-            blocks, taus, fit_intercept=model.fit_intercept, G=known_moments(blocks), **limits
+            blocks,
+            taus,
+            ridge=model.penalty.ridge,
+            fit_intercept=model.fit_intercept,
+            G=known_moments(blocks),
+            **limits,
         )
     return [
         solve_stream(
@@ -172,8 +192,8 @@ def one_sample_loss(model: Model) -> Any:
 def quadratic(model: Model) -> bool:
     """Whether second moments of the samples are all that a model needs of them."""
     loss = one_sample_loss(model)
-    plain = isinstance(model.penalty, SpectralElasticNet) and model.penalty.ridge == 0.0
-    return isinstance(loss, PiecewiseLoss) and loss.quadratic and plain
+    spectral = isinstance(model.penalty, SpectralElasticNet)
+    return isinstance(loss, PiecewiseLoss) and loss.quadratic and spectral
 
 
 def check_blocks(model: Model, solver: str = "auto") -> None:
@@ -223,6 +243,8 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
 
 def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
     """Smallest weight of the penalty at which W is zero, for a problem in memory."""
+    if is_sparse(problem):
+        return sparse_tau_max(problem)
     if not isinstance(problem.penalty, SpectralElasticNet):
         raise ValueError(
             f"tau must be a number with the penalty {type(problem.penalty).__name__}: the smallest "

@@ -6,9 +6,9 @@ of yet.
 
 With a ``prox`` of the loss it is the primal-dual method of Chambolle and Pock (2011) on
 
-    min over (W, b) of  L(y - A W - b) + penalty(W) + <T, W> + t b,
+    min over (W, gamma) of  L(y - A W - Z gamma) + penalty(W) + <T, W> + t'gamma,
 
-over-relaxed, with the intercept as one more coordinate of W and steps that are balanced by how far
+over-relaxed, with gamma as more coordinates of W and steps that are balanced by how far
 the primal and the dual variables move. With a ``gradient`` alone it is the accelerated proximal
 gradient method of Beck and Teboulle (2009), with restarts (O'Donoghue and Candes 2015) and
 backtracking. Either offers its points to the tracker, whose gap is the same certificate as that of
@@ -36,6 +36,7 @@ from .._typing import Array
 from ..linalg.factors import Factors
 from ..linalg.threads import single_threaded
 from ..problem import Problem
+from ..unpenalised import Columns
 from .certificate import SolverResult, Tracker
 
 LOSS_NEEDS = ("value", "conjugate", "best_intercept", "feasible")
@@ -66,7 +67,9 @@ DEFAULT = UniversalSettings()
 
 def check_needs(problem: Problem[Any, Any]) -> None:
     """Say by name which method of the loss or the penalty is missing."""
-    for kind, needs in (("loss", LOSS_NEEDS), ("penalty", PENALTY_NEEDS)):
+    several = isinstance(problem.unpenalised, Columns)
+    of_loss = (*LOSS_NEEDS, "bounds") if several else LOSS_NEEDS
+    for kind, needs in (("loss", of_loss), ("penalty", PENALTY_NEEDS)):
         part = getattr(problem, kind)
         missing = [name for name in needs if not hasattr(part, name)]
         if missing:
@@ -128,10 +131,10 @@ def solve_universal(
     True
     """
     check_needs(problem)
-    tracker = Tracker(problem, tol, verbose)
+    tracker = Tracker(problem, tol, verbose, "first-order")
     if start is not None:
         tracker.offer_primal(start.W)
-        tracker.offer_dual(problem.feasible(start.beta))
+        tracker.offer_dual(start.beta)
     tracker.record(0)
     k = 0
     if not 0.0 < problem.design.norm < np.inf:  # then no step has a length
@@ -151,11 +154,11 @@ def offer(tracker: Tracker, W: Factors, beta: Array) -> None:
     problem = tracker.problem
     residual = problem.y - problem.design.forward(W.matrix)
     tracker.offer_primal(W, residual)
-    tracker.offer_dual(problem.feasible(beta))
+    tracker.offer_dual(beta)
 
 
 def spectral_bound(problem: Problem[Any, Any]) -> float:
-    """Bound of the norm of ``(W, b) -> A W + b``, with b in units that make it as large as A."""
+    """Bound of the norm of ``(W, gamma) -> A W + Z gamma``, with Z in units as large as A."""
     return float(np.sqrt(2.0) * problem.design.norm) or 1.0
 
 
@@ -163,38 +166,40 @@ def primal_dual(
     problem: Problem[Any, Any], tracker: Tracker, settings: UniversalSettings
 ) -> Iterator[tuple[Factors, Array]]:
     """Chambolle and Pock's iteration; yields W and beta."""
-    design, norm = problem.design, spectral_bound(problem)
-    # In units of their own the column of ones is no longer than A.
-    unit = design.norm / np.sqrt(design.n) if problem.fit_intercept else 0.0
-    W, b, beta = tracker.W.matrix, tracker.b / (unit or 1.0), tracker.beta
+    design, columns, norm = problem.design, problem.unpenalised, spectral_bound(problem)
+    # In units of their own the columns are no longer than A.
+    unit = design.norm / (np.linalg.norm(columns.columns(design.n), 2) if columns.size else 1.0)
+    W, gamma, beta = tracker.W.matrix, tracker.gamma / unit, tracker.beta
     ratio = first_ratio(problem)
     linear = 0.0 if problem.T is None else problem.T
-    AW = design.forward(W) + unit * b
-    Z, total = design.adjoint(beta), unit * float(beta.sum())
+    AW = design.forward(W) + columns.times(unit * gamma)
+    Z, sums = design.adjoint(beta), unit * columns.sums(beta)
     while True:
         step, dual_step = ratio / norm, 1.0 / (ratio * norm)
         factors = problem.penalty.prox(W + step * (Z - linear), step)
         W_new = factors.matrix
-        b_new = b + step * (total - unit * problem.t)
-        AW_new = design.forward(W_new) + unit * b_new
+        gamma_new = gamma + step * (sums - unit * problem.t)
+        AW_new = design.forward(W_new) + columns.times(unit * gamma_new)
         # By Moreau's identity from the prox of the loss itself, at the residuals.
         v = beta / dual_step + problem.y - (2.0 * AW_new - AW)
         beta_new = dual_step * (v - problem.loss.prox(v, 1.0 / dual_step))
-        moved = np.hypot(np.linalg.norm(W_new - W), b_new - b) / step
+        moved = np.hypot(np.linalg.norm(W_new - W), np.linalg.norm(gamma_new - gamma)) / step
         moved_dual = float(np.linalg.norm(beta_new - beta)) / dual_step
         r = settings.relaxation
-        W, b, AW = W + r * (W_new - W), b + r * (b_new - b), AW + r * (AW_new - AW)
+        W, gamma = W + r * (W_new - W), gamma + r * (gamma_new - gamma)
+        AW = AW + r * (AW_new - AW)
         beta = beta + r * (beta_new - beta)
-        Z, total = design.adjoint(beta), unit * float(beta.sum())
+        Z, sums = design.adjoint(beta), unit * columns.sums(beta)
         yield factors, beta_new
         ratio = balanced(ratio, moved, moved_dual, settings.imbalance)
 
 
 def first_ratio(problem: Problem[Any, Any]) -> float:
     """Ratio of the sizes that W and beta may be expected to have."""
-    y = problem.y - (np.median(problem.y) if problem.fit_intercept else 0.0)
+    columns = problem.unpenalised
+    y = problem.y - columns.times(problem.primal_at(0.0, problem.y)[1])
     size = float(np.linalg.norm(y)) / (problem.design.norm or 1.0)
-    beta = problem.loss.feasible(y, problem.total)
+    beta = columns.feasible(problem.loss, y, problem.t)
     return size / (float(np.linalg.norm(beta)) or 1.0) or 1.0
 
 
@@ -210,7 +215,7 @@ def balanced(ratio: float, primal: float, dual: float, imbalance: float) -> floa
 def proximal_gradient(
     problem: Problem[Any, Any], tracker: Tracker, settings: UniversalSettings
 ) -> Iterator[tuple[Factors, Array]]:
-    """Accelerated proximal gradient steps on W, with the best intercept for each; W and beta."""
+    """Accelerated proximal gradient steps on W, with the best gamma for each; W and beta."""
     evaluate = smooth_part(problem)
     W = tracker.W.matrix
     V, momentum, step = W, 1.0, 1.0 / spectral_bound(problem) ** 2
@@ -238,13 +243,13 @@ def proximal_gradient(
 def smooth_part(
     problem: Problem[Any, Any],
 ) -> Callable[[Array], tuple[float, Array, Array]]:
-    """Value and gradient in W of all but the penalty, at the best intercept; and beta."""
+    """Value and gradient in W of all but the penalty, at the best gamma; and beta."""
     linear = 0.0 if problem.T is None else problem.T
 
     def evaluate(W: Array) -> tuple[float, Array, Array]:
         residual = problem.y - problem.design.forward(W)
-        value, b = problem.primal_at(float(np.sum(linear * W)), residual)
-        beta = problem.loss.gradient(residual - b)
+        value, gamma = problem.primal_at(float(np.sum(linear * W)), residual)
+        beta = problem.loss.gradient(residual - problem.unpenalised.times(gamma))
         return value, linear - problem.design.adjoint(beta), beta
 
     return evaluate

@@ -24,6 +24,7 @@ from matreg.solvers.many.ramps import Ramps
 from matreg.solvers.many.solve import solve_many
 from matreg.solvers.many.sums import RampSums
 from matreg.solvers.rmr.cold import solve_cold
+from matreg.unpenalised import ONES, covariates, intercept
 from problems import random_data, random_weights
 
 LOSSES = {
@@ -36,13 +37,13 @@ LOSSES = {
 }
 
 
-def problem_of(loss, n=400, p=5, q=4, tau=5.0, seed=0, weights=None, **others):
+def problem_of(loss, n=400, p=5, q=4, tau=5.0, seed=0, weights=None, unpenalised=ONES):
     X, y = random_data(n, p, q, seed=seed, noise=1.0)
     if "hinge" in loss:
         y = np.where(y > np.median(y), 1.0, -1.0)
     weights = np.ones(n) if weights is None else weights
     penalty = SpectralElasticNet(tau)
-    return Problem(ArrayDesign(X), y, LOSSES[loss](y, weights), penalty, **others)
+    return Problem(ArrayDesign(X), y, LOSSES[loss](y, weights), penalty, unpenalised)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -60,7 +61,7 @@ def test_same_optimum_as_the_solver_for_few_samples(loss):
 @pytest.mark.parametrize("tau", [0.0, 2.0, 1e4])
 def test_any_shape_and_tau(shape, tau):
     p, q = shape
-    problem = problem_of("epsilon-insensitive", 300, p, q, tau, fit_intercept=tau > 0.0)
+    problem = problem_of("epsilon-insensitive", 300, p, q, tau, unpenalised=intercept(tau > 0.0))
     result = solve_many(problem)
     assert result.converged
     assert result.primal == pytest.approx(solve_cold(problem).primal, rel=2e-6)
@@ -101,7 +102,8 @@ def ramps_at(problem, seed=0):
     W = rng.standard_normal((problem.design.p, problem.design.q))
     beta = rng.uniform(problem.loss.lower, problem.loss.upper)
     ramps = Ramps(problem, beta, rng.standard_normal(W.shape), width=2.0, s2=3.0)
-    return ramps, ramps.at(W, 0.3, problem.design.forward(W))
+    gamma = np.full(problem.unpenalised.size, 0.3)
+    return ramps, ramps.at(W, gamma, problem.design.forward(W))
 
 
 @pytest.mark.parametrize("loss", ["epsilon-insensitive", "hinge", "huber"])
@@ -109,47 +111,46 @@ def test_gradient_against_differences(loss):
     problem = problem_of(loss, 50)
     problem = replace(problem, T=np.full((5, 4), 0.2), t=0.7)
     ramps, at = ramps_at(problem)
-    gradient, slope_b = ramps.gradient(at, problem.design.adjoint(at.beta))
+    gradient, slope_gamma = ramps.gradient(at, problem.design.adjoint(at.beta))
     rng = np.random.default_rng(1)
-    dW, db, h = rng.standard_normal((5, 4)), 0.8, 1e-6
+    dW, dgamma, h = rng.standard_normal((5, 4)), np.array([0.8]), 1e-6
     AdW = problem.design.forward(dW)
-    ahead = ramps.at(at.W + h * dW, at.b + h * db, at.AW + h * AdW)
-    back = ramps.at(at.W - h * dW, at.b - h * db, at.AW - h * AdW)
-    slope = np.vdot(gradient, dW) + slope_b * db
+    ahead = ramps.at(at.W + h * dW, at.gamma + h * dgamma, at.AW + h * AdW)
+    back = ramps.at(at.W - h * dW, at.gamma - h * dgamma, at.AW - h * AdW)
+    slope = np.vdot(gradient, dW) + slope_gamma @ dgamma
     assert (ahead.value - back.value) / (2 * h) == pytest.approx(slope, rel=1e-6)
-    assert ramps.slope(at, dW, db, AdW) == pytest.approx(slope, rel=1e-10)
+    assert ramps.slope(at, dW, dgamma, AdW) == pytest.approx(slope, rel=1e-10)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6)])
-@pytest.mark.parametrize("intercept", [True, False])
-def test_both_systems_give_the_direction_of_the_dense_hessian(shape, intercept):
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_both_systems_give_the_direction_of_the_dense_hessian(shape, k):
     p, q = shape
-    problem = problem_of("epsilon-insensitive", 60, p, q, fit_intercept=intercept)
+    Z = np.random.default_rng(2).standard_normal((60, 2))
+    basis = covariates(Z) if k == 3 else intercept(k == 1)
+    problem = problem_of("epsilon-insensitive", 60, p, q, unpenalised=basis)
     ramps, at = ramps_at(problem)
-    gradient, slope_b = ramps.gradient(at, problem.design.adjoint(at.beta))
-    sums = RampSums(problem.design)
+    gradient, slope = ramps.gradient(at, problem.design.adjoint(at.beta))
+    sums = RampSums(problem.design, basis)
     found = [
-        through_samples(ramps, problem.design, at, gradient, slope_b),
-        through_coefficients(ramps, sums, at, gradient, slope_b),
+        through_samples(ramps, problem.design, at, gradient, slope),
+        through_coefficients(ramps, sums, at, gradient, slope),
     ]
-    rows = np.hstack([problem.design.X.reshape(60, -1), np.ones((60, 1))])[at.ramp]
+    rows = np.hstack([problem.design.X.reshape(60, -1), basis.columns(60)])[at.ramp]
     H = rows.T @ (ramps.weights[at.ramp, None] * rows)
     for k, E in enumerate(np.eye(p * q)):
         E = E.reshape(p, q)
         JE = at.threshold.apply(E, lambda O: O)
         H[: p * q, k] += (problem.penalty.ridge * E + ramps.s2 * (E - JE)).reshape(-1)
-    rhs = -np.append(gradient.reshape(-1), slope_b)
-    if intercept:
-        expected = np.linalg.solve(H, rhs)
-    else:
-        expected = np.append(np.linalg.solve(H[:-1, :-1], rhs[:-1]), 0.0)
-    for dW, db in found:
-        np.testing.assert_allclose(np.append(dW.reshape(-1), db), expected, rtol=1e-8, atol=1e-10)
+    expected = np.linalg.solve(H, -np.append(gradient.reshape(-1), slope))
+    for dW, dgamma in found:
+        step = np.append(dW.reshape(-1), dgamma)
+        np.testing.assert_allclose(step, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_sums_follow_what_changes():
     problem = problem_of("epsilon-insensitive", 200)
-    sums, rng = RampSums(problem.design), np.random.default_rng(0)
+    sums, rng = RampSums(problem.design, ONES), np.random.default_rng(0)
     beta, ramp = np.zeros(200), np.zeros(200, dtype=bool)
     flat = np.hstack([problem.design.X.reshape(200, -1), np.ones((200, 1))])
     for _ in range(5):
@@ -204,6 +205,6 @@ def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch
     monkeypatch.setattr(solve, "finish", failing)
     result = solve_many(problem)
     assert result.converged and "working set" in result.history["method"]
-    assert result.method == "ramps"
+    assert result.method == "augmented Lagrangian"
     assert result.n_iter == result.history["iteration"].max()
     assert result.primal == pytest.approx(expected.primal, rel=2e-6)

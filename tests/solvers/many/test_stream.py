@@ -43,7 +43,7 @@ def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
 def look(blocks, near, far=0.0, seed=0, most=100_000):
     rng = np.random.default_rng(1)
     W = 0.5 * rng.standard_normal(30)
-    lens = Lens(W, 0.2, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
+    lens = Lens(W, np.array([0.2]), True, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
     return lens, blocks.map_reduce(lens).capped()
 
 
@@ -175,9 +175,9 @@ def test_a_graded_core_has_the_slope_of_all_samples():
     lens, seen = look(blocks, near=0.1, far=2.0)
     core = graded_core(model, lens, seen)
     assert core.design.n < 1500
-    r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.b
+    r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.gamma
     gradient = core.image(core.loss.gradient(r))
-    r = blocks.y - blocks.X.reshape(2000, -1) @ lens.W - lens.b
+    r = blocks.y - blocks.X.reshape(2000, -1) @ lens.W - lens.gamma
     exact = np.tensordot(eps_loss(blocks.y, np.ones(2000)).gradient(r), blocks.X, 1)
     np.testing.assert_allclose(gradient, exact, rtol=1e-10, atol=1e-9)
 

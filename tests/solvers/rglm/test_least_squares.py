@@ -211,11 +211,12 @@ def test_both_methods_find_the_same(fraction):
     np.testing.assert_allclose([mixed.primal, newton.primal], gradient.primal, rtol=2e-8)
 
 
+@pytest.mark.parametrize("ridge", [0.0, 3.0])
 @pytest.mark.parametrize("shape", [(12, 5, 4), (60, 4, 7)])
-def test_newton_direction_solves_its_system(shape):
+def test_newton_direction_solves_its_system(shape, ridge):
     X, y, s = rglm_data(*shape)
     form = StandardForm(rglm_problem(X, y, s, 2.0))
-    method = ProximalPoint(form, 2.0, np.zeros(shape[1:]))
+    method = ProximalPoint(form, SpectralElasticNet(2.0, ridge), np.zeros(shape[1:]))
     point, h = method.point, 1e-6
     assert point.threshold.r > 0
     x = method.direction(point)
@@ -232,12 +233,12 @@ def test_best_multiple_beats_its_neighbours():
     problem = rglm_problem(X, y, s, 3.0, False)
     for beta in (0.01 * y, 10.0 * y, -y, np.ones(20)):
         norm = np.linalg.norm(problem.design.adjoint(beta), 2)
-        t = best_multiple(problem, beta, norm)
+        t = best_multiple(problem, beta, np.array([norm]))
         limit = 3.0 / norm
         assert abs(t) <= limit * (1 + 1e-12)
         others = np.linspace(-limit, limit, 101)
         assert problem.dual(t * beta) >= max(problem.dual(u * beta) for u in others) - 1e-12
-    assert best_multiple(problem, np.zeros(20), 0.0) == 0.0
+    assert best_multiple(problem, np.zeros(20), np.zeros(1)) == 0.0
 
 
 def test_many_samples_are_compressed():
@@ -290,9 +291,11 @@ def test_stops_where_rounding_forbids_progress():
 
 def test_rejects_other_problems():
     X, y, s = rglm_data(10, 2, 2)
-    for loss, ridge in ((epsilon_insensitive(s, 0.1), 0.0), (squared(s), 1.0)):
-        with pytest.raises(ValueError, match="smooth loss"):
-            solve_rglm(Problem(ArrayDesign(X), y, loss, SpectralElasticNet(1.0, ridge)))
+    penalty = SpectralElasticNet(1.0, ridge=0.0)
+    with pytest.raises(ValueError, match="smooth loss"):
+        solve_rglm(Problem(ArrayDesign(X), y, epsilon_insensitive(s, 0.1), penalty))
+    with pytest.raises(ValueError, match="no linear term"):
+        solve_rglm(Problem(ArrayDesign(X), y, squared(s), penalty, T=np.ones((2, 2))))
 
 
 def test_verbose_prints_the_history(capsys):

@@ -11,6 +11,7 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
+from matreg.unpenalised import NOTHING, ONES
 
 LOSSES = {"binomial": Logistic, "poisson": Poisson}
 each_family = pytest.mark.parametrize("family", LOSSES)
@@ -27,7 +28,13 @@ def make(family, n, p, q, seed=0, weights=False):
 
 def pose(family, X, t, s, tau, intercept=True):
     penalty = SpectralElasticNet(tau, ridge=0.0)
-    return Problem(ArrayDesign(X), np.zeros(len(t)), LOSSES[family](t, s), penalty, intercept)
+    return Problem(
+        ArrayDesign(X),
+        np.zeros(len(t)),
+        LOSSES[family](t, s),
+        penalty,
+        ONES if intercept else NOTHING,
+    )
 
 
 def half_deviance(family, t, s, f):

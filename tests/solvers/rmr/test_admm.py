@@ -118,7 +118,7 @@ def test_a_run_can_go_on():
     first = solve_admm(problem, tol=1e-5)
     again = solve_admm(problem, tol=1e-5, start=first)
     assert again.converged and again.n_iter < first.n_iter
-    stored = starting_point(first.W.matrix, first.b, first.beta)
+    stored = starting_point(first.W.matrix, first.gamma, first.beta)
     assert solve_admm(problem, tol=1e-5, start=stored).n_iter < first.n_iter
 
 

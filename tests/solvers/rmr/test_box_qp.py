@@ -7,6 +7,7 @@ import pytest
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.rmr.box_qp import BoxQuadratic, BoxSettings, FreeSystem, sides
 from matreg.solvers.rmr.kernels import DenseKernel, FactoredKernel
+from matreg.unpenalised import intercept
 
 
 def make_box(n=25, seed=0, *, weighted=False, rank=None):
@@ -28,9 +29,9 @@ def off_conditions(beta, r, c, epsilon):
 
 
 def box_problem(K, c, epsilon, fit_intercept, Phi=None):
-    total = 0.0 if fit_intercept else None
+    basis = intercept(fit_intercept)
     kernel = DenseKernel(K) if Phi is None else FactoredKernel(Phi, np.zeros(len(Phi)))
-    return BoxQuadratic(kernel, epsilon_insensitive(c, epsilon), total)
+    return BoxQuadratic(kernel, epsilon_insensitive(c, epsilon), basis, np.zeros(basis.size))
 
 
 CASES = {
@@ -59,7 +60,7 @@ def test_one_sample():
     alone = box_problem(K, c, 0.1, False).pivot(t, np.ones(1))
     np.testing.assert_allclose(alone.beta, [0.3])
     beside = box_problem(K, c, 0.1, True).pivot(t, np.ones(1))
-    assert beside.beta == 0.0 and abs(t[0] - beside.b) <= 0.1 + 1e-12
+    assert beside.beta == 0.0 and abs(t[0] - beside.gamma[0]) <= 0.1 + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
@@ -76,24 +77,23 @@ def test_solution_meets_its_conditions_for_one_target_after_another(epsilon):
         assert off_conditions(beta, r, c, epsilon) <= 1e-7
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_systems_of_sets_that_come_and_go_are_solved_by_borders(fit_intercept):
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_systems_of_sets_that_come_and_go_are_solved_by_borders(k):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((30, 40))
     K = A @ A.T
     first = rng.random(30) < 0.6
-    system = FreeSystem(DenseKernel(K), first, fit_intercept, BoxSettings())
+    Z = np.hstack([np.ones((30, 1)), rng.standard_normal((30, 2))])[:, :k]
+    system = FreeSystem(DenseKernel(K), first, Z, BoxSettings())
     for share in (0.0, 0.1, 0.2, 0.9, *([0.2] * 20)):
         free = first ^ (rng.random(30) < share)
-        n, rhs, total = int(free.sum()), rng.standard_normal(30), 0.7
-        whole = np.ones((n + 1, n + 1))
-        whole[:n, :n], whole[n, n] = K[np.ix_(free, free)], 0.0
-        size = n + fit_intercept
-        expected = np.linalg.solve(whole[:size, :size], np.append(rhs[free], total)[:size])
-        x, b = system.solve(free, rhs, total)
+        n, rhs, total = int(free.sum()), rng.standard_normal(30), rng.standard_normal(k)
+        whole = np.block([[K[np.ix_(free, free)], Z[free]], [Z[free].T, np.zeros((k, k))]])
+        expected = np.linalg.solve(whole, np.append(rhs[free], total))
+        x, gamma = system.solve(free, rhs, total)
         np.testing.assert_allclose(x[free], expected[:n], rtol=1e-8, atol=1e-10)
         assert not x[~free].any()
-        assert b == pytest.approx(expected[n] if fit_intercept else 0.0)
+        np.testing.assert_allclose(gamma, expected[n:], rtol=1e-8)
     assert len(system.bordering) == len(set(system.bordering)) <= 30
     assert system.is_near(first)
 
@@ -133,7 +133,7 @@ def test_pivoting_ends_at_a_solution_or_tells_whatever_the_guess():
         solution = box_problem(K, c, 0.1, True).pivot(t, rng.integers(-2, 3, 40).astype(float))
         if solution is not None:
             solved += 1
-            r = t - K @ solution.beta - solution.b
+            r = t - K @ solution.beta - solution.gamma
             assert off_conditions(solution.beta, r, c, 0.1) <= 1e-6 * np.abs(t).max()
     assert solved > 0
 
@@ -149,7 +149,7 @@ def test_ill_conditioned_problems_are_solved_from_afar():
         box = box_problem(K, c, 0.01, True)
         if box.pivot(t, np.ones(80)) is None:
             unsettled += 1
-            beta, b, _ = box.solve_from_afar(t, t, 0.0)
+            beta, b, _ = box.solve_from_afar(t, t, np.zeros(box.basis.size))
             approached += off_conditions(beta, t - K @ beta - b, c, 0.01) <= 1e-7
     assert unsettled >= 8 and approached == unsettled
 
@@ -164,7 +164,7 @@ def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_inte
     K, c = Phi @ Phi.T, rng.uniform(0.5, 2.0, 50)
     t = Phi @ rng.standard_normal(4)
     box = box_problem(K, c, epsilon, fit_intercept, Phi if factored else None)
-    solution = box.solve_from_afar(t, t, 0.0)
+    solution = box.solve_from_afar(t, t, np.zeros(box.basis.size))
     assert solution is not None
     x = cp.Variable(50)
     cost = cp.sum_squares(Phi.T @ x) / 2 - t @ x + epsilon * cp.norm1(x)
@@ -180,7 +180,7 @@ def test_a_singular_problem_has_a_solution_from_afar(factored, epsilon, fit_inte
 
 def test_a_matrix_of_zeros_has_bounds_for_a_solution():
     _, c, t = make_box(20)
-    solution = box_problem(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, t, 0.0)
+    solution = box_problem(np.zeros((20, 20)), c, 0.1, False).solve_from_afar(t, t, np.zeros(0))
     assert solution is not None
     expected = np.where(np.abs(t) > 0.1, np.sign(t) * c, 0.0)
     np.testing.assert_allclose(solution.beta, expected, atol=1e-6)
@@ -190,7 +190,8 @@ def test_a_matrix_of_zeros_has_bounds_for_a_solution():
 def test_the_approach_ends_without_a_residual_to_go_by(factor):
     K, c, t = make_box(20)
     with np.errstate(invalid="ignore"):
-        assert box_problem(K, c, 0.0, True).solve_from_afar(factor * t, factor * t, 0.0) is None
+        box = box_problem(K, c, 0.0, True)
+        assert box.solve_from_afar(factor * t, factor * t, np.zeros(1)) is None
 
 
 def test_a_guess_with_too_many_samples_on_wrong_sides_is_given_up():

@@ -16,7 +16,9 @@ def line(tau):
 def memory(tau, slopes=4.0):
     value = line(tau) + slopes
     W, Lambda = np.full((2, 3), value), np.full((2, 3), -value)
-    return Neighbour(Position(tau, slopes), W, Lambda, np.full(4, value * slopes), value)
+    return Neighbour(
+        Position(tau, slopes), W, Lambda, np.full(4, value * slopes), np.array([value])
+    )
 
 
 def test_a_straight_line_is_foretold_exactly():
@@ -25,14 +27,14 @@ def test_a_straight_line_is_foretold_exactly():
     assert last.before.before.position.tau == 5.0
     assert last.after(memory(1.0)).before.before is None
     ahead = last.ahead(Position(1.5, 4.0))
-    for part in (ahead.W, -ahead.Lambda, ahead.beta / 4.0, ahead.b):
+    for part in (ahead.W, -ahead.Lambda, ahead.beta / 4.0, ahead.gamma):
         np.testing.assert_allclose(part, line(1.5) + 4.0)
 
 
 def test_along_the_weight_of_the_loss_multipliers_grow_with_their_bounds():
     last = memory(2.0, 4.0).after(memory(2.0, 2.0))
     ahead = last.ahead(Position(2.0, 5.0))
-    for part in (ahead.W, -ahead.Lambda, ahead.beta / 5.0, ahead.b):
+    for part in (ahead.W, -ahead.Lambda, ahead.beta / 5.0, ahead.gamma):
         np.testing.assert_allclose(part, line(2.0) + 5.0)
     np.testing.assert_allclose(last.scaled(Position(2.0, 8.0)).beta, 2.0 * last.beta)
 
@@ -45,7 +47,7 @@ def test_one_solution_or_two_of_the_same_tau_lead_nowhere():
 def test_another_solution_of_the_same_tau_is_passed_over():
     last = memory(2.0).after(memory(2.0).after(memory(3.0)))
     assert last.before.position.tau == 3.0
-    assert last.ahead(Position(1.5, 4.0)).b == pytest.approx(line(1.5) + 4.0)
+    assert last.ahead(Position(1.5, 4.0)).gamma[0] == pytest.approx(line(1.5) + 4.0)
 
 
 def test_a_result_without_a_state_is_remembered_by_its_solution():

@@ -9,13 +9,13 @@ import pytest
 from matreg.datasets import make_matrix_regression
 from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
+from matreg.solvers import choose
 from matreg.solvers.certificate import Tracker
+from matreg.solvers.choose import following
 from matreg.solvers.rmr import active_set as follow_module
-from matreg.solvers.rmr import solve
 from matreg.solvers.rmr.active_set import DEFAULT, ActiveSetNewton, Linearisation, solve_active_set
 from matreg.solvers.rmr.cold import solve_cold
 from matreg.solvers.rmr.neighbour import Neighbour, Position, neighbour_of
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from problems import at, gap_of_result, make_problem, random_data, random_weights
 
@@ -89,7 +89,7 @@ def test_a_nearly_recovered_truth_is_followed():
         last, result = result, solve_active_set(at(problem, tau), start=result)
         followed += result.converged
         if not result.converged:
-            result = PathSolver(1e-6, 100).solve(at(problem, tau), last)
+            result = following(1e-6, 100)(at(problem, tau), last)
     assert result.W.d[2] < 1e-2 * result.W.d[1]  # the rest is noise
     assert followed >= 15
 
@@ -98,7 +98,7 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     problem = make_problem(*random_data(20, 4, 4))
     rng = np.random.default_rng(0)
     W, Lambda = rng.standard_normal((2, 4, 4))
-    first = Neighbour(Position(2.0, 20.0), W, Lambda, np.zeros(20), 0.0)
+    first = Neighbour(Position(2.0, 20.0), W, Lambda, np.zeros(20), np.zeros(1))
     second = replace(first, position=Position(1.9, 20.0), W=W + 1e-3, Lambda=Lambda + 1.0).after(
         first
     )
@@ -106,9 +106,9 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     assert follower.first_scaling(second.W) == pytest.approx(1e3 * DEFAULT.weight)
     # After a step what counts is how the two changed in this problem, whatever was expected.
     W, Z = second.W + 1.0, second.W + 1.0 + second.Lambda + 50.0
-    at = follower.point(W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    at = follower.point(W, np.zeros(1), second.beta, Z, 0 * second.beta, 1e3)
     assert follower.rescaled(at).sigma == pytest.approx(50.0 * DEFAULT.weight)
-    unmoved = follower.point(second.W, 0.0, second.beta, Z, 0 * second.beta, 1e3)
+    unmoved = follower.point(second.W, np.zeros(1), second.beta, Z, 0 * second.beta, 1e3)
     assert follower.rescaled(unmoved) is unmoved
     alone = ActiveSetNewton(problem, Tracker(problem, 1e-6), first)
     assert 1.0 <= alone.first_scaling(W) < 1e3
@@ -128,9 +128,11 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
     W = (U * np.array([1.0, size, size, size, 0, 0, 0, 0])) @ V.T
     Z = W + (U * np.array([1.0, 1.0, 1.0, 1.0, 0.5, 0.3, 0.2, 0.1])) @ V.T
     follower = ActiveSetNewton(
-        problem, Tracker(problem, 1e-6), Neighbour(Position(1.0, 40.0), W, Z - W, 0 * y, 0.0)
+        problem,
+        Tracker(problem, 1e-6),
+        Neighbour(Position(1.0, 40.0), W, Z - W, 0 * y, np.zeros(1)),
     )
-    linear = Linearisation(problem, follower.point(W, 0.0, 0 * y, Z, 0 * y, 1.0 / size))
+    linear = Linearisation(problem, follower.point(W, np.zeros(1), 0 * y, Z, 0 * y, 1.0 / size))
     K = np.array([[np.vdot(a, linear.follow(b)) for b in X] for a in X])
     assert np.abs(numbers(linear) - K).max() <= accuracy * np.trace(K) / len(X)
     found, true = (np.linalg.eigvalsh(matrix) for matrix in (numbers(linear), K))
@@ -200,8 +202,8 @@ def test_a_fit_from_scratch_follows_where_the_last_solution_does_not_help(monkey
     problem = make_problem(*random_data(20, 4, 4))
     start = solve_cold(problem)
     failed = replace(start, converged=False, n_iter=10)
-    monkeypatch.setattr(solve, "solve_active_set", lambda *args, **others: failed)
-    result = PathSolver(1e-6, 100).solve(problem, start)
+    monkeypatch.setattr(choose, "solve_active_set", lambda *args, **others: failed)
+    result = following(1e-6, 100)(problem, start)
     assert result.converged
     assert result.n_iter == 10 + start.n_iter  # all that was tried is counted
     assert len(result.history) == 2 * len(start.history)
@@ -214,6 +216,6 @@ def test_max_iter_is_for_all_methods_together(max_iter):
     start = solve_cold(at(problem, 0.5 * largest), tol=1e-6)
     for tau in (0.1, 1e-2, 1e-4):
         # Too far for any of them.
-        result = PathSolver(1e-12, max_iter).solve(at(problem, tau * largest), start)
+        result = following(1e-12, max_iter)(at(problem, tau * largest), start)
         assert result.n_iter <= max_iter
         assert result.history["iteration"].max() <= max_iter

@@ -8,8 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg.losses import absolute, hinge, pinball
+from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.solve import solve_rmr
 from matreg.solvers.rmr.tau_max import TauMaxSettings, tau_max
 from matreg.solvers.rmr.zero import optimal_multipliers
 from problems import at, make_problem, random_problem
@@ -81,7 +81,7 @@ def tied_problem(kind, n=60, p=5, q=4, seed=0, intercept=True):
     else:
         y = np.clip(np.round(score), 0.0, 2.0)
         loss = absolute(weights) if kind == "absolute" else pinball(weights, 0.8)
-    return replace(make_problem(X, y), loss=loss, fit_intercept=intercept)
+    return replace(make_problem(X, y, fit_intercept=intercept), loss=loss)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "absolute", "pinball"])

@@ -53,7 +53,8 @@ def test_free_samples_come_to_lie_on_the_edges(fit_intercept, epsilon):
     problem = make_problem(X, y, C=1.0, epsilon=epsilon, fit_intercept=fit_intercept)
     rng = np.random.default_rng(3)
     off = truncated(W.matrix + 1e-4 * rng.normal(size=(p, q)), r)
-    moved = onto_edges(problem, off, b, beta, unit_box(12))
+    gamma = np.full(int(fit_intercept), b)
+    moved = onto_edges(problem, off, gamma, beta, unit_box(12))
     free = np.abs(beta) % 1.0 > 0.0
     residual = y - np.tensordot(X, moved.matrix, 2)
     residual -= (residual - np.sign(beta) * epsilon)[free].mean() if fit_intercept else 0.0
@@ -67,7 +68,7 @@ def test_what_is_on_the_edges_stays():
     X, _ = random_data(9, p, q, seed=4)
     W, beta = low_rank(), np.linspace(-0.5, 0.6, 9)
     y = np.tensordot(X, W.matrix, 2) + 0.1 * np.sign(beta)
-    moved = onto_edges(make_problem(X, y, C=1.0, epsilon=0.1), W, 0.0, beta, unit_box(9))
+    moved = onto_edges(make_problem(X, y, C=1.0, epsilon=0.1), W, np.zeros(1), beta, unit_box(9))
     np.testing.assert_allclose(moved.matrix, W.matrix, atol=1e-11)
 
 
@@ -81,7 +82,7 @@ def test_too_many_free_samples_are_chosen_by_their_distance_from_zero_and_the_bo
 def test_nothing_free_leaves_W_alone():
     X, y = random_data(6, p, q, seed=0)
     W = low_rank()
-    assert onto_edges(make_problem(X, y, C=1.0), W, 0.0, np.zeros(6), unit_box(6)) is W
+    assert onto_edges(make_problem(X, y, C=1.0), W, np.zeros(1), np.zeros(6), unit_box(6)) is W
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -107,7 +108,7 @@ def test_multipliers_of_an_optimal_W_prove_it(n, fit_intercept):
     X, y = random_data(n, 4, 3, seed=8)
     problem = make_problem(X, y, tau=1.0, C=2.0, epsilon=0.05, fit_intercept=fit_intercept)
     best = solve_cold(problem, tol=1e-12, max_iter=500)
-    W = onto_edges(problem, best.W, best.b, best.beta, problem.loss)
+    W = onto_edges(problem, best.W, best.gamma, best.beta, problem.loss)
     assert relative_gap(problem.primal(W)[0], problem.dual(multipliers_at(problem, W))) < 1e-9
 
 

@@ -10,9 +10,9 @@ from matreg.datasets import make_matrix_regression
 from matreg.losses import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
+from matreg.solvers.choose import following
 from matreg.solvers.rmr.cold import solve_cold
 from matreg.solvers.rmr.neighbour import Neighbour, position_of
-from matreg.solvers.rmr.path import PathSolver
 from matreg.solvers.rmr.tau_max import tau_max
 from matreg.solvers.rmr.working_set import WorkingSet, finish, solve_working_set
 from problems import at, gap_of_result, make_problem, random_data
@@ -33,10 +33,10 @@ def many(loss="epsilon-insensitive", n=3000):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_path_of_many_samples_is_certified_and_that_of_single_fits(loss):
     problem = many(loss)
-    solver, last, methods = PathSolver(1e-6, 1000), None, []
+    solver, last, methods = following(1e-6, 1000), None, []
     for tau in tau_grid(tau_max(problem), 8, 1e-2):
         posed = at(problem, tau)
-        last = solver.solve(posed, last)
+        last = solver(posed, last)
         assert last.converged
         gap = relative_gap(posed.primal(last.W)[0], posed.dual(last.beta))
         assert gap == pytest.approx(last.gap, abs=1e-9)
@@ -60,7 +60,7 @@ def test_a_path_along_C_of_many_samples_is_that_of_single_fits():
 def test_dual_points_of_a_working_set_are_those_of_all_samples(fit_intercept):
     """Any of them bounds the optimum from below, whatever is held where."""
     X, y = random_data(60, 4, 3, noise=1.0)
-    problem = replace(make_problem(X, y, tau=2.0), fit_intercept=fit_intercept)
+    problem = make_problem(X, y, tau=2.0, fit_intercept=fit_intercept)
     solution = solve_cold(problem, tol=1e-9)
     rng = np.random.default_rng(0)
     index = np.flatnonzero(rng.random(60) < 0.5)
@@ -81,19 +81,21 @@ def test_dual_points_of_a_working_set_are_those_of_all_samples(fit_intercept):
 def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
     problem = many()
     largest = tau_max(problem)
-    solver = PathSolver(1e-6, 1000)
+    solver = following(1e-6, 1000)
     last = None
     for share in (0.9, 0.89):
-        last = solver.solve(at(problem, share * largest), last)
+        last = solver(at(problem, share * largest), last)
     posed = at(problem, 1e-3 * largest)
     result = solve_working_set(posed, neighbour=last.state)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
-    assert solver.solve(posed, last).converged
+    assert solver(posed, last).converged
 
 
 def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():
     problem = at(many(), 0.5 * tau_max(many()))
-    far = Neighbour(position_of(problem), np.zeros((4, 3)), np.zeros((4, 3)), 0.0 * problem.y, 1e3)
+    far = Neighbour(
+        position_of(problem), np.zeros((4, 3)), np.zeros((4, 3)), 0.0 * problem.y, np.array([1e3])
+    )
     result = finish(problem, neighbour=far, reach=0.0)
     assert not result.converged and result.n_iter == 0
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

@@ -18,7 +18,7 @@ from ...linalg.threads import single_threaded
 from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import SolverResult
-from ..rmr.solve import solve_rmr
+from ..choose import solve_rmr
 from .decompose import decompose
 from .flags_admm import replace_outliers
 from .problem import GRMRProblem
@@ -252,7 +252,7 @@ def _regress(
     old = regression.loss.value(residual - fit.b) + regression.penalty.value(fit.W.d)
     if result.primal > old:
         gap = relative_gap(old, result.dual)
-        result = replace(result, W=fit.W, b=fit.b, primal=old, gap=gap)
+        result = replace(result, W=fit.W, gamma=fit.gamma, primal=old, gap=gap)
     return old + split.cost, result
 
 

@@ -13,6 +13,7 @@ from ...design import ArrayDesign
 from ...losses import PiecewiseLoss, squared
 from ...penalties import SpectralElasticNet
 from ...problem import Problem
+from ...unpenalised import intercept
 from ..certificate import SolverResult
 from .flags import FlagProblem
 from .split import SplitProblem
@@ -104,7 +105,7 @@ class GRMRProblem:
     def regression(self, X: Array) -> Problem:
         """The first half: RMR on clean signals X of shape (n, p, q)."""
         penalty = SpectralElasticNet(self.tau)
-        return Problem(ArrayDesign(X), self.y, self.loss, penalty, self.fit_intercept)
+        return Problem(ArrayDesign(X), self.y, self.loss, penalty, intercept(self.fit_intercept))
 
     @property
     def limits(self) -> Array:

@@ -85,7 +85,8 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
     else:
         d = singular_values(problem.rows - E)
         cost = problem.split(None).cost(E, d)
-    fit = starting_point(arrays["W"], arrays["b"], arrays["beta"])
+    gamma = np.array([arrays["b"]]) if problem.fit_intercept else np.zeros(0)
+    fit = starting_point(arrays["W"], gamma, arrays["beta"])
     nothing = fit.history
     split = Decomposition(E, d, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
     return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, nothing)

@@ -157,10 +157,10 @@ class ExactSplit:
             size += square(X)
             force += square(s.Y[i])
             L[i] = new
-        tiny = np.finfo(float).tiny
+        least = float(np.sqrt(np.finfo(float).tiny))  # samples, or a multiplier, of zeros
         self.residuals = (
-            float(np.sqrt(feasibility / max(size, tiny))),
-            float(s.mu * np.sqrt(change / max(force, tiny))),
+            float(np.sqrt(feasibility)) / max(float(np.sqrt(size)), least),
+            s.mu * float(np.sqrt(change)) / max(float(np.sqrt(force)), least),
         )
 
     def _row_step(self) -> None:

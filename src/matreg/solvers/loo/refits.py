@@ -12,13 +12,13 @@ from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...problem import Problem
 from ..certificate import starting_point
+from ..choose import solve_rmr
 from ..rglm.least_squares import RGLMState
 from ..rglm.solve import solve_rglm
-from ..rmr.solve import solve_rmr
 from .residuals import LeaveOneOut
 
-# Solution (W, b) of a problem without a sample, from W, b and beta of the one with it.
-Refit = Callable[[Problem, Factors, float, Array], tuple[Factors, float]]
+# Solution (W, gamma) of a problem without a sample, from W, gamma and beta of the one with it.
+Refit = Callable[[Problem, Factors, Array, Array], tuple[Factors, Array]]
 # Accuracy of a refit, a relative duality gap.
 TOL = 1e-6
 # Errors relative to the mean residual that are not worth a refit.
@@ -47,7 +47,7 @@ def refined(
     loo: LeaveOneOut,
     problem: Problem,
     W: Factors,
-    b: float,
+    gamma: Array,
     beta: Array,
     *,
     most: int = 10,
@@ -61,12 +61,12 @@ def refined(
         What one fit tells.
     problem : Problem
         Of all samples.
-    W, b, beta : Factors, float, ndarray of shape (n,)
+    W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution, from which the fits start.
     most : int, default=10
         Number of fits at most.
     refit : callable, default=None
-        How to solve the problem without a sample; by default with an intercept or without.
+        How to solve the problem without a sample.
 
     Returns
     -------
@@ -82,9 +82,11 @@ def refined(
     out = loo.residuals + loo.error
     for i in worst:
         rest, keep = without(problem, int(i))
-        coef, intercept = again(rest, W, b, beta[keep])
-        predicted = problem.design.take(np.array([i])).forward(coef.matrix)[0] + intercept
-        out[i] = problem.y[i] - predicted
+        coef, others = again(rest, W, gamma, beta[keep])
+        own = np.array([i])
+        predicted = problem.design.take(own).forward(coef.matrix)
+        predicted = predicted + problem.unpenalised.take(own).times(others)
+        out[i] = problem.y[i] - predicted[0]
     doubts[worst] = 0.0
     left = float(doubts.mean()) / size if size > 0.0 else 0.0
     return Refined(out, np.isin(np.arange(len(out)), worst), left)
@@ -94,13 +96,15 @@ def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
     """The problem without a sample, and which samples it has."""
     keep = np.arange(problem.design.n) != i
     loss, design = problem.loss.take(keep), problem.design.take(keep)
-    return replace(problem, design=design, y=problem.y[keep], loss=loss), keep
+    basis = problem.unpenalised.take(keep)
+    rest = replace(problem, design=design, y=problem.y[keep], loss=loss, unpenalised=basis)
+    return rest, keep
 
 
-def solve_again(problem: Problem, W: Factors, b: float, beta: Array) -> tuple[Factors, float]:
+def solve_again(problem: Problem, W: Factors, gamma: Array, beta: Array) -> tuple[Factors, Array]:
     """Solution of a problem from that of one nearby."""
     if problem.penalty.ridge == 0.0:
         result = solve_rglm(problem, tol=TOL, start=RGLMState(W.matrix, problem.penalty.tau))
     else:
-        result = solve_rmr(problem, tol=TOL, start=starting_point(W.matrix, b, beta))
-    return result.W, result.b
+        result = solve_rmr(problem, tol=TOL, start=starting_point(W.matrix, gamma, beta))
+    return result.W, result.gamma

@@ -163,7 +163,7 @@ class LeaveOneOut:
 def leave_one_out(
     problem: Problem,
     W: Factors,
-    b: float,
+    gamma: Array,
     beta: Array,
     *,
     columns: Array | None = None,
@@ -176,12 +176,12 @@ def leave_one_out(
     ----------
     problem : Problem
         A loss of four numbers a sample or a smooth one, a spectral penalty, samples in memory.
-    W, b, beta : Factors, float, ndarray of shape (n,)
+    W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution. The more accurate the better: to a relative gap of 1e-6 or less.
     columns : ndarray of shape (n, k), default=None
-        Unpenalised columns; by default the intercept, if the problem has one.
+        Unpenalised columns; by default those of the problem.
     residual : ndarray of shape (n,), default=None
-        Residuals of the solution, where there is more than an intercept beside W.
+        Residuals of the solution, where the columns are not those of the problem.
     settings : LeaveOneOutSettings, optional
         Numbers of the method.
 
@@ -197,17 +197,20 @@ def leave_one_out(
     >>> from matreg.losses import squared
     >>> from matreg.penalties import SpectralElasticNet
     >>> from matreg.solvers import solve_problem
+    >>> from matreg.unpenalised import intercept
     >>> X, y = np.array([[[1.0]], [[2.0]], [[3.0]]]), np.array([1.0, 2.0, 5.0])
-    >>> problem = Problem(ArrayDesign(X), y, squared(np.ones(3)), SpectralElasticNet(0.0), False)
+    >>> loss, penalty = squared(np.ones(3)), SpectralElasticNet(0.0)
+    >>> problem = Problem(ArrayDesign(X), y, loss, penalty, intercept(False))
     >>> fit = solve_problem(problem, tol=1e-12)
-    >>> leave_one_out(problem, fit.W, fit.b, fit.beta).residuals.round(4)  # of y_i - x_i w
+    >>> leave_one_out(problem, fit.W, fit.gamma, fit.beta).residuals.round(4)  # of y_i - x_i w
     array([-0.3571, -0.9091,  2.5   ])
     """
     n = problem.design.n
     if columns is None:
-        columns = np.ones((n, int(problem.fit_intercept)))
+        columns = problem.unpenalised.columns(n)
     if residual is None:
-        residual = problem.y - problem.design.forward(W.matrix) - b
+        fitted = problem.design.forward(W.matrix) + problem.unpenalised.times(gamma)
+        residual = problem.y - fitted
     response = Response(problem, W, beta, columns)
     many = n * n > settings.most_numbers
     return (_by_spans if many else _by_pivoting)(problem, residual, beta, response)

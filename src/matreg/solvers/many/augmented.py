@@ -4,7 +4,7 @@ Newton steps minimise the smooth function of :mod:`.ramps`, then the multipliers
 ramps made narrower and the penalty of ``U = W`` larger, until the certificate holds. Wide ramps
 need few steps whatever the start, and each narrowing few more as long as the samples on the ramps
 outnumber the coordinates of W. Both splittings leave an error in the residuals: ``r`` from
-``y - A W - b`` and ``A (W - U)``. The second penalty grows such that the two are alike.
+``y - A W - Z gamma`` and ``A (W - U)``. The second penalty grows such that the two are alike.
 """
 
 from __future__ import annotations
@@ -47,9 +47,6 @@ class AugmentedSettings:
         Minimisations after which to give up unless the gap has halved.
     first_samples, more_samples : int
         Samples to begin with, as a multiple of the entries of W, and by how much they grow.
-    least_samples : int
-        Samples from which on the solver is the quicker one, if they are `first_samples` times the
-        entries of W too.
     few : int
         The samples grow as soon as those on the ramps are fewer than this multiple of the
         coordinates of W.
@@ -72,7 +69,6 @@ class AugmentedSettings:
     patience: int = 12
     first_samples: int = 4
     more_samples: int = 4
-    least_samples: int = 2000
     few: int = 4
     ripe: int = 1
     nearby: int = 2
@@ -86,10 +82,23 @@ class State:
     """Where to go on: coefficients, multiplier of ``U = W``, width of the ramps and penalty."""
 
     W: Array
-    b: float
+    gamma: Array
     Lambda: Array
     width: float
     s2: float
+
+
+def first_state(problem: RMRProblem, settings: AugmentedSettings) -> State:
+    """Start from nothing: W = 0, and so much smoothing that nearly all samples feel it."""
+    design = problem.design
+    p, q = design.p, design.q
+    _, gamma = problem.primal_at(0.0, problem.y)
+    distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
+    size = float(np.median(distance)) or float(distance.mean()) or 1.0
+    some = design.take(slice(0, min(design.n, 1000)))
+    entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
+    s2 = settings.first_s2 * (problem.penalty.tau * entry / size or 1.0)
+    return State(np.zeros((p, q)), gamma, np.zeros((p, q)), settings.first_width * size, s2)
 
 
 class AugmentedLagrangian:
@@ -116,21 +125,9 @@ class AugmentedLagrangian:
     ) -> None:
         self.problem, self.tracker, self.settings = problem, tracker, settings
         self.design = problem.design
-        self.sums = RampSums(self.design)
+        self.sums = RampSums(self.design, problem.unpenalised)
         self.n_steps = 0
-        self.start = self.cold() if start is None else start
-
-    def cold(self) -> State:
-        """Start from nothing: W = 0, ramps on which nearly all samples are."""
-        problem, ours = self.problem, self.settings
-        p, q = self.design.p, self.design.q
-        _, b = problem.primal_at(0.0, problem.y)
-        distance = edge_distances(problem.loss, problem.y - b)
-        size = float(np.median(distance)) or float(distance.mean()) or 1.0
-        some = self.design.take(slice(0, min(self.design.n, 1000)))
-        entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
-        s2 = ours.first_s2 * (problem.penalty.tau * entry / size or 1.0)
-        return State(np.zeros((p, q)), b, np.zeros((p, q)), ours.first_width * size, s2)
+        self.start = first_state(problem, settings) if start is None else start
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
@@ -138,56 +135,56 @@ class AugmentedLagrangian:
         AW = self.design.forward(state.W)
         ramps = Ramps(self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2)
         # The samples' own slopes are the best guess of their multipliers.
-        beta = ramps.at(state.W, state.b, AW).beta
+        beta = ramps.at(state.W, state.gamma, AW).beta
         ramps = Ramps(self.problem, beta, state.Lambda, state.width, state.s2)
-        at = ramps.at(state.W, state.b, AW)
+        at = ramps.at(state.W, state.gamma, AW)
         goal = self.settings.first_inner * self.distance(ramps, *self.gradient(ramps, at))
         share = inner
         while True:
             at, steps = self.minimise(ramps, at, goal)
             A_low_rank = self.certify(at)
-            self.state = State(at.W, at.b, at.Lambda, ramps.width, ramps.s2)
+            self.state = State(at.W, at.gamma, at.Lambda, ramps.width, ramps.s2)
             yield at
             ramps = self.narrowed(ramps, at, A_low_rank, steps)
             # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
             share = inner * share if steps == 0 else inner
             goal = share * (self.tracker.primal - self.tracker.dual)
-            at = ramps.at(at.W, at.b, at.AW)
+            at = ramps.at(at.W, at.gamma, at.AW)
 
-    def gradient(self, ramps: Ramps, at: Point) -> tuple[Array, float]:
-        """Gradient of W and b."""
+    def gradient(self, ramps: Ramps, at: Point) -> tuple[Array, Array]:
+        """Gradient of W and gamma."""
         return ramps.gradient(at, self.sums.adjoint(at.beta))
 
-    def distance(self, ramps: Ramps, gradient: Array, slope_b: float) -> float:
+    def distance(self, ramps: Ramps, gradient: Array, slope: Array) -> float:
         """About how far above its minimum the function is at most."""
         quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
-        return quadratic + 0.5 * abs(slope_b) * ramps.width
+        return quadratic + 0.5 * float(np.abs(slope).sum()) * ramps.width
 
     def minimise(self, ramps: Ramps, at: Point, goal: float) -> tuple[Point, int]:
         """Newton steps until no more than `goal` is left; count them."""
         for step in range(self.settings.most_steps):
-            gradient, slope_b = self.gradient(ramps, at)
-            if self.distance(ramps, gradient, slope_b) <= goal:
+            gradient, slope = self.gradient(ramps, at)
+            if self.distance(ramps, gradient, slope) <= goal:
                 return at, step
-            dW, db = direction(ramps, self.sums, at, gradient, slope_b)
-            new = self.search(ramps, at, dW, db)
+            dW, dgamma = direction(ramps, self.sums, at, gradient, slope)
+            new = self.search(ramps, at, dW, dgamma)
             self.n_steps += 1
             if new is None:  # rounding
                 return at, step
             at = new
         return at, self.settings.most_steps
 
-    def search(self, ramps: Ramps, at: Point, dW: Array, db: float) -> Point | None:
+    def search(self, ramps: Ramps, at: Point, dW: Array, dgamma: Array) -> Point | None:
         """Point that lies lower in a direction; None if there is none."""
         AdW = self.design.forward(dW)
-        slope = ramps.slope(at, dW, db, AdW)
+        slope = ramps.slope(at, dW, dgamma, AdW)
         rounding = 1e-13 * abs(at.value)
         t = 1.0
         for _ in range(self.settings.most_halvings):
             if not slope < 0.0:
                 return None
-            new = ramps.at(at.W + t * dW, at.b + t * db, at.AW + t * AdW)
-            ahead = ramps.slope(new, dW, db, AdW)
+            new = ramps.at(at.W + t * dW, at.gamma + t * dgamma, at.AW + t * AdW)
+            ahead = ramps.slope(new, dW, dgamma, AdW)
             lower = new.value <= at.value + 1e-4 * t * slope + rounding
             if lower and ahead <= 0.3 * abs(slope):
                 return new
@@ -197,10 +194,9 @@ class AugmentedLagrangian:
     def certify(self, at: Point) -> Array:
         """Offer the multipliers and the thresholded W; return the images of this one."""
         problem = self.problem
-        beta = problem.feasible(at.beta)
+        beta = problem.unpenalised.feasible(problem.loss, at.beta, problem.t)
         Z = self.sums.adjoint(beta)
-        Z = Z if problem.T is None else Z - problem.T
-        self.tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
+        self.tracker.offer_dual(beta, Z if problem.T is None else Z - problem.T)
         low_rank = at.threshold.factors(at.threshold.g)
         image = self.design.forward(low_rank.matrix)
         self.tracker.offer_primal(low_rank, problem.y - image)
@@ -222,9 +218,9 @@ def norm(x: Array) -> float:
     return float(np.linalg.norm(x))
 
 
-def coordinates(rank: int, p: int, q: int) -> int:
-    """Dimension of the matrices of a rank, and of the intercept."""
-    return rank * (p + q - rank) + 1
+def coordinates(rank: int, shape: tuple[int, ...], k: int) -> int:
+    """Dimension of the matrices of a rank and a shape, and of k columns without a penalty."""
+    return rank * (sum(shape) - rank) + max(k, 1)
 
 
 @single_threaded(lambda problem: problem.design.size)
@@ -265,19 +261,19 @@ def solve_core(
     SolverResult
         The best certified point, with the :class:`State` where to go on.
     """
-    tracker = Tracker(problem, tol, verbose, "ramps")
+    tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
     run = AugmentedLagrangian(problem, tracker, start, settings)
     best, waited = np.inf, 0
     with np.errstate(over="ignore", invalid="ignore"):
         for at in run.iterate():
             tracker.record(run.n_steps)
-            d = coordinates(at.threshold.r, problem.design.p, problem.design.q)
+            d = coordinates(at.threshold.r, at.W.shape, len(at.gamma))
             done = tracker.primal - tracker.dual <= tol * (scale or abs(tracker.primal))
             if done or tracker.stopped or run.n_steps >= max_iter:
                 break
             if np.count_nonzero(at.ramp) <= few * d:
                 break
-            best, waited = (tracker.gap, 0) if tracker.gap <= 0.5 * best else (best, waited + 1)
+            best, waited = (tracker.gap, 0) if tracker.gap < 0.5 * best else (best, waited + 1)
             if waited == settings.patience:
                 break
     return tracker.result(run.n_steps, run.state)

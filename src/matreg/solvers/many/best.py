@@ -16,26 +16,26 @@ from .seen import Seen
 
 @dataclass(frozen=True)
 class Tangent:
-    """The loss of all samples at some (W, b) and its slopes: a lower bound of it everywhere.
+    """The loss of all samples at some (W, gamma) and its slopes: a lower bound of it everywhere.
 
     Attributes
     ----------
-    loss, G, g : float, ndarray of shape (p*q,), float
-        The loss, and minus its derivatives by W and b.
+    loss, G, g : float, ndarray of shape (p*q,), ndarray of shape (k,)
+        The loss, and minus its derivatives by W and gamma.
     """
 
     loss: float
     G: Array
-    g: float
+    g: Array
 
     @classmethod
     def of(cls, seen: Seen) -> Tangent:
         """From what was seen in a pass."""
         return cls(seen.loss, *seen.gradient)
 
-    def slope(self, D: Array, db: float) -> float:
+    def slope(self, D: Array, dgamma: Array) -> float:
         """Derivative of the loss in a direction."""
-        return -float(self.G @ D.reshape(-1)) - self.g * db
+        return -float(self.G @ D.reshape(-1)) - float(self.g @ dgamma)
 
 
 # Parts of a step that are tried.
@@ -48,21 +48,26 @@ class Step:
 
     Attributes
     ----------
-    W, b, tangent : Factors, float, Tangent
+    W, gamma, tangent : Factors, ndarray of shape (k,), Tangent
         The point.
-    D, db : ndarray of shape (p, q), float
+    D, dgamma : ndarray of shape (p, q), ndarray of shape (k,)
         The step.
     """
 
     W: Factors
-    b: float
+    gamma: Array
     tangent: Tangent
     D: Array
-    db: float
+    dgamma: Array
 
-    def part(self, t: float) -> tuple[Factors, float]:
-        """W and b after a part of the step."""
-        return svd(self.W.matrix + t * self.D), self.b + t * self.db
+    def part(self, t: float) -> tuple[Factors, Array]:
+        """W and gamma after a part of the step."""
+        return svd(self.W.matrix + t * self.D), self.gamma + t * self.dgamma
+
+    def slopes(self, ahead: Tangent) -> tuple[float, float]:
+        """Derivatives of the loss along the step, before and after it."""
+        before, after = (end.slope(self.D, self.dgamma) for end in (self.tangent, ahead))
+        return before, after
 
     def back(self, ahead: Tangent, penalty: SpectralPenalty) -> float:
         """The part of the step to take instead of all of it, which led too far.
@@ -70,7 +75,7 @@ class Step:
         The loss is convex, so that its tangents at both ends bound it from below: the part is where
         the larger of the two, and the penalty, is smallest.
         """
-        behind, slope = self.tangent.slope(self.D, self.db), ahead.slope(self.D, self.db)
+        behind, slope = self.slopes(ahead)
 
         def value(t: float) -> float:
             bound = max(self.tangent.loss + t * behind, ahead.loss + (t - 1.0) * slope)
@@ -85,7 +90,7 @@ class Step:
         that there was before, the best part is 1 / (1 + c^2), and leaves the share
         c / sqrt(1 + c^2) of it instead of c.
         """
-        behind, slope = self.tangent.slope(self.D, self.db), ahead.slope(self.D, self.db)
+        behind, slope = self.slopes(ahead)
         curvature = max(slope - behind, 0.0) / taken
 
         def value(t: float) -> float:
@@ -99,7 +104,7 @@ class Best:
     """The best certified point so far."""
 
     W: Factors
-    b: float
+    gamma: Array
     tangent: Tangent
     primal: float = np.inf
     dual: float = 0.0

@@ -25,6 +25,7 @@ from ...design import ArrayDesign
 from ...losses import PiecewiseLoss
 from ...penalties import SpectralPenalty
 from ...problem import Problem, RMRProblem
+from ...unpenalised import Columns, intercept
 from .scan import Lens, LossOf
 from .seen import GROUPS, Seen
 
@@ -43,7 +44,7 @@ class Model:
     penalty : SpectralPenalty
         Penalty of W, with a ridge.
     fit_intercept : bool
-        Whether there is an intercept.
+        Whether there is an intercept, where the blocks have no covariates.
     shape : tuple of int
         (p, q).
     """
@@ -53,10 +54,11 @@ class Model:
     fit_intercept: bool
     shape: tuple[int, int]
 
-    def on(self, X: Array, y: Array, loss: PiecewiseLoss) -> RMRProblem:
-        """The problem on some rows (k, p*q)."""
+    def on(self, X: Array, Z: Array | None, y: Array, loss: PiecewiseLoss) -> RMRProblem:
+        """The problem on some rows (k, p*q), with covariates (k, m) or None."""
         design = ArrayDesign(X.reshape(-1, *self.shape))
-        return Problem(design, y, loss, self.penalty, self.fit_intercept)
+        basis = intercept(self.fit_intercept) if Z is None else Columns(Z)
+        return Problem(design, y, loss, self.penalty, basis)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Lift:
 
     def __call__(self, block: Block) -> Array:
         """Multipliers of the samples of a block."""
-        r = block.y - block.design.forward(self.lens.W) - self.lens.b
+        r = self.lens.residuals(block)
         groups, _ = self.lens.groups(self.lens.loss_of(block.y, block.weights), r)
         beta = np.asarray(self.shares @ groups)
         first, last = np.searchsorted(self.index, [block.start, block.start + len(block.y)])
@@ -108,7 +110,7 @@ class Band:
 
     def __init__(self, model: Model, lens: Lens, seen: Seen) -> None:
         self.lens = lens
-        X, self.rows = seen.sorted()
+        X, Z, self.rows = seen.sorted()
         y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
         # The groups are all of their samples but for the rows that were kept.
         kept = np.ascontiguousarray(self.rows["beta"].T)
@@ -123,8 +125,11 @@ class Band:
             np.maximum(tubes, 0.0),
             np.zeros(len(some)),
         )
+        if Z is not None:
+            Z = np.concatenate([Z, (seen.columns - kept @ Z)[some] / slopes[:, None]])
         self.problem = model.on(
             np.concatenate([X, (seen.sums - kept @ X)[some] / slopes[:, None]]),
+            Z,
             np.concatenate([y, (seen.labels - kept @ y)[some] / slopes]),
             joined(loss, group_loss),
         )
@@ -138,13 +143,15 @@ class Band:
 
 def graded_core(model: Model, lens: Lens, seen: Seen) -> RMRProblem:
     """The problem of the rows that were kept, with the slope of all samples at W."""
-    X, rows = seen.sorted()
+    X, Z, rows = seen.sorted()
     chance = seen.limit / np.maximum(rows["distance"], seen.limit)
     loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
     beta = rows["beta"][:, :2].sum(axis=1) / chance
     G, g = seen.gradient
-    problem = model.on(X, rows["y"], loss)
-    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=float(beta.sum()) - g)
+    problem = model.on(X, Z, rows["y"], loss)
+    # Sums that the rows cannot reach would have no solution.
+    t = problem.unpenalised.reachable(loss, problem.unpenalised.sums(beta) - g)
+    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=t)
 
 
 def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:

@@ -27,8 +27,7 @@ class NewtonSettings:
     Attributes
     ----------
     some : float
-        The intercept has no curvature where no sample is on a ramp: then that of this share of
-        them.
+        Gamma has no curvature where no sample is on a ramp: then that of this share of them.
     """
 
     some: float = 1e-3
@@ -38,22 +37,22 @@ DEFAULT = NewtonSettings()
 
 
 def direction(
-    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope_b: float
-) -> tuple[Array, float]:
-    """Newton direction of W and b."""
+    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
+    """Newton direction of W and gamma, from the gradient of W and that of gamma."""
     count = int(np.count_nonzero(at.ramp))
     if 0 < count < sums.order // 2:
-        return through_samples(ramps, sums.design, at, gradient, slope_b)
-    return through_coefficients(ramps, sums, at, gradient, slope_b)
+        return through_samples(ramps, sums.design, at, gradient, slope)
+    return through_coefficients(ramps, sums, at, gradient, slope)
 
 
 def through_samples(
-    ramps: Ramps, design: Design, at: Point, gradient: Array, slope_b: float
-) -> tuple[Array, float]:
+    ramps: Ramps, design: Design, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
     """From a system of the order of the samples on the ramps.
 
     The inverse of the first part of the Hessian is known: with it the step is the answer of W to
-    changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + db = A_F P^-1 gradient``.
+    changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
     """
     ridge, s2 = ramps.problem.penalty.ridge, ramps.s2
 
@@ -74,14 +73,14 @@ def through_samples(
         return x + once(rhs - S @ x)
 
     rhs = samples.forward(at.threshold.apply(gradient, inverse))
-    bordered = with_border(solve, len(S), ramps.problem.fit_intercept)
-    dbeta, db = bordered(rhs, slope_b)
-    return at.threshold.apply(samples.adjoint(dbeta) - gradient, inverse), db
+    bordered = with_border(solve, ramps.problem.unpenalised.take(index).columns(len(index)))
+    dbeta, dgamma = bordered(rhs, slope)
+    return at.threshold.apply(samples.adjoint(dbeta) - gradient, inverse), dgamma
 
 
 def through_coefficients(
-    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope_b: float
-) -> tuple[Array, float]:
+    ramps: Ramps, sums: RampSums, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
     """From a system of the order of W, in the basis of the singular vectors."""
     problem = ramps.problem
     # Without curvature the slopes of the ramps are proportional to 1 / width, which is left out
@@ -92,14 +91,11 @@ def through_coefficients(
     H = rotated(G, left, right)
     H /= unit
     add_curvature(H, at.threshold, problem.penalty.ridge, ramps.s2)
-    rhs = np.append((left.T @ gradient @ right).reshape(-1), slope_b)
-    if not problem.fit_intercept:
-        H[-1, :-1] = H[:-1, -1] = rhs[-1] = 0.0
-        H[-1, -1] = 1.0
-    elif not at.ramp.any():
-        H[-1, -1] = DEFAULT.some * float(ramps.weights.sum())
+    rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
+    if not at.ramp.any():
+        H[m:, m:] += DEFAULT.some * float(ramps.weights.sum()) * np.eye(len(slope))
     x = cholesky(H)(-rhs)
-    return left @ x[:-1].reshape(gradient.shape) @ right.T, float(x[-1])
+    return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]
 
 
 def bases(threshold: SmoothedThresholding) -> tuple[Array, Array]:
@@ -122,8 +118,8 @@ def rotated(G: Array, left: Array, right: Array) -> Array:
     np.matmul(left.T, half, out=whole)
     np.matmul(H[:m, :m].T.reshape(m, p, q), right, out=half)
     np.matmul(left.T, half, out=whole)
-    H[m, :m] = H[:m, m] = (left.T @ G[m, :m].reshape(p, q) @ right).reshape(-1)
-    H[m, m] = G[m, m]
+    border = (left.T @ G[m:, :m].reshape(-1, p, q) @ right).reshape(-1, m)
+    H[m:, :m], H[:m, m:], H[m:, m:] = border, border.T, G[m:, m:]
     return H
 
 

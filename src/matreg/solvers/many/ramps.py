@@ -1,9 +1,9 @@
-"""The objective with its kinks made ramps: a smooth function of W and b.
+"""The objective with its kinks made ramps: a smooth function of W and gamma.
 
-The loss and the spectral part h of the penalty are split off, ``r = y - A W - b`` and ``U = W``,
-with multipliers beta and Lambda. Minimising out r and U of the augmented Lagrangian leaves
+The loss and the spectral part h of the penalty are split off, ``r = y - A W - Z gamma`` and ``U =
+W``, with multipliers beta and Lambda. Minimising out r and U of the augmented Lagrangian leaves
 
-    ridge/2 ||W||^2 + <T, W> + t b  +  Moreau envelopes of loss and h,
+    ridge/2 ||W||^2 + <T, W> + t'gamma  +  Moreau envelopes of loss and h,
 
 strongly convex in W and once differentiable. Where the slope of the loss of a sample jumps from
 ``lower`` to ``upper`` it now rises on a ramp of a given width in the units of the labels, the same
@@ -28,11 +28,11 @@ from ...problem import RMRProblem
 
 @dataclass(frozen=True)
 class Point:
-    """The smooth function at (W, b).
+    """The smooth function at (W, gamma).
 
     Attributes
     ----------
-    W, b, AW : ndarray (p, q), float, ndarray (n,)
+    W, gamma, AW : ndarray (p, q), (k,), (n,)
         The point and the images of W.
     beta, Lambda : ndarray (n,), ndarray (p, q)
         Multipliers after an update.
@@ -45,7 +45,7 @@ class Point:
     """
 
     W: Array
-    b: float
+    gamma: Array
     AW: Array
     beta: Array
     Lambda: Array
@@ -83,10 +83,10 @@ class Ramps:
         """Slopes of the ramps, of shape (n,)."""
         return np.asarray(1.0 / (self.step + self.problem.loss.curvature))
 
-    def at(self, W: Array, b: float, AW: Array) -> Point:
+    def at(self, W: Array, gamma: Array, AW: Array) -> Point:
         """The function and the updated multipliers at a point."""
         problem, loss, s2 = self.problem, self.problem.loss, self.s2
-        v = problem.y - AW - b + self.step * self.beta
+        v = problem.y - AW - problem.unpenalised.times(gamma) + self.step * self.beta
         beta = loss.multiplier(v, self.step)
         over = np.abs(v) - loss.epsilon
         sizes = np.abs(beta)
@@ -98,12 +98,12 @@ class Ramps:
             + float(sizes @ (np.maximum(over, 0.0) - 0.5 * (self.step + loss.curvature) * sizes))
             + problem.penalty.part(u)
             + 0.5 * s2 * float(np.sum((threshold.d - u) ** 2))
-            + problem.t * b
+            + float(problem.t @ gamma)
         )
         if problem.T is not None:
             value += float(np.vdot(problem.T, W))
         Lambda = threshold.compose(s2 * (threshold.d - u))
-        return Point(W, b, AW, beta, Lambda, ramp, threshold, value)
+        return Point(W, gamma, AW, beta, Lambda, ramp, threshold, value)
 
     def thresholding(self, M: Array) -> SmoothedThresholding:
         """Prox of the penalty without its ridge, of step 1/s2."""
@@ -115,20 +115,21 @@ class Ramps:
 
         return SmoothedThresholding(M, shrink, 0.0, 0.0)
 
-    def slope(self, at: Point, dW: Array, db: float, AdW: Array) -> float:
+    def slope(self, at: Point, dW: Array, dgamma: Array, AdW: Array) -> float:
         """Derivative at a point in a direction, without a pass over the data."""
         problem = self.problem
         slope = float(np.vdot(problem.penalty.ridge * at.W + at.Lambda, dW))
-        slope += problem.t * db - float(at.beta @ (AdW + db))
+        moved = AdW + problem.unpenalised.times(dgamma)
+        slope += float(problem.t @ dgamma) - float(at.beta @ moved)
         return slope if problem.T is None else slope + float(np.vdot(problem.T, dW))
 
-    def gradient(self, at: Point, Z: Array) -> tuple[Array, float]:
-        """Gradient of W and b at a point with ``A'beta = Z``."""
+    def gradient(self, at: Point, Z: Array) -> tuple[Array, Array]:
+        """Gradient of W and gamma at a point with ``A'beta = Z``."""
         problem = self.problem
         gradient = problem.penalty.ridge * at.W + at.Lambda - Z
         if problem.T is not None:
             gradient += problem.T
-        return gradient, problem.t - float(at.beta.sum()) if problem.fit_intercept else 0.0
+        return gradient, problem.t - problem.unpenalised.sums(at.beta)
 
 
 def edge_distances(loss: PiecewiseLoss, r: Array) -> Array:

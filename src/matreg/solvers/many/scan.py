@@ -1,4 +1,4 @@
-"""One pass over the samples at a given W and b.
+"""One pass over the samples at a given W and gamma.
 
 The samples near a kink of their loss are kept as they are. Of all of them, sums by group: those
 above and below, where the slopes of their losses are positive and negative, and those that are on a
@@ -54,8 +54,10 @@ class Lens:
     ----------
     W : ndarray of shape (p*q,)
         Coefficients.
-    b : float
-        Intercept.
+    gamma : ndarray of shape (k,)
+        Coefficients of the columns without a penalty.
+    fit_intercept : bool
+        Whether ones are that column, for blocks without covariates.
     loss_of : callable
         Labels and weights to losses.
     near : float
@@ -80,7 +82,8 @@ class Lens:
     """
 
     W: Array
-    b: float
+    gamma: Array
+    fit_intercept: bool
     loss_of: LossOf
     near: float
     far: float
@@ -104,6 +107,7 @@ class Lens:
         return Seen(
             loss=0.0,
             sums=np.zeros((GROUPS, len(self.W))),
+            columns=np.zeros((GROUPS, len(self.gamma))),
             labels=zero,
             slopes=zero,
             tubes=zero,
@@ -111,6 +115,7 @@ class Lens:
             counts=np.zeros(len(EDGES) + 1, dtype=np.intp),
             bad=-1,
             X=[],
+            Z=[],
             rows=np.zeros(0, dtype=ROW),
             most=self.most,
             limit=self.near,
@@ -123,12 +128,17 @@ class Lens:
             whole = whole.merge(self.look(block.part(start, start + rows)))
         return whole
 
+    def residuals(self, block: Block) -> Array:
+        """Residuals of the samples of a block."""
+        fitted = block.design.forward(self.W) + block.basis(self.fit_intercept).times(self.gamma)
+        return np.asarray(block.y - fitted)
+
     def look(self, piece: Block) -> Seen:
         """Look at some rows."""
         y, weights, samples = piece.y, piece.weights, piece.design
         index = piece.start + np.arange(len(y))
         with np.errstate(invalid="ignore"):  # samples that are not finite are reported
-            r = y - samples.forward(self.W) - self.b
+            r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
             some = slice(GROUPS if beta[2:].any() else 2)
@@ -147,6 +157,7 @@ class Lens:
         return Seen(
             loss=loss.value(r) if len(bad) == 0 else np.nan,
             sums=sums,
+            columns=beta @ piece.basis(self.fit_intercept).columns(len(y)),
             labels=beta @ y,
             slopes=beta.sum(axis=1),
             tubes=np.abs(beta) @ loss.epsilon,
@@ -154,6 +165,7 @@ class Lens:
             counts=np.bincount(bins, minlength=len(EDGES) + 1),
             bad=int(bad[0]) if len(bad) else -1,
             X=[piece.X[kept]],
+            Z=[] if piece.Z is None else [piece.Z[kept]],
             rows=rows,
             most=self.most,
             limit=self.near,

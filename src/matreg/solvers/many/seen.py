@@ -51,15 +51,17 @@ class Seen:
     ----------
     loss : float
         Sum of the losses.
-    sums, labels, slopes, tubes, members : ndarray (4, p*q), (4,), (4,), (4,), (4,)
-        Sums of ``beta_i X_i``, ``beta_i y_i``, ``beta_i`` and ``|beta_i| epsilon_i``, and numbers
-        of samples, of each group.
+    sums, columns, labels, slopes, tubes, members : ndarray (4, p*q), (4, k), (4,), (4,), (4,), (4,)
+        Sums of ``beta_i X_i``, ``beta_i Z_i``, ``beta_i y_i``, ``beta_i`` and
+        ``|beta_i| epsilon_i``, and numbers of samples, of each group.
     counts : ndarray of int
         Histogram of the distances from the kinks, of the samples of positive weight.
     bad : int
         Index of the first sample that is not finite, -1 if all are.
     X : list of ndarray (k, p*q)
         The rows that were kept, in their own dtype.
+    Z : list of ndarray (k, m)
+        Their columns without a penalty; empty without covariates.
     rows : structured ndarray of dtype ROW
         Their numbers.
     most : int
@@ -70,6 +72,7 @@ class Seen:
 
     loss: float
     sums: Array
+    columns: Array
     labels: Array
     slopes: Array
     tubes: Array
@@ -77,22 +80,23 @@ class Seen:
     counts: Index
     bad: int
     X: list[NDArray[Any]]
+    Z: list[Array]
     rows: NDArray[Any]
     most: int
     limit: float
 
     @property
-    def gradient(self) -> tuple[Array, float]:
-        """Minus the derivatives of the loss of all samples by W (p*q,) and b."""
-        return self.sums[:2].sum(axis=0), float(self.slopes[:2].sum())
+    def gradient(self) -> tuple[Array, Array]:
+        """Minus the derivatives of the loss of all samples by W (p*q,) and gamma (k,)."""
+        return self.sums[:2].sum(axis=0), self.columns[:2].sum(axis=0)
 
     def merge(self, other: Seen) -> Seen:
         """What is seen of two parts of the samples."""
         found = [bad for bad in (self.bad, other.bad) if bad >= 0]
-        added = ("loss", "sums", "labels", "slopes", "tubes", "members", "counts", "X")
+        added = ("loss", "sums", "columns", "labels", "slopes", "tubes", "members", "counts")
         both = replace(
             self,
-            **{name: getattr(self, name) + getattr(other, name) for name in added},
+            **{name: getattr(self, name) + getattr(other, name) for name in (*added, "X", "Z")},
             bad=min(found, default=-1),
             rows=np.concatenate([self.rows, other.rows]),
             limit=min(self.limit, other.limit),
@@ -109,16 +113,17 @@ class Seen:
         kept = np.zeros(len(order), dtype=bool)
         kept[order[: self.most]] = True
         ends = np.cumsum([len(part) for part in self.X])[:-1]
-        parts = zip(self.X, np.split(kept, ends), strict=True)
+        stays = np.split(kept, ends)
         return replace(
             self,
-            X=[part[stay] for part, stay in parts if stay.any()],
+            X=[part[stay] for part, stay in zip(self.X, stays, strict=True) if stay.any()],
+            Z=[part[stay] for part, stay in zip(self.Z, stays, strict=False) if stay.any()],
             rows=self.rows[kept],
             limit=min(self.limit, float(self.rows["key"][order[self.most]])),
         )
 
-    def sorted(self) -> tuple[Array, NDArray[Any]]:
-        """The rows that were kept, in float64 (k, p*q), and their numbers, in order."""
+    def sorted(self) -> tuple[Array, Array | None, NDArray[Any]]:
+        """The rows that were kept in order: entries (k, p*q), columns (k, m) if any, numbers."""
         order = np.argsort(self.rows["index"], kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
@@ -127,4 +132,5 @@ class Seen:
         for part in self.X:
             X[place[start : start + len(part)]] = part
             start += len(part)
-        return X, self.rows[order]
+        Z = np.concatenate(self.Z)[order] if self.Z else None
+        return X, Z, self.rows[order]

@@ -14,29 +14,37 @@ from functools import partial
 
 import numpy as np
 
-from ..._typing import Index
+from ..._typing import Array, Index
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult
 from ..rmr.neighbour import Neighbour, position_of, snapped
 from ..rmr.working_set import finish
-from .augmented import DEFAULT, AugmentedSettings, State, coordinates, solve_core
+from .augmented import (
+    DEFAULT,
+    AugmentedSettings,
+    State,
+    coordinates,
+    first_state,
+    solve_core,
+)
 from .ramps import edge_distances
 from .sums import spread_out
 
 
-def pays(problem: RMRProblem) -> bool:
-    """Whether there are enough samples for this solver to be the quicker one."""
-    design = problem.design
-    return design.n >= max(DEFAULT.least_samples, DEFAULT.first_samples * design.p * design.q)
+def at_point(problem: RMRProblem, W: Array, gamma: Array, Lambda: Array) -> State:
+    """The state at the solution of a problem close by: no smoothing yet, :func:`widened` adds it."""
+    cold = first_state(problem, DEFAULT)
+    narrow = 1e-12 * cold.width
+    return State(W, gamma, Lambda, narrow, cold.s2 * cold.width / narrow)
 
 
 def widened(problem: RMRProblem, state: State, settings: AugmentedSettings = DEFAULT) -> State:
     """The state for a problem close by: ramps that hold some multiple of the coordinates of W."""
     design = problem.design
-    r = problem.y - design.forward(state.W) - state.b
+    r = problem.y - design.forward(state.W) - problem.unpenalised.times(state.gamma)
     distance = edge_distances(problem.loss, r)
-    d = coordinates(int(np.linalg.matrix_rank(state.W)), design.p, design.q)
+    d = coordinates(int(np.linalg.matrix_rank(state.W)), state.W.shape, len(state.gamma))
     k = min(design.n // 2, settings.nearby * d)
     width = max(2.0 * float(np.partition(distance, k)[k]), state.width)
     return replace(state, width=width, s2=state.s2 * state.width / width)
@@ -111,7 +119,7 @@ def from_parts(
 def point_of(problem: RMRProblem, result: SolverResult) -> Neighbour:
     """Where the ramps ended, as a point to go on from without them."""
     ramps, beta = result.state, snapped(result.beta, problem.loss)
-    return Neighbour(position_of(problem), ramps.W, ramps.Lambda, beta, ramps.b)
+    return Neighbour(position_of(problem), ramps.W, ramps.Lambda, beta, ramps.gamma)
 
 
 def growing_samples(
@@ -134,4 +142,5 @@ def part_of(problem: RMRProblem, index: Index) -> RMRProblem:
         design=problem.design.take(index),
         y=problem.y[index],
         loss=problem.loss.take(index).times(factor),
+        unpenalised=problem.unpenalised.take(index),
     )

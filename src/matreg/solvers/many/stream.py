@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Index, Mask
-from ...blocks import Block, Blocks, raise_not_finite
+from ...blocks import Block, Blocks, joined, raise_not_finite
 from ...interruption import ADVICE, may_keep
 from ...linalg.factors import Factors, zero_factors
 from ...losses import PiecewiseLoss
@@ -119,8 +119,8 @@ class Stream:
         size = blocks.p * blocks.q
         self.most_rows = max(int(memory / (settings.overhead * 8 * size)), 1000)
         self.rows = min(settings.rows * size, self.most_rows, blocks.n)
-        nothing = Tangent(np.inf, np.zeros(size), 0.0)
-        self.best = Best(zero_factors(blocks.p, blocks.q), 0.0, nothing)
+        nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
+        self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
         self.state: State | None = None
         self.history: list[tuple[Any, ...]] = []
         self.begun = time.perf_counter()
@@ -130,8 +130,8 @@ class Stream:
 
     # -- the sample
 
-    def first(self) -> tuple[Factors, float]:
-        """W and b of a sample; sets the scale and the histogram of the distances, and the error."""
+    def first(self) -> tuple[Factors, Array]:
+        """W and gamma of a sample; sets scale and histogram of the distances, and the error."""
         ours = self.settings
         while True:
             block, stand_for = self.look()
@@ -140,19 +140,20 @@ class Stream:
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
             out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
-            X = block.X.astype(np.float64)
-            problem = self.model.on(X[~out], block.y[~out], self.losses(block, stand_for, ~out))
+            fitted = ~out if len(out) > 1 else out
+            part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
+            problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
             result = solve_many(problem, start=self.state, tol=ours.rough, settings=ours.core)
             self.state = result.state
-            d = coordinates(result.W.rank, self.blocks.p, self.blocks.q)
+            d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
             enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
             self.rows = enough
-        W = result.W
-        self.held_out = X[out]
-        r = block.y[out] - self.held_out @ W.matrix.reshape(-1) - result.b
-        distance = edge_distances(self.model.loss_of(block.y[out], block.weights[out]), r)
+        W, part = result.W, block.take(out)
+        self.held_out = part._replace(X=part.X.astype(np.float64))
+        r = part.y - self.predicted(W.matrix.reshape(-1), result.gamma)
+        distance = edge_distances(self.model.loss_of(part.y, part.weights), r)
         off = np.abs(block.y - np.median(block.y))
         self.rounding = ROUNDING * (float(np.median(off)) or float(np.mean(off)) or 1.0)
         off = distance[distance > self.rounding]
@@ -161,7 +162,12 @@ class Stream:
         counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
         self.counts = counts.astype(np.float64)
         self.error = 2.0 * np.sqrt(d / len(problem.y)) / self.slope()
-        return W, result.b
+        return W, result.gamma
+
+    def predicted(self, W: Array, gamma: Array) -> Array:
+        """Linear predictor of the samples that were held out."""
+        basis = self.held_out.basis(self.model.fit_intercept)
+        return np.asarray(self.held_out.X @ W + basis.times(gamma))
 
     def look(self) -> tuple[Block, Array]:
         """A sample with enough of the rare ones, and how many samples each of it stands for."""
@@ -172,11 +178,10 @@ class Stream:
             return block, np.full(len(index), n / len(index))
         places = np.linspace(0, len(rare) - 1, min(most, len(rare))).astype(int)
         more, _ = self.blocks.take([(int(i), int(i) + 1) for i in rare[places]])
-        common = [block.X[~own], block.y[~own], block.weights[~own]]
-        parts = [np.concatenate(two) for two in zip(common, more[1:], strict=True)]
-        counts = [(n - len(rare)) / max(len(common[1]), 1), len(rare) / len(more.y)]
-        stand_for = np.repeat(counts, [len(common[1]), len(more.y)])
-        return Block(block.start, parts[0], parts[1], parts[2]), stand_for
+        common = block.take(~own)
+        counts = [(n - len(rare)) / max(len(common.y), 1), len(rare) / len(more.y)]
+        stand_for = np.repeat(counts, [len(common.y), len(more.y)])
+        return joined([common, more])[0], stand_for
 
     def losses(self, block: Block, stand_for: Array, part: Mask) -> PiecewiseLoss:
         """Losses of a part of a sample, with the weight of all."""
@@ -194,7 +199,7 @@ class Stream:
 
     # -- rounds
 
-    def lens(self, W: Factors, b: float) -> Lens:
+    def lens(self, W: Factors, gamma: Array) -> Lens:
         """What to look at in the next pass: a band if it is wide enough, or graded."""
         # There may be more on the kinks than rows.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
@@ -205,7 +210,8 @@ class Stream:
             near = width_for(self.counts, self.unit, self.rows, far, floor)
         return Lens(
             W=W.matrix.reshape(-1),
-            b=b,
+            gamma=gamma,
+            fit_intercept=self.model.fit_intercept,
             loss_of=self.model.loss_of,
             near=near,
             far=far,
@@ -238,23 +244,23 @@ class Stream:
         width = max(self.state.width, min(self.error, lens.near))
         factor = self.state.width / width
         W = lens.W.reshape(self.model.shape)
-        return replace(self.state, W=W, b=lens.b, width=width, s2=self.state.s2 * factor)
+        return replace(self.state, W=W, gamma=lens.gamma, width=width, s2=self.state.s2 * factor)
 
-    def update_error(self, W: Factors, b: float, lens: Lens) -> None:
+    def update_error(self, W: Factors, gamma: Array, lens: Lens) -> None:
         """How far off the new W is, from how far it moved."""
-        moved = self.held_out @ (W.matrix.reshape(-1) - lens.W) + (b - lens.b)
+        moved = self.predicted(W.matrix.reshape(-1) - lens.W, gamma - lens.gamma)
         change = float(np.sqrt(np.mean(moved**2)))
-        d = coordinates(W.rank, self.blocks.p, self.blocks.q)
+        d = coordinates(W.rank, self.model.shape, len(gamma))
         near = max(min(self.n * self.slope() * change, self.rows / 2), 1.0)
         self.error = change * min(0.5, 1.5 * np.sqrt(d / near))
 
     def run(self) -> None:
         """Passes until the certificate holds."""
-        W, b = self.first()
+        W, gamma = self.first()
         step: Step | None = None
         failures, taken = 0, 1.0
         while True:
-            lens = self.lens(W, b)
+            lens = self.lens(W, gamma)
             started = time.perf_counter()
             seen = self.blocks.map_reduce(lens).capped()
             if seen.bad >= 0:
@@ -263,7 +269,7 @@ class Stream:
             primal = self.model.penalty.value_of(W) + seen.loss
             tangent = Tangent.of(seen)
             if primal <= self.best.primal:
-                self.best.W, self.best.b, self.best.primal = W, b, primal
+                self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
                 self.best.tangent = tangent
             self.record(W, seen, lens.graded, time.perf_counter() - started)
             done = self.best.gap <= self.tol or self.stopped
@@ -277,21 +283,23 @@ class Stream:
             if step is not None:
                 self.trust = step.best_part(taken, tangent, self.model.penalty)
             if failures:
-                W, b, step = *self.back_off(W, b, tangent), None
+                W, gamma, step = *self.back_off(W, gamma, tangent), None
             elif len(seen.rows) == 0:  # the distances are not what they were: look again, now known
                 step = None
             else:
                 result = self.solve(lens, seen)
-                self.update_error(result.W, result.b, lens)
-                step = Step(W, b, tangent, result.W.matrix - W.matrix, result.b - b)
+                self.update_error(result.W, result.gamma, lens)
+                dW, dgamma = result.W.matrix - W.matrix, result.gamma - gamma
+                step = Step(W, gamma, tangent, dW, dgamma)
                 taken = self.trust if lens.graded else 1.0
-                W, b = (result.W, result.b) if taken == 1.0 else step.part(taken)
+                W, gamma = (result.W, result.gamma) if taken == 1.0 else step.part(taken)
 
-    def back_off(self, W: Factors, b: float, tangent: Tangent) -> tuple[Factors, float]:
+    def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
         """After a step that led too far: a part of it, then more rows."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
         best = self.best
-        step = Step(best.W, best.b, best.tangent, W.matrix - best.W.matrix, b - best.b)
+        dW, dgamma = W.matrix - best.W.matrix, gamma - best.gamma
+        step = Step(best.W, best.gamma, best.tangent, dW, dgamma)
         return step.part(step.back(tangent, self.model.penalty))
 
     def record(self, W: Factors, seen: Seen, graded: bool, seconds: float) -> None:
@@ -320,7 +328,7 @@ class Stream:
         best = self.best
         return SolverResult(
             W=best.W,
-            b=best.b,
+            gamma=best.gamma,
             beta=np.zeros(0),
             primal=best.primal,
             dual=best.dual,
@@ -328,6 +336,7 @@ class Stream:
             n_iter=len(self.history),
             converged=best.gap <= self.tol,
             history=np.array(self.history, dtype=STREAM_COLUMNS),
+            method="passes",
             state=best.lift,
         )
 
@@ -390,4 +399,4 @@ def with_weight(block: Block, stand_for: Array) -> tuple[Block, Array]:
             "sample_weight must be positive for more samples: all of those that were looked at "
             "first have weight zero. Leave the others out of X."
         )
-    return Block(block.start, block.X[some], block.y[some], block.weights[some]), stand_for[some]
+    return block.take(some), stand_for[some]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...design import Design
+from ...unpenalised import Basis
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,15 @@ class RampSums:
     ----------
     design : Design
         The samples.
+    basis : Basis
+        Columns Z without a penalty.
     settings : SumsSettings, default=DEFAULT
         Numbers of the sums.
     """
 
-    def __init__(self, design: Design, settings: SumsSettings = DEFAULT) -> None:
-        self.design, self.settings = design, settings
-        self.order = design.p * design.q + 1
+    def __init__(self, design: Design, basis: Basis, settings: SumsSettings = DEFAULT) -> None:
+        self.design, self.basis, self.settings = design, basis, settings
+        self.order = design.p * design.q + basis.size
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
         self.updates = 0
@@ -75,7 +78,7 @@ class RampSums:
         return self.Z
 
     def gram(self, ramp: Mask, weights: Array) -> Array:
-        """``[A 1]' diag(weights) [A 1]`` over the ramps, of order ``p q + 1``; not a copy."""
+        """``[A Z]' diag(weights) [A Z]`` over the ramps, of order ``p q + k``; not a copy."""
         new = np.where(ramp, weights, 0.0)
         share = self.settings.enough * self.order / max(int(np.count_nonzero(ramp)), 1)
         if share < 1.0:
@@ -94,8 +97,9 @@ class RampSums:
         return self.G
 
     def _add(self, index: Index, new: Array) -> None:
-        rows = np.ones((len(index), self.order))
-        rows[:, :-1] = self.design.take(index).stack().reshape(len(index), -1)
+        rows, m = np.empty((len(index), self.order)), self.design.p * self.design.q
+        rows[:, :m] = self.design.take(index).stack().reshape(len(index), -1)
+        rows[:, m:] = self.basis.take(index).columns(len(index))
         change = new[index] - self.weights[index]
         for part, sign in ((change > 0.0, 1.0), (change < 0.0, -1.0)):
             if part.any():

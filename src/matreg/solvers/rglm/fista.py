@@ -1,8 +1,8 @@
-"""Accelerated proximal gradient steps for the squared loss and the nuclear norm.
+"""Accelerated proximal gradient steps for the squared loss and the spectral elastic net.
 
-In the standard form ``1/2 |z - A W|^2 + tau ||W||_*`` FISTA is
+In the standard form ``1/2 |z - A W|^2 + ridge/2 ||W||_F^2 + tau ||W||_*`` FISTA is
 
-    W+ = SVT_{tau/L}(V + A'(z - A V) / L),    V = W + (t - 1)/t+ (W - W_old),
+    W+ = SVT_{tau/L}(V + A'(z - A V) / L) / (1 + ridge/L),    V = W + (t - 1)/t+ (W - W_old),
     t+ = (1 + sqrt(1 + 4 t^2)) / 2,           t+ = 1 if <V - W+, W+ - W> > 0,
 
 the last being the adaptive restart of O'Donoghue and Candes.
@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, svd
+from ...linalg.factors import svd
+from ...penalties import SpectralPenalty
 from .standard_form import StandardForm
 
 
@@ -24,16 +25,16 @@ class ProximalGradient:
     ----------
     form : StandardForm
         Samples and labels.
-    tau : float
-        Weight of the nuclear norm.
+    penalty : SpectralElasticNet
+        Weights of the nuclear norm and of half the squared Frobenius norm.
     W : ndarray of shape (p, q)
         Where to start.
     """
 
-    def __init__(self, form: StandardForm, tau: float, W: Array) -> None:
+    def __init__(self, form: StandardForm, penalty: SpectralPenalty, W: Array) -> None:
         self.design, self.z = form.rows
         self.step = 1.0 / form.lipschitz
-        self.tau = tau
+        self.penalty = penalty
         self.factors = svd(W)
         self.W = self.W_old = W
         self.AW = self.AW_old = self.design.forward(W)
@@ -48,8 +49,9 @@ class ProximalGradient:
         """One iteration: one product with A', one thresholding, one product with A."""
         V = self.W + self.momentum * (self.W - self.W_old)
         AV = self.AW + self.momentum * (self.AW - self.AW_old)
-        f = svd(V + self.step * self.design.adjoint(self.z - AV))
-        self.factors = Factors(f.U, np.maximum(f.d - self.step * self.tau, 0.0), f.Vt)
+        self.factors = self.penalty.prox(
+            V + self.step * self.design.adjoint(self.z - AV), self.step
+        )
         W = self.factors.matrix
         restart = np.vdot(V - W, W - self.W) > 0.0
         t = 1.0 if restart else 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))

@@ -1,11 +1,14 @@
-"""Squared loss and nuclear norm: proximal gradient steps with a Newton finish.
+"""Squared loss and spectral elastic net: proximal gradient steps with a Newton finish.
 
-Weights and intercept are eliminated first: with rows ``sqrt(s_i) (X_i - mean)`` and labels
-``sqrt(s_i) (y_i - mean)`` the problem is to minimise ``1/2 |z - A W|^2 + tau ||W||_*``. The
-iterations of :mod:`.fista` are cheap, but on ill-conditioned samples, such as images and spectra,
-there are many thousands of them. So it hands over to the proximal point steps of
-:mod:`.proximal_newton` as soon as it has cost as much as these should. The
-cost of both is therefore within a small factor of that of the better one.
+Weights and columns without a penalty are eliminated first (an intercept here): with rows
+``sqrt(s_i) (X_i - mean)`` and labels ``sqrt(s_i) (y_i - mean)`` the problem is to minimise
+
+    1/2 |z - A W|^2 + ridge/2 ||W||_F^2 + tau ||W||_*.
+
+The iterations of :mod:`.fista` are cheap, but on ill-conditioned samples, such as images and
+spectra, there are many thousands of them. So it hands over to the proximal point steps of
+:mod:`.proximal_newton` as soon as it has cost as much as these should. The cost of both is
+therefore within a small factor of that of the better one.
 """
 
 from __future__ import annotations
@@ -121,25 +124,30 @@ class Certifier:
             residual, beta = problem.y - problem.design.forward(W.matrix), None
         self.tracker.offer_primal(W, residual)
         for candidate in (residual,) if beta is None else (residual, beta):
-            d = singular_values(problem.design.adjoint(candidate))
-            t = best_multiple(problem, candidate, float(d[0]))
-            self.tracker.offer_dual(t * candidate, problem.penalty.conjugate(t * d))
+            Z = problem.design.adjoint(candidate)
+            t = best_multiple(problem, candidate, singular_values(Z))
+            self.tracker.offer_dual(t * candidate, t * Z)
 
 
-def best_multiple(problem: Problem, beta: Array, norm: float) -> float:
-    """Maximiser of the dual at ``t beta``, a concave parabola, where ``|t| norm <= tau``."""
+def best_multiple(problem: Problem, beta: Array, d: Array) -> float:
+    """Maximiser of the dual at ``t beta``, given the singular values d of its image.
+
+    Without a ridge the dual is a concave parabola where ``|t| d <= tau``.
+    """
     curvature = 2.0 * problem.loss.conjugate(beta)
     if curvature == 0.0:
         return 0.0
-    t = float(problem.y @ beta) / curvature
-    tau = problem.penalty.tau
+    if problem.penalty.ridge > 0.0:
+        return problem.penalty.best_multiple(float(problem.y @ beta), curvature, d, np.inf)
+    t, norm, tau = float(problem.y @ beta) / curvature, float(d[0]), problem.penalty.tau
     return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
 
 
 def unpenalised(tracker: Tracker, rounding: float) -> bool:
-    """Offer the fit of smallest norm for tau = 0; tell if its residual is mere rounding.
+    """Offer ridge regression, or the fit of smallest norm; tell if its residual is mere rounding.
 
-    Dual feasible is what A' maps to zero: of the labels, the part outside of the range of A.
+    Without a ridge dual feasible is what A' maps to zero: of the labels, the part outside of the
+    range of A.
     """
     problem = tracker.problem
     design, z = problem.design, problem.y
@@ -147,13 +155,16 @@ def unpenalised(tracker: Tracker, rounding: float) -> bool:
     f = svd(rows)
     kept = f.d > np.finfo(float).eps * max(rows.shape) * f.d.max(initial=0.0)
     U, d, Vt = f.U[:, kept], f.d[kept], f.Vt[kept]
-    inside = U.T @ z
-    W = svd((inside / d @ Vt).reshape(design.p, design.q))
+    inside, ridge = U.T @ z, problem.penalty.ridge
+    W = svd((inside * (d / (d * d + ridge)) @ Vt).reshape(design.p, design.q))
     noise = np.finfo(float).eps * max(design.p, design.q) * W.d.max(initial=0.0)
     W = Factors(W.U, np.where(W.d > noise, W.d, 0.0), W.Vt)
     tracker.offer_primal(W)
+    if ridge > 0.0:
+        tracker.offer_dual(z - U @ (inside * (d * d / (d * d + ridge))))
+        return False
     beta = z - U @ inside
-    tracker.offer_dual(beta - U @ (U.T @ beta), 0.0)
+    tracker.offer_dual(beta - U @ (U.T @ beta))
     size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
     return np.sqrt(2.0 * tracker.primal) <= rounding * max(rows.shape) * size
 
@@ -172,7 +183,7 @@ def solve_least_squares(
     Parameters
     ----------
     problem : Problem
-        Squared loss and a spectral elastic net without ridge.
+        Squared loss and a spectral elastic net.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=10000
@@ -202,19 +213,22 @@ def solve_least_squares(
         exact = unpenalised(tracker, form.settings.rounding)
         tracker.record(k)
         result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
-        return form.restore(replace(result, gap=0.0, converged=True) if exact else result)
+        result = form.restore(result, problem, tol)
+        if exact:  # multipliers that are mere rounding prove nothing
+            nothing = np.zeros_like(result.beta)
+            return replace(result, beta=nothing, dual=0.0, gap=0.0, converged=True)
+        return result
     certifier = Certifier(tracker, form)
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
-        k, sigma = run(start, tau, certifier, max_iter, settings)
+        k, sigma = run(start, certifier, max_iter, settings)
     state = RGLMState(tracker.W.matrix, tau, form, sigma).after(start, settings.most_before)
-    return form.restore(tracker.result(k, state))
+    return form.restore(tracker.result(k, state), problem, tol)
 
 
 def run(
     start: RGLMState,
-    tau: float,
     certifier: Certifier,
     max_iter: int,
     settings: LeastSquaresSettings,
@@ -225,18 +239,19 @@ def run(
     """
     form, tracker, k = start.form, certifier.tracker, 0
     assert form is not None
-    W, patience = start.ahead(tau), settings.patience
+    penalty, patience = tracker.problem.penalty, settings.patience
+    W = start.ahead(penalty.tau)
     if start.sigma is not None:
-        sigma = start.sigma * start.tau / tau  # the smaller tau, the larger W
-        k = run_point(ProximalPoint(form, tau, W, sigma), certifier, k, max_iter, patience)
+        sigma = start.sigma * start.tau / penalty.tau  # the smaller tau, the larger W
+        k = run_point(ProximalPoint(form, penalty, W, sigma), certifier, k, max_iter, patience)
         if tracker.converged:
             return k, sigma
-    gradient = ProximalGradient(form, tau, W)
+    gradient = ProximalGradient(form, penalty, W)
     newton_steps = settings.expected_warm_steps if start.before else settings.expected_steps
     k = run_gradient(gradient, certifier, k, max_iter, newton_steps, settings.check)
     if tracker.converged or k >= max_iter:
         return k, None
-    point = ProximalPoint(form, tau, gradient.W)
+    point = ProximalPoint(form, penalty, gradient.W)
     return run_point(point, certifier, k, max_iter, patience), point.sigma
 
 

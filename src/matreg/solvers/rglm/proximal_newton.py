@@ -1,10 +1,10 @@
-"""Proximal point steps by semismooth Newton for the squared loss and the nuclear norm.
+"""Proximal point steps by semismooth Newton for the squared loss and the spectral elastic net.
 
-    W+ = argmin 1/2 |z - A W|^2 + tau ||W||_* + ||W - W_k||_F^2 / (2 sigma)
-       = SVT_{sigma tau}(W_k + sigma A'beta),
-    beta = argmin 1/2 |beta|^2 - z'beta + ||SVT_{sigma tau}(W_k + sigma A'beta)||_F^2 / (2 sigma),
+    W+ = argmin 1/2 |z - A W|^2 + ridge/2 ||W||_F^2 + tau ||W||_* + ||W - W_k||_F^2 / (2 sigma)
+       = SVT_{s tau}(s W_k / sigma + s A'beta),       1/s = 1/sigma + ridge,
+    beta = argmin 1/2 |beta|^2 - z'beta + ||SVT_{s tau}(s W_k / sigma + s A'beta)||_F^2 / (2 s),
 
-beta by semismooth Newton, whose matrix ``I + sigma A J A'`` with J the derivative of the
+beta by semismooth Newton, whose matrix ``I + s A J A'`` with J the derivative of the
 thresholding is never singular and, A J A' being ``Phi Phi'`` with few columns, cheap (Li, Sun and
 Toh 2018 for the lasso).
 """
@@ -19,6 +19,7 @@ from ..._typing import Array
 from ...linalg.bordered import cholesky, factor_dual
 from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft
+from ...penalties import SpectralPenalty
 from .standard_form import StandardForm
 
 
@@ -43,7 +44,7 @@ DEFAULT = PointSettings()
 
 @dataclass(frozen=True)
 class DualPoint:
-    """``W = SVT_{sigma tau}(W_k + sigma A'beta)`` with what Newton's method needs of it."""
+    """``W = SVT_{s tau}(s W_k / sigma + s A'beta)`` with what Newton's method needs of it."""
 
     beta: Array
     threshold: SmoothedThresholding
@@ -69,8 +70,8 @@ class ProximalPoint:
     ----------
     form : StandardForm
         Samples and labels.
-    tau : float
-        Weight of the nuclear norm.
+    penalty : SpectralElasticNet
+        Weights of the nuclear norm and of half the squared Frobenius norm.
     W : ndarray of shape (p, q)
         Where to start.
     sigma : float, default=None
@@ -82,32 +83,36 @@ class ProximalPoint:
     def __init__(
         self,
         form: StandardForm,
-        tau: float,
+        penalty: SpectralPenalty,
         W: Array,
         sigma: float | None = None,
         settings: PointSettings = DEFAULT,
     ) -> None:
         self.settings, self.rounding = settings, form.settings.rounding
         self.design, self.z = form.rows
-        self.tau = tau
+        self.tau, self.ridge = penalty.tau, penalty.ridge
         if sigma is None:
             # The smaller tau, the larger W: a first guess at how far the way is.
             tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
-            sigma = tau_max / (tau * form.lipschitz)
+            sigma = tau_max / (self.tau * form.lipschitz)
         self.sigma = sigma
         self.centre = W
         self.point = self.at(self.z - self.design.forward(W))
         self.inner = 0
 
+    @property
+    def step(self) -> float:
+        """``s = 1 / (1 / sigma + ridge)``."""
+        return self.sigma / (1.0 + self.ridge * self.sigma)
+
     def at(self, beta: Array) -> DualPoint:
         """Evaluate a dual point."""
-        sigma, z = self.sigma, self.z
-        threshold = SmoothedThresholding(
-            self.centre + sigma * self.design.adjoint(beta), soft(sigma * self.tau), 0.0, 0.0
-        )
+        step, z = self.step, self.z
+        Z = step / self.sigma * self.centre + step * self.design.adjoint(beta)
+        threshold = SmoothedThresholding(Z, soft(step * self.tau), 0.0, 0.0)
         w = threshold.value(0.0)
         W = threshold.compose(w)
-        value = 0.5 * float(beta @ beta) - float(z @ beta) + float(w @ w) / (2.0 * sigma)
+        value = 0.5 * float(beta @ beta) - float(z @ beta) + float(w @ w) / (2.0 * step)
         return DualPoint(beta, threshold, W, z - self.design.forward(W), value)
 
     def iterate(self) -> bool:
@@ -147,10 +152,10 @@ class ProximalPoint:
         g, at = point.gradient, point.threshold
         if at.r == 0:
             return -g
-        Phi = np.sqrt(self.sigma) * at.coordinates(lambda slope: slope).of_samples(self.design)
+        Phi = np.sqrt(self.step) * at.coordinates(lambda slope: slope).of_samples(self.design)
         m, d = Phi.shape
         if m <= d:
-            return factor_dual(Phi, np.ones(m), False)(-g, 0.0)[0]
+            return factor_dual(Phi, np.ones(m), np.zeros((m, 0)))(-g, np.zeros(0))[0]
         solve = cholesky(np.eye(d) + Phi.T @ Phi)
         x = Phi @ solve(Phi.T @ g) - g
         # Once more for the rounding: a large sigma costs digits in the difference.

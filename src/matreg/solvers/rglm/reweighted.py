@@ -1,4 +1,4 @@
-"""Smooth losses and the nuclear norm: proximal Newton steps by reweighted least squares.
+"""Smooth losses and the spectral elastic net: proximal Newton steps by reweighted least squares.
 
 Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
 diagonal second derivative H. The problem with it in the place of the loss is least squares with
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, singular_values, svd
+from ...linalg.factors import Factors, svd
 from ...losses import squared
 from ...penalties import SpectralPenalty
-from ...problem import Problem, RMRProblem
+from ...problem import ROUNDING, Problem, RMRProblem
 from ...smooth_losses import SmoothLoss
 from ..certificate import SolverResult, Tracker
 from .least_squares import RGLMState, solve_least_squares
@@ -53,10 +53,10 @@ DEFAULT = ReweightedSettings()
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients with their residuals ``y - A W - b`` at the best intercept, and objective."""
+    """Coefficients with their residuals ``y - A W - Z gamma`` at the best gamma, and objective."""
 
     W: Factors
-    b: float
+    gamma: Array
     residual: Array
     value: float
 
@@ -69,10 +69,14 @@ def without_rounding(W: Array) -> Factors:
 
 
 def dual_point(problem: GLMProblem, residual: Array) -> Array:
-    """Derivative of the loss at ``y - A W`` minus the best intercept, summing to zero with one."""
-    loss = problem.loss
-    b = loss.best_intercept(residual) if problem.fit_intercept else 0.0
-    return loss.feasible(loss.gradient(residual - b), problem.total)
+    """Derivative of the loss at ``y - A W`` minus the best ``Z gamma``, with ``Z'beta = t``."""
+    gamma = problem.primal_at(0.0, residual)[1]
+    return feasible(problem, problem.loss.gradient(residual - problem.unpenalised.times(gamma)))
+
+
+def feasible(problem: GLMProblem, beta: Array) -> Array:
+    """Nearby dual point of finite conjugate with ``Z'beta = t``."""
+    return problem.unpenalised.feasible(problem.loss, beta, problem.t)
 
 
 class Reweighted:
@@ -81,7 +85,7 @@ class Reweighted:
     Parameters
     ----------
     problem : Problem
-        Smooth loss and nuclear norm.
+        Smooth loss and spectral elastic net.
     W : ndarray of shape (p, q)
         Where to start.
     settings : ReweightedSettings, default=DEFAULT
@@ -101,8 +105,8 @@ class Reweighted:
     def at(self, W: Factors) -> Point:
         """Evaluate coefficients."""
         residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, b = self.problem.primal_at(self.problem.price(W), residual)
-        return Point(W, b, residual - b, value)
+        value, gamma = self.problem.primal_at(self.problem.price(W), residual)
+        return Point(W, gamma, residual - self.problem.unpenalised.times(gamma), value)
 
     def parabola(self) -> RMRProblem:
         """Least squares in the place of the loss."""
@@ -111,7 +115,7 @@ class Reweighted:
         weights = np.maximum(weights, self.settings.smallest_weight * weights.max())
         labels = self.problem.y - r + self.loss.gradient(r) / weights
         ours = self.problem
-        return Problem(ours.design, labels, squared(weights), ours.penalty, ours.fit_intercept)
+        return Problem(ours.design, labels, squared(weights), ours.penalty, ours.unpenalised)
 
     def step(self, gap: float, max_iter: int) -> int:
         """One step at a gap of the objective; its iterations."""
@@ -134,7 +138,8 @@ class Reweighted:
         """Armijo's rule along the way to the minimum of the parabola; tell if it descended."""
         point, ours = self.point, self.problem
         direction = result.W.matrix - point.W.matrix
-        move = ours.design.forward(direction) + (result.b - point.b)
+        move = ours.design.forward(direction)
+        move += ours.unpenalised.times(result.gamma - point.gamma)
         slope = ours.penalty.value(result.W.d) - ours.penalty.value(point.W.d)
         slope -= float(self.loss.gradient(point.residual) @ move)
         for halvings in range(self.settings.halvings):
@@ -151,25 +156,22 @@ class Reweighted:
 
         Near the solution the second is the better one: it is feasible already.
         """
-        residual = self.point.residual + self.point.b
+        residual = self.point.residual + self.problem.unpenalised.times(self.point.gamma)
         tracker.offer_primal(self.point.W, residual)
         ours = self.problem
-        for beta in (dual_point(ours, residual), ours.loss.feasible(self.beta, ours.total)):
-            if ours.penalty.tau == 0.0:
+        for beta in (dual_point(ours, residual), feasible(ours, self.beta)):
+            if ours.penalty.tau == ours.penalty.ridge == 0.0:
                 beta = unseen(ours, beta)
-            d = singular_values(ours.design.adjoint(beta))
-            shrink = ours.penalty.shrink_factor(d) if ours.penalty.tau > 0.0 else 1.0
-            tracker.offer_dual(shrink * beta, ours.penalty.conjugate(shrink * d))
+            tracker.offer_dual(beta)
 
 
 def unseen(problem: GLMProblem, beta: Array) -> Array:
     """The part of beta that the samples map to zero, which tau = 0 asks for; 0 if not feasible."""
-    columns = flat(problem.design)
-    if problem.fit_intercept:
-        columns = np.column_stack([columns, np.ones(len(beta))])
-    part = beta - columns @ np.linalg.lstsq(columns, beta)[0]
-    off = np.abs(problem.loss.feasible(part, None) - part).max()
-    return part if off <= 1e-14 * np.abs(part).max() else np.zeros_like(beta)
+    columns = np.hstack([flat(problem.design), problem.unpenalised.columns(len(beta))])
+    for _ in range(2):  # the second time takes away what rounding has left
+        beta = beta - columns @ np.linalg.lstsq(columns, beta)[0]
+    off = np.abs(problem.loss.feasible(beta, None) - beta).max()
+    return beta if off <= ROUNDING * np.abs(beta).max() else np.zeros_like(beta)
 
 
 def solve_reweighted(
@@ -186,7 +188,7 @@ def solve_reweighted(
     Parameters
     ----------
     problem : Problem
-        Smooth loss and a spectral elastic net without ridge.
+        Smooth loss and a spectral elastic net.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=10000

@@ -1,4 +1,4 @@
-"""Matrix regression with a smooth loss and the nuclear norm: which solver, and the largest tau."""
+"""Matrix regression with a smooth loss and a spectral elastic net: which solver, and tau_max."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def solve_rglm(
     Parameters
     ----------
     problem : Problem
-        Squared, logistic or Poisson loss and a spectral elastic net without ridge.
+        Squared, logistic or Poisson loss and a spectral elastic net.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=10000
@@ -45,8 +45,10 @@ def solve_rglm(
     loss = problem.loss
     squared = isinstance(loss, PiecewiseLoss)
     smooth = loss.quadratic if squared else hasattr(loss, "second_derivative")
-    if not smooth or problem.penalty.ridge != 0.0:
-        raise ValueError("problem must have a smooth loss and a penalty with ridge 0.")
+    if not smooth:
+        raise ValueError("problem must have a smooth loss.")
+    if not problem.homogeneous:
+        raise ValueError("problem must have no linear term; the solvers of R-GLM know none.")
     solve = solve_least_squares if squared else solve_reweighted
     return solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
 
@@ -61,7 +63,7 @@ def rglm_tau_max(problem: Problem) -> float:
     Parameters
     ----------
     problem : Problem
-        Smooth loss and nuclear norm; its own tau does not matter.
+        Smooth loss and spectral elastic net; its own tau and ridge do not matter.
 
     Returns
     -------

@@ -1,9 +1,10 @@
-"""Least squares without weights and intercept: what a path of R-GLM prepares once."""
+"""Least squares without weights and unpenalised columns: what a path of R-GLM prepares once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg
@@ -11,7 +12,8 @@ import scipy.sparse.linalg
 from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses import squared
-from ...problem import RMRProblem
+from ...problem import RMRProblem, relative_gap
+from ...unpenalised import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
 
@@ -55,54 +57,76 @@ def centred(values: Array, s: Array, rounding: float) -> tuple[Array, Array]:
     return out, mean
 
 
+def projected(values: Array, Z: Array, s: Array, rounding: float) -> tuple[Array, Array]:
+    """Columns minus their weighted fits by Z, times the roots of the weights; and the fits (k, m).
+
+    Columns that are combinations of Z up to rounding become zero, as in :func:`centred`.
+    """
+    root = np.sqrt(s)[:, None]
+    Q, R = np.linalg.qr(root * Z)
+    fits = np.linalg.lstsq(R, Q.T @ (root * values), rcond=None)[0]
+    out = values - Z @ fits
+    size = np.abs(values).max(axis=0) + np.abs(Z).max(axis=0) @ np.abs(fits)
+    # The columns are rounded themselves, since they were made orthogonal.
+    out[:, np.abs(out).max(axis=0) <= 8.0 * rounding * size] = 0.0
+    out *= root
+    out -= Q @ (Q.T @ out)  # what rounding has left of Z would show in the dual
+    return out, np.asarray(fits)
+
+
 def flat(design: Design) -> Array:
     """Samples as rows, of shape (n, p q)."""
     return design.stack().reshape(design.n, -1)
 
 
 class StandardForm:
-    """The problem without weights and intercept: ``1/2 |z - A W|^2 + tau ||W||_*``.
+    """The problem without weights and gamma: ``1/2 |z - A W|^2 + penalty(W)``.
 
     Objective, bound and gap are those of the problem that it was made of.
 
     Parameters
     ----------
     source : RMRProblem
-        Squared loss and nuclear norm. Its tau is not used: the form serves a whole path.
+        Squared loss. Its penalty is not used: the form serves a whole path.
     settings : FormSettings, default=DEFAULT
         Numbers of the form.
     """
 
     def __init__(self, source: RMRProblem, settings: FormSettings = DEFAULT) -> None:
-        if not source.loss.quadratic or source.penalty.ridge != 0.0:
-            raise ValueError("problem must have a squared loss and a penalty with ridge 0.")
+        if not source.loss.quadratic:
+            raise ValueError("problem must have a squared loss.")
         self.source, self.settings = source, settings
         s, design = 1.0 / source.loss.curvature, source.design
         samples = flat(design)
-        if source.fit_intercept:
-            rows, self.x_mean = centred(samples, s, settings.rounding)
-            z, y_mean = centred(source.y[:, None], s, settings.rounding)
-            self.z, self.y_mean = z[:, 0], float(y_mean[0])
-        else:
-            root = np.sqrt(s)
-            rows, self.x_mean = root[:, None] * samples, np.zeros(design.p * design.q)
-            self.z, self.y_mean = root * source.y, 0.0
+        rows, self.x_fits = self.without(samples, s)
+        z, y_fits = self.without(source.y[:, None], s)
+        self.z, self.y_fits = z[:, 0], y_fits[:, 0]
         self.design = ArrayDesign(rows.reshape(design.n, design.p, design.q))
 
+    def without(self, values: Array, s: Array) -> tuple[Array, Array]:
+        """Columns (n, m) without what Z fits of them, weighted; and the coefficients (k, m)."""
+        columns, rounding = self.source.unpenalised, self.settings.rounding
+        if isinstance(columns, NoColumns):
+            return np.sqrt(s)[:, None] * values, np.zeros((0, values.shape[1]))
+        if isinstance(columns, Ones):
+            out, mean = centred(values, s, rounding)
+            return out, mean[None]
+        return projected(values, columns.columns(len(values)), s, rounding)
+
     def serves(self, problem: RMRProblem) -> bool:
-        """Whether the problem is the same but for tau."""
+        """Whether the problem is the same but for the penalty."""
         ours = self.source
         return (
             ours.design is problem.design
             and ours.y is problem.y
             and ours.loss is problem.loss
-            and ours.fit_intercept == problem.fit_intercept
+            and ours.unpenalised is problem.unpenalised
         )
 
     def posed(self, problem: RMRProblem) -> RMRProblem:
         """The problem in this form."""
         loss = squared(np.ones(self.design.n))
-        return RMRProblem(self.design, self.z, loss, problem.penalty, False)
+        return RMRProblem(self.design, self.z, loss, problem.penalty, NOTHING)
 
     @cached_property
     def rows(self) -> tuple[Design, Array]:
@@ -127,9 +151,21 @@ class StandardForm:
         )
         return float(1.05 * d[0]) ** 2
 
-    def restore(self, result: SolverResult) -> SolverResult:
-        """The result in terms of the source."""
-        loss = self.source.loss
-        beta = loss.feasible(result.beta / np.sqrt(loss.curvature), self.source.total)
-        b = self.y_mean - float(self.x_mean @ result.W.matrix.reshape(-1))
-        return replace(result, b=b, beta=beta)
+    def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
+        """The result in terms of the problem itself, which proves it once more."""
+        gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
+        fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
+        primal = problem.loss.value(problem.y - fitted) + problem.price(result.W)
+        dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
+        if dual == -np.inf:
+            dual, beta = 0.0, np.zeros_like(beta)
+        gap = relative_gap(primal, dual)
+        # Rounding may make the gap a little larger than that of this form.
+        converged = gap <= (2.0 if result.converged else 1.0) * tol
+        proof: dict[str, Any] = {"primal": primal, "dual": dual, "gap": gap}
+        history = result.history.copy()
+        for name, value in proof.items():
+            history[name][-1] = value
+        return replace(
+            result, gamma=gamma, beta=beta, converged=converged, history=history, **proof
+        )

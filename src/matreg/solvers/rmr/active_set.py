@@ -3,7 +3,8 @@
 The equations are those of the interior point method without its barriers
 (:mod:`.interior_point`): with ``Z = A'beta - T``, ridge rho and a scaling ``sigma >= rho``
 
-    SVT_tau(Z + (sigma - rho) W) = sigma W,    beta_i on the side of the tube that y - A W - b says.
+    SVT_tau(Z + (sigma - rho) W) = sigma W,
+    beta_i on the side of the tube that y - A W and gamma say.
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
 box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
@@ -59,9 +60,6 @@ class ActiveSetSettings:
         Linearisations after which to give up unless the bound changes half as much as ever before.
     worthwhile : float
         Fraction of the gap that another round of fitting W must leave at most to be worth a next.
-    balanced : float
-        Multipliers have the sum they should have if they do so to this accuracy, relative to their
-        sizes.
     most_linearisations : int
         Linearisations, which are what takes the time, at most.
     linear : LinearSettings
@@ -74,7 +72,6 @@ class ActiveSetSettings:
     faint: float = 1e-4
     patience: int = 6
     worthwhile: float = 0.3
-    balanced: float = 1e-12
     most_linearisations: int = 14
     linear: LinearSettings = field(default_factory=LinearSettings)
     reuse: ReuseSettings = field(default_factory=ReuseSettings)
@@ -127,10 +124,12 @@ class ActiveSetNewton:
         side, beta, Z = self.foretold(neighbour, beta), t * beta, t * Z
         linear = self.neighbour.tools
         if isinstance(linear, Linearisation):
-            at = self.point(neighbour.W, neighbour.b, beta, Z, side, linear.sigma)
+            at = self.point(neighbour.W, neighbour.gamma, beta, Z, side, linear.sigma)
             if linear.serves(self.problem, at):
                 return at, bound, linear
-        at = self.point(neighbour.W, neighbour.b, beta, Z, side, self.first_scaling(neighbour.W))
+        at = self.point(
+            neighbour.W, neighbour.gamma, beta, Z, side, self.first_scaling(neighbour.W)
+        )
         return at, bound, None
 
     def foretold(self, neighbour: Neighbour, beta: Array) -> Array:
@@ -139,7 +138,8 @@ class ActiveSetNewton:
         A line through two solutions moves residuals over an edge, but not their multipliers.
         """
         side = sides(beta, self.loss)
-        r = self.y - self.design.forward(neighbour.W) - neighbour.b
+        r = self.y - self.design.forward(neighbour.W)
+        r -= self.problem.unpenalised.times(neighbour.gamma)
         return np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
 
     def first_scaling(self, W: Array) -> float:
@@ -167,26 +167,23 @@ class ActiveSetNewton:
         sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.neighbour)
         if sigma is None:
             return at
-        return self.point(at.W, at.b, at.beta, at.Z, at.side, sigma)
+        return self.point(at.W, at.gamma, at.beta, at.Z, at.side, sigma)
 
-    def point(self, W: Array, b: float, beta: Array, Z: Array, side: Array, sigma: float) -> Point:
+    def point(
+        self, W: Array, gamma: Array, beta: Array, Z: Array, side: Array, sigma: float
+    ) -> Point:
         """A point with its thresholding."""
         penalty = self.problem.penalty
         M = Z + (sigma - self.ridge) * W
         threshold = SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), 0.0, 0.0)
-        return Point(W, b, beta, Z, side, sigma, threshold)
+        return Point(W, gamma, beta, Z, side, sigma, threshold)
 
     def offer_dual(self, beta: Array, Z: Array) -> tuple[float, float]:
         """Offer the multiple of beta that has the best bound; return this and the multiple."""
         d = singular_values(Z)
         bound, t = best_on_ray(self.problem, beta, d)
         if bound > self.tracker.dual:
-            beta = t * beta
-            excess = float(beta.sum()) - self.problem.t if self.problem.fit_intercept else 0.0
-            if abs(excess) <= self.settings.balanced * float(np.abs(beta).sum()):
-                self.tracker.offer_dual(beta, self.problem.penalty.conjugate(t * d))
-            else:  # then the value on the ray was no bound
-                self.tracker.offer_dual(self.problem.feasible(beta))
+            self.tracker.offer_dual(t * beta, t * Z)
         return bound, t
 
     def iterate(self) -> Iterator[Neighbour]:
@@ -236,13 +233,14 @@ class ActiveSetNewton:
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
         solution = linear.quadratic.pivot(target, at.side, self.settings.linear.box.max_wrong)
         if solution is None and allow_afar:
-            residual = self.y - self.design.forward(at.W) - at.b
-            solution = linear.quadratic.solve_from_afar(target, residual, at.b)
+            residual = self.y - self.design.forward(at.W)
+            residual -= self.problem.unpenalised.times(at.gamma)
+            solution = linear.quadratic.solve_from_afar(target, residual, at.gamma)
         if solution is None:
             return None
         dZ = self.design.adjoint(solution.beta - at.beta)
         W = at.W + drift + linear.follow(dZ)
-        return self.point(W, solution.b, solution.beta, at.Z + dZ, solution.side, at.sigma)
+        return self.point(W, solution.gamma, solution.beta, at.Z + dZ, solution.side, at.sigma)
 
     def certify(self, at: Point, linear: Linearisation) -> None:
         """Offer W cut to its rank, and made to fit again as long as that helps."""
@@ -253,7 +251,7 @@ class ActiveSetNewton:
             W = low_rank.matrix
             residual = self.y - self.design.forward(W)
             off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
-            if self.tracker.converged or not off <= self.settings.worthwhile * last:
+            if self.tracker.converged or not off < self.settings.worthwhile * last:
                 return
             last = off
             solved = quadratic.solve(residual + image, at.side)
@@ -265,7 +263,7 @@ class ActiveSetNewton:
     def remember(self, at: Point) -> Neighbour:
         """The current point for the next problem."""
         Lambda = at.Z - self.ridge * at.W
-        solution = Neighbour(self.position, at.W, Lambda, at.beta, at.b)
+        solution = Neighbour(self.position, at.W, Lambda, at.beta, at.gamma)
         return solution.after(self.neighbour)
 
 

@@ -32,7 +32,11 @@ from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...problem import RMRProblem
+from ...unpenalised import ONES, NoColumns, Ones
 from ..certificate import SolverResult, Tracker
+
+# libsvm's iterations in one step at most: without a limit some problems never end.
+MOST_SMO_STEPS = 100_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,11 @@ class RegressionStep:
 
         loss, self.ridge = problem.loss, problem.penalty.ridge
         check_tube(loss)
+        if not isinstance(problem.unpenalised, Ones | NoColumns):
+            raise ValueError(
+                "solver='admm' has no covariates: its W-step is a support vector regression, which "
+                "has an intercept alone. Take another solver."
+            )
         self.problem, self.rho = problem, rho
         self.kernel = problem.design.gram / (self.ridge + rho)
         C = float(loss.upper.max())
@@ -72,14 +81,16 @@ class RegressionStep:
             C=C,
             epsilon=float(loss.epsilon[0]),
             tol=max(tol * spread, np.finfo(float).tiny),
+            max_iter=MOST_SMO_STEPS,
         )
+        self.cut_short = 0
 
     def __call__(self, S: Array, Lambda: Array) -> tuple[Array, Array]:
         """New W and beta."""
         design, rho = self.problem.design, self.rho
         shift = (Lambda + rho * S) / (self.ridge + rho)
         target = self.problem.y - design.forward(shift)
-        if self.problem.fit_intercept:
+        if self.problem.unpenalised == ONES:
             beta = self._smo(self.kernel, target, self.weights)
         else:
             beta = self._without_intercept(target)
@@ -89,9 +100,20 @@ class RegressionStep:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.svr.fit(kernel, target, sample_weight=weights)
+        self.cut_short += int(self.svr.n_iter_ >= MOST_SMO_STEPS)
         beta = np.zeros(len(target))
         beta[self.svr.support_] = self.svr.dual_coef_[0]
         return beta
+
+    def warn_if_cut_short(self, steps: int) -> None:
+        """Say how many of the steps the limit of libsvm's iterations has cut short."""
+        if self.cut_short:
+            warnings.warn(
+                f"libsvm did not converge within {MOST_SMO_STEPS} iterations in {self.cut_short} "
+                f"of the {steps} steps of solver='admm'. Take solver='auto', lower C or raise tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
     def _without_intercept(self, target: Array) -> Array:
         """Each sample twice, the second time mirrored: no b can do good, and beta halves."""
@@ -173,11 +195,11 @@ def solve_admm(
         S_old, Lambda_old, t, c_old = S, Lambda, t_new, c
 
         tracker.offer_primal(factors)
-        beta = problem.feasible(beta)
         tracker.offer_dual(beta)
         tracker.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
         tracker.record(k)
     if not tracker.converged:
         # S has the low rank and W is in the tube: stopped early, W is often the better point.
         tracker.offer_primal(svd(W))
+        regression.warn_if_cut_short(k)
     return tracker.result(k, ADMMState(S_old, Lambda_old))

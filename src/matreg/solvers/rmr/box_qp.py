@@ -1,14 +1,14 @@
 """A box-constrained quadratic problem, by block pivoting from a guess of the active set.
 
     minimise over beta:  1/2 beta'K beta - t'beta + L*(beta)
-    subject to           sum(beta) = total when there is an intercept
+    subject to           Z'beta = total
 
 with L* the conjugate of a loss of four numbers a sample, whose curvature is part of K here. With
-the residual ``r = t - K beta - b`` each sample is on one of five sides: inside of the tube (side 0,
-beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2, beta is at
-its upper or lower bound). Given the sides the solution is a linear system of the free samples.
-Those that turn out to be on another side are moved there all at once, and so on until none is left
-(block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
+the residual ``r = t - K beta - Z gamma`` each sample is on one of five sides: inside of the tube
+(side 0, beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2,
+beta is at its upper or lower bound). Given the sides the solution is a linear system of the free
+samples. Those that turn out to be on another side are moved there all at once, and so on until none
+is left (block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
 
 From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
 nearly singular: then an interior point method (:mod:`.box_qp_interior`) finds sides that are good
@@ -25,7 +25,8 @@ import scipy.linalg.lapack
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
-from ...losses import PiecewiseLoss
+from ...losses import PiecewiseLoss, absolute
+from ...unpenalised import Basis
 from .box_qp_interior import BoxInteriorPoint
 from .kernels import Kernel
 
@@ -73,7 +74,7 @@ class BoxSolution(NamedTuple):
     """Solution of the quadratic problem."""
 
     beta: Array
-    b: float
+    gamma: Array
     side: Array
 
 
@@ -84,16 +85,16 @@ def sides(beta: Array, loss: PiecewiseLoss) -> Array:
 
 
 class FreeSystem:
-    """Systems ``K_FF x + b = rhs, sum(x) = total`` for sets F close to the one that was factorised.
+    """Systems ``K_FF x + Z_F gamma = rhs, Z_F'x = total`` for sets F close to one factorised.
 
     Samples that are new are new unknowns, those that are free no longer new constraints
-    ``x_i = 0``, and the intercept, if there is one, is both: they border the old system, and their
-    Schur complement is small. What is known of a border is kept: samples come and go.
+    ``x_i = 0``, and the columns Z (n, k) are both: they border the old system, and their Schur
+    complement is small. What is known of a border is kept: samples come and go.
     """
 
-    def __init__(self, K: Kernel, free: Mask, fit_intercept: bool, settings: BoxSettings) -> None:
+    def __init__(self, K: Kernel, free: Mask, Z: Array, settings: BoxSettings) -> None:
         self.settings = settings
-        self.K, self.free = K, free
+        self.K, self.free, self.Z = K, free, Z
         self.index = np.flatnonzero(free)
         self.position = np.cumsum(free) - 1
         K_FF = K.block(self.index, self.index)
@@ -102,11 +103,11 @@ class FreeSystem:
         if failed:
             raise np.linalg.LinAlgError("K_FF is not positive definite")
         # Samples with a border and where each has its own (-1 is nowhere), half of the solutions,
-        # that of the intercept first, and the Schur complements of all of them.
+        # those of Z first, and the Schur complements of all of them.
         self.bordering = np.zeros(0, dtype=np.intp)
         self.slot = np.full(K.n, -1)
-        self.constant = np.arange(int(fit_intercept))
-        self.borders = self._half(np.ones((len(self.index), len(self.constant)), order="F"))
+        self.constant = np.arange(Z.shape[1])
+        self.borders = self._half(np.asfortranarray(Z[self.index]))
         self.corner = -self.borders.T @ self.borders
 
     def is_near(self, free: Mask) -> bool:
@@ -114,22 +115,22 @@ class FreeSystem:
         few = int(np.count_nonzero(free != self.free)) <= self.settings.max_changed
         return few and len(self.bordering) <= self.settings.most_borders
 
-    def solve(self, free: Mask, rhs: Array, total: float) -> tuple[Array, float]:
-        """Solution for the samples `free`, zero for all others, and the intercept."""
+    def solve(self, free: Mask, rhs: Array, total: Array) -> tuple[Array, Array]:
+        """Solution for the samples `free`, zero for all others, and gamma."""
         changed = np.flatnonzero(free != self.free)
         missing = changed[self.slot[changed] < 0]
         if len(missing):
             self._add(missing)
         slots = np.concatenate([self.constant, self.slot[changed]])
         x = np.where(free, rhs, 0.0)
-        below = np.concatenate([np.full(len(self.constant), total), x[changed]])
+        below = np.concatenate([total, x[changed]])
         y = self._half(x[self.index])
         z = np.zeros(len(self.corner))
         corner = self.corner[slots[:, None], slots]
         z[slots] = np.linalg.solve(corner, below - (y @ self.borders)[slots])
         x[self.index] = self._half(y - self.borders @ z, transposed=True)
         x[changed] = np.where(free[changed], z[self.slot[changed]], 0.0)
-        return x, float(z[self.constant].sum())
+        return x, z[self.constant]
 
     def _add(self, samples: NDArray[np.intp]) -> None:
         """Keep borders of samples that had none yet."""
@@ -142,7 +143,7 @@ class FreeSystem:
         self.bordering = np.append(self.bordering, samples)
         self.borders = np.hstack([self.borders, self._half(border)])
         coupling = np.zeros((len(self.borders.T), len(samples)))
-        coupling[self.constant] = unknown
+        coupling[self.constant] = np.where(unknown, self.Z[samples].T, 0.0)
         both = np.outer(~self.free[self.bordering], unknown)
         coupling[len(self.constant) :] = K.block(self.bordering, samples) * both
         coupling -= self.borders.T @ self.borders[:, known:]
@@ -166,21 +167,25 @@ class BoxQuadratic:
         Positive definite matrix of order n, to whose diagonal the curvature of the loss is added.
     loss : PiecewiseLoss
         Bounds, tube and curvature.
-    total : float or None
-        What the solutions sum up to; None without an intercept.
+    basis : Basis
+        Columns Z.
+    total : ndarray of shape (k,)
+        ``Z'beta`` of the solutions.
     """
 
     def __init__(
         self,
         K: Kernel,
         loss: PiecewiseLoss,
-        total: float | None,
+        basis: Basis,
+        total: Array,
         settings: BoxSettings = DEFAULT,
     ) -> None:
         self.settings = settings
         self.without_curvature = K
         self.K = K.plus(loss.curvature) if loss.curved else K
-        self.loss, self.total = loss, total
+        self.loss, self.basis, self.total = loss, basis, total
+        self.columns = basis.columns(K.n)
         # A sample without a tube that may be of either sign has no inside.
         self.no_inside = (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
         self.size = float(loss.size[np.isfinite(loss.size)].max(initial=0.0)) or np.inf
@@ -200,11 +205,11 @@ class BoxQuadratic:
             solved = self.solve(t, side)
             if solved is None:
                 return None
-            beta, b = solved
-            next_sides = self.next_sides(side, beta, self.residual(t, side, beta, b))
+            beta, gamma = solved
+            next_sides = self.next_sides(side, beta, self.residual(t, side, beta, gamma))
             wrong = int(np.count_nonzero(next_sides != side))
             if wrong == 0:
-                return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), b, side)
+                return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), gamma, side)
             if wrong < fewest:
                 fewest, patience = wrong, self.settings.patience
             else:
@@ -214,15 +219,15 @@ class BoxQuadratic:
                 return None
             side = next_sides
 
-    def solve_from_afar(self, t: Array, r: Array, b: float) -> BoxSolution | None:
+    def solve_from_afar(self, t: Array, r: Array, gamma: Array) -> BoxSolution | None:
         """Solution for `t` where pivoting does not end; None if there is none.
 
-        `r` and b are about the residuals and the intercept that it will have.
+        `r` and `gamma` are about the residuals and the coefficients that it will have.
         """
         tries = list(self.settings.pivot_at)
         self.system = None  # its sides are far from those to come, and it is large
-        interior = BoxInteriorPoint(self.K, self.loss, self.total)
-        for inner in interior.iterate(t, r, b):
+        interior = BoxInteriorPoint(self.K, self.loss, self.basis, self.total)
+        for inner in interior.iterate(t, r, gamma):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
                 solution = self.pivot(t, inner.side, self.settings.max_wrong)
@@ -230,42 +235,43 @@ class BoxQuadratic:
                     return solution
             if inner.mu <= self.settings.enough:
                 beta = np.clip(inner.beta, self.loss.lower, self.loss.upper)
-                return BoxSolution(beta, inner.b, inner.side)
+                return BoxSolution(beta, inner.gamma, inner.side)
         return None
 
-    def solve(self, t: Array, side: Array) -> tuple[Array, float] | None:
-        """Multipliers and intercept for given sides; None where K is singular."""
+    def solve(self, t: Array, side: Array) -> tuple[Array, Array] | None:
+        """Multipliers and gamma for given sides; None where K is singular."""
         free = np.abs(side) == 1.0
         beta = np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
         left = t - self.product(beta)
-        if not free.any():  # then b is not determined, and a middle value is as good a guess as any
-            return beta, float(np.median(left)) if self.total is not None else 0.0
+        if not free.any():  # then gamma is not determined, and a median is as good a guess as any
+            median = absolute(np.ones(len(left)))
+            return beta, self.basis.best(median, left, np.zeros_like(self.total))
         try:
             if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free, self.total is not None, self.settings)
-            missing = (self.total or 0.0) - float(beta.sum())
-            x, b = self.system.solve(free, left - self.loss.epsilon * side, missing)
+                self.system = FreeSystem(self.K, free, self.columns, self.settings)
+            missing = self.total - self.basis.sums(beta)
+            x, gamma = self.system.solve(free, left - self.loss.epsilon * side, missing)
         except np.linalg.LinAlgError:
             return None
         beta += x
         # A singular system may be solved in name: its solution is huge, or has another sum.
         singular = not float(np.abs(beta).max()) <= self.settings.huge * self.size
-        if self.total is not None:
-            off = abs(float(beta.sum()) - self.total)
-            singular |= not off <= self.settings.rounding * (float(np.abs(beta).sum()) + self.size)
-        return None if singular else (beta, b)
+        off = np.abs(self.basis.sums(beta) - self.total).max(initial=0.0)
+        singular |= not off <= self.settings.rounding * (float(np.abs(beta).sum()) + self.size)
+        return None if singular else (beta, gamma)
 
     def image_of(self, beta: Array) -> Array:
         """``K beta``, without the curvature."""
         return self.without_curvature.times(beta)
 
-    def residual(self, t: Array, side: Array, beta: Array, b: float) -> Array:
-        """``t - K beta - b`` of a solution for given sides, where free samples are on the edge."""
+    def residual(self, t: Array, side: Array, beta: Array, gamma: Array) -> Array:
+        """``t - K beta - Z gamma`` of a solution for given sides: free samples are on the edge."""
         fixed = np.flatnonzero(np.abs(side) != 1.0)
         if self.settings.update_fraction * len(fixed) > len(t):
-            return t - self.K.times(beta) - b
+            return t - self.K.times(beta) - self.basis.times(gamma)
         r = self.loss.epsilon * side
-        r[fixed] = t[fixed] - self.K.some_times(fixed, beta) - b
+        r[fixed] = t[fixed] - self.K.some_times(fixed, beta)
+        r[fixed] -= self.basis.take(fixed).times(gamma)
         return r
 
     def product(self, fixed: Array) -> Array:

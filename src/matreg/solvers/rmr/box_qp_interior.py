@@ -1,8 +1,9 @@
 """The quadratic problem of :mod:`.box_qp` by an interior point method, from afar.
 
-Predictor and corrector in the barriers of :mod:`.barriers`. It needs no guess of the sides and does
-not mind a singular K; in six to ten steps it knows the sides well enough for block pivoting to end,
-unless the solution is not unique: then its own, in the middle of all of them, is as good.
+Predictor and corrector in the barriers of :mod:`matreg.barriers`. It needs no guess of the sides
+and does not mind a singular K; in six to ten steps it knows the sides well enough for block
+pivoting to end, unless the solution is not unique: then its own, in the middle of all of them, is
+as good.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
+from ...barriers import Barriers, Box, centring, largest_step
 from ...linalg.bordered import with_border
 from ...losses import PiecewiseLoss
-from .barriers import Barriers, Box, centring, largest_step
+from ...unpenalised import Basis
 from .kernels import Kernel
 
 
@@ -47,8 +49,8 @@ class InteriorIterate:
 
     Attributes
     ----------
-    beta, b : ndarray, float
-        Multipliers and intercept.
+    beta, gamma : ndarray of shape (n,), (k,)
+        Multipliers and coefficients of the columns without a penalty.
     side : ndarray
         The side that each sample seems to tend to.
     mu : float
@@ -56,7 +58,7 @@ class InteriorIterate:
     """
 
     beta: Array
-    b: float
+    gamma: Array
     side: Array
     mu: float
 
@@ -70,8 +72,10 @@ class BoxInteriorPoint:
         Positive semidefinite matrix of order n, the curvature of the loss included.
     loss : PiecewiseLoss
         Bounds, tube and curvature.
-    total : float or None
-        What the solution sums up to; None without an intercept.
+    basis : Basis
+        Columns Z.
+    total : ndarray of shape (k,)
+        ``Z'beta`` of the solution.
     settings : BoxInteriorSettings, optional
         Numbers of the method.
     """
@@ -80,14 +84,15 @@ class BoxInteriorPoint:
         self,
         K: Kernel,
         loss: PiecewiseLoss,
-        total: float | None,
+        basis: Basis,
+        total: Array,
         settings: BoxInteriorSettings = DEFAULT,
     ) -> None:
         self.settings = settings
         self.K, self.loss, self.box = K, loss, Box(loss)
-        self.total = total
+        self.basis, self.total = basis, total
 
-    def iterate(self, t: Array, r: Array, b: float) -> Iterator[InteriorIterate]:
+    def iterate(self, t: Array, r: Array, gamma: Array) -> Iterator[InteriorIterate]:
         """Points ever nearer to the solution for `t`, from about the residuals that it will have.
 
         The multipliers start on the central path of these residuals, and do not fit them yet.
@@ -105,26 +110,25 @@ class BoxInteriorPoint:
         beta, s = self.box.central(r, mu, self.width)
         m = np.where(self.box.present, mu / s, 0.0)
         for _ in range(ours.most_steps):
-            g = self.K.times(beta) + b - t
+            g = self.K.times(beta) + self.basis.times(gamma) - t
             barriers = Barriers(self.box, s, m, g)
-            dbeta, ds, dm, db = self.step(barriers, (self.total or 0.0) - float(beta.sum()))
+            dbeta, ds, dm, dgamma = self.step(barriers, self.total - self.basis.sums(beta))
             length = min(1.0, ours.fraction * largest_step((s, ds), (m, dm)))
-            s, m, b = s + length * ds, m + length * dm, b + length * db
-            beta = beta + length * dbeta
+            s, m = s + length * ds, m + length * dm
+            beta, gamma = beta + length * dbeta, gamma + length * dgamma
             mu = self.box.mean(s, m)
-            if not (np.isfinite(mu) and np.isfinite(b)):
+            if not (np.isfinite(mu) and np.isfinite(gamma).all()):
                 return
-            yield InteriorIterate(beta, b, self.sides(s, m, beta), mu / unit)
+            yield InteriorIterate(beta, gamma, self.sides(s, m, beta), mu / unit)
 
-    def step(self, barriers: Barriers, missing: float) -> tuple[Array, Array, Array, float]:
-        """Direction of beta, its slacks, their multipliers and the intercept."""
+    def step(self, barriers: Barriers, missing: Array) -> tuple[Array, Array, Array, Array]:
+        """Direction of beta, its slacks, their multipliers and gamma."""
         s, m = barriers.s, barriers.m
-        D, bordered = barriers.D, self.total is not None
-        solve = with_border(self.K.solver(D), len(D), bordered)
+        solve = with_border(self.K.solver(barriers.D), self.basis.columns(self.K.n))
 
-        def towards(wish: Array) -> tuple[Array, Array, Array, float]:
-            dbeta, db = solve(barriers.rhs(wish), missing)
-            return dbeta, *barriers.slack_directions(dbeta, wish), db
+        def towards(wish: Array) -> tuple[Array, Array, Array, Array]:
+            dbeta, dgamma = solve(barriers.rhs(wish), missing)
+            return dbeta, *barriers.slack_directions(dbeta, wish), dgamma
 
         products = s * m
         _, ds, dm, _ = towards(-products)

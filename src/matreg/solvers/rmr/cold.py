@@ -99,7 +99,7 @@ def solve_cold(
     tracker = Tracker(problem, tol, verbose, "W = 0")
     only = only_multipliers(problem)
     if only is not None:  # all it takes where W = 0
-        tracker.offer_dual(problem.feasible(only))
+        tracker.offer_dual(only)
     tracker.record(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
@@ -117,7 +117,7 @@ def solve_cold(
 
 def last_resort(tracker: Tracker, n_iter: int, max_iter: int) -> int:
     """First-order steps, where nothing else has helped; count them too."""
-    tracker.method = "universal"
+    tracker.method = "first-order"
     start = tracker.result(n_iter)
     result = solve_universal(
         tracker.problem, tol=tracker.tol, max_iter=max_iter - n_iter, start=start

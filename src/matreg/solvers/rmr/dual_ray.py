@@ -27,13 +27,16 @@ def multiple(problem: RMRProblem, x: Array, d: Array, longest: float) -> float:
 
 
 def label_ray(problem: RMRProblem, room: float) -> Array:
-    """Best dual point on the ray of the centred labels, within a fraction `room` of the box."""
-    loss, y = problem.loss, problem.y
-    x = weights(loss)
-    centre = float(x @ y / x.sum()) if problem.fit_intercept else 0.0
-    x = one_sided(loss, x * (y - centre), problem.fit_intercept)
+    """Best dual point on the ray of the labels' part outside of Z, within a share of the box.
+
+    With covariates and bounds of one sign it need not balance.
+    """
+    loss, x = problem.loss, weights(problem.loss)
+    y = problem.unpenalised.without(problem.y, x)
+    both = problem.unpenalised.size > 0
+    x = one_sided(loss, x * y, both)
     if slope(problem, x) <= 0.0:  # most labels are in the tube: it is those furthest out that count
-        x = one_sided(loss, extremes(y, problem.fit_intercept), problem.fit_intercept)
+        x = one_sided(loss, extremes(y, both), both)
     if not x.any():
         return x
     bound = np.where(x > 0.0, loss.upper, -loss.lower)

@@ -1,16 +1,17 @@
 """Interior point method with smoothed singular value thresholding.
 
 Barriers keep the dual variable beta inside of its box, with slacks ``s`` and multipliers ``m``
-(:mod:`.barriers`); the pair of W and the spectral ball is kept on its own central path by the
+(:mod:`matreg.barriers`); the pair of W and the spectral ball is kept on its own central path by the
 smoothed thresholding of the penalty (`linalg.thresholding`). With the ridge rho, the curvature k,
 ``Z = A'beta - T`` and a scaling ``sigma >= rho`` the equations at barrier parameter mu are
 
-    A W + b - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
-    s m = mu,    sum(beta) = t,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
+    A W + Z gamma - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
+    s m = mu,    Z'beta = t,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
 
-and each Newton step of theirs comes down to one linear system for beta and b (`linalg.bordered`).
-Without the smoothing the thresholding would know nothing of the singular values below tau until
-they have crossed it, and the steps would stall where the optimum is degenerate.
+and each Newton step of theirs comes down to one linear system for beta and gamma
+(`linalg.bordered`). Without the smoothing the thresholding would know nothing of the singular
+values below tau until they have crossed it, and the steps would stall where the optimum is
+degenerate.
 
 Predictor and corrector are those of Mehrotra (1992), the further ones those of Gondzio (1996).
 
@@ -30,12 +31,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import Array
+from ...barriers import Barriers, Box, centring, largest_step
 from ...linalg.bordered import factor
 from ...linalg.factors import Factors, singular_values
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import Tracker
-from .barriers import Barriers, Box, centring, largest_step
 from .dual_ray import best_on_ray, label_ray
 
 
@@ -98,19 +99,19 @@ EMPTY = np.zeros((0, 0))
 
 @dataclass
 class Point:
-    """Iterate: dual variables with slacks and multipliers of their box, W, b and ``Z``."""
+    """Iterate: dual variables with slacks and multipliers of their box, W, gamma and Z."""
 
     beta: Array
     s: Array
     m: Array
     W: Array
-    b: float
+    gamma: Array
     Z: Array
 
     @property
     def finite(self) -> bool:
         """Whether all of it is a number: the linear algebra may fail in an extreme box."""
-        parts = (self.beta, self.s, self.m, self.W, self.Z, self.b)
+        parts = (self.beta, self.s, self.m, self.W, self.Z, self.gamma)
         return all(np.isfinite(part).all() for part in parts)
 
     def moved(self, step: float, direction: Point) -> Point:
@@ -120,7 +121,7 @@ class Point:
             self.s + step * direction.s,
             self.m + step * direction.m,
             self.W + step * direction.W,
-            self.b + step * direction.b,
+            self.gamma + step * direction.gamma,
             self.Z + step * direction.Z,
         )
 
@@ -130,7 +131,7 @@ class Best(NamedTuple):
 
     gap: float
     W: Factors
-    b: float
+    gamma: Array
     beta: Array
 
 
@@ -160,12 +161,12 @@ class InteriorPoint:
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
-        self.best = Best(np.inf, tracker.W, tracker.b, tracker.beta)
+        self.best = Best(np.inf, tracker.W, tracker.gamma, tracker.beta)
         self.dual, self.last_dual, self.gap, self.caution = 0.0, -np.inf, np.inf, 0.0
 
     def fitting_size(self) -> float:
         """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
-        x = self.y - self.y.mean() if self.problem.fit_intercept else self.y
+        x = self.problem.unpenalised.without(self.y)
         G = self.design.adjoint(x)
         image = self.design.forward(G)
         curvature = float(image @ image)
@@ -181,14 +182,14 @@ class InteriorPoint:
         Z = self.problem.image(beta)
         W = self.problem.penalty.gradient_conjugate(Z).matrix
         residual = self.y - self.design.forward(W)
-        b = loss.best_intercept(residual, self.problem.t) if self.problem.fit_intercept else 0.0
-        residual -= b
+        gamma = self.problem.primal_at(0.0, residual)[1]
+        residual -= self.problem.unpenalised.times(gamma)
         spread = 3.0 * np.abs(residual).mean() + 1e-12 * np.abs(self.y).max()
         g = loss.curvature * beta - residual
         x = np.stack([self.box.cost + g, loss.epsilon - g])
         root = np.sqrt(x * x + 4.0 * spread * spread)
         m = np.concatenate([0.5 * (root + x), 0.5 * (root - x)])
-        return Point(beta, slacks, np.where(self.box.present, m, 0.0), W, b, Z)
+        return Point(beta, slacks, np.where(self.box.present, m, 0.0), W, gamma, Z)
 
     def margin(self, beta: Array) -> Array:
         """Smallest slacks to start with: a fraction of the box or, in a huge one, of beta."""
@@ -280,7 +281,7 @@ class InteriorPoint:
         # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
         dual, t = best_on_ray(self.problem, beta, singular_values(point.Z))
         if dual > self.tracker.dual:
-            self.tracker.offer_dual(self.tracker.problem.feasible(t * beta))
+            self.tracker.offer_dual(t * beta)
         w = system.plain / system.sigma
         low_rank = system.threshold.factors(w)
         self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
@@ -291,7 +292,7 @@ class InteriorPoint:
         self.primal, self.dual = primal, dual
         gap = primal - self.least(dual)
         if gap < self.best.gap:
-            self.best = Best(gap, low_rank, point.b, beta)
+            self.best = Best(gap, low_rank, point.gamma, beta)
         return gap
 
     def price(self, W: Array, d: Array) -> float:
@@ -384,19 +385,19 @@ class NewtonStep:
 
     def __init__(self, run: InteriorPoint, point: Point, system: ThresholdingAt) -> None:
         self.run, self.point, self.system = run, point, system
-        curvature = run.problem.loss.curvature
-        g = system.AW + point.b - run.y + curvature * point.beta
+        curvature, columns = run.problem.loss.curvature, run.problem.unpenalised
+        g = system.AW + columns.times(point.gamma) - run.y + curvature * point.beta
         self.barriers = Barriers(run.box, point.s, point.m, g)
         precision = np.float32 if run.steps < run.settings.single_steps else np.float64
         self.solve = factor(
             run.design,
             system.coordinates,
             self.barriers.D + curvature,
-            run.problem.fit_intercept,
+            columns.columns(run.design.n),
             precision,
             sure=run.settings.sure,
         )
-        self.missing = run.problem.t - float(point.beta.sum())
+        self.missing = run.problem.t - columns.sums(point.beta)
         self.drift, self.A_drift = system.drift, system.A_drift
 
     def aim_at(self, mu: float) -> None:
@@ -409,16 +410,16 @@ class NewtonStep:
         self.A_drift = system.A_drift + self.run.design.forward(shift)
 
     def box(self, wish: Array) -> Point:
-        """Direction of slacks, multipliers and b for a wished change of ``s m``.
+        """Direction of slacks, multipliers and gamma for a wished change of ``s m``.
 
         In place of W is how it follows Z, if the linear system knows.
         """
         rhs = self.barriers.rhs(wish) - self.A_drift
-        solved, db = self.solve(rhs, self.missing)
+        solved, dgamma = self.solve(rhs, self.missing)
         dbeta, f = np.split(solved, [len(rhs)])
         ds, dm = self.barriers.slack_directions(dbeta, wish)
         response = self.system.coordinates.adjoint(f) if len(f) else EMPTY
-        return Point(dbeta, ds, dm, response, db, EMPTY)
+        return Point(dbeta, ds, dm, response, dgamma, EMPTY)
 
     def longest(self, direction: Point) -> float:
         """Longest step of at most 1 within the box."""

@@ -57,7 +57,7 @@ class Point:
     """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - 1) W``."""
 
     W: Array
-    b: float
+    gamma: Array
     beta: Array
     Z: Array
     side: Array
@@ -105,7 +105,7 @@ class Linearisation:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
-        self.quadratic = BoxQuadratic(K, problem.loss, problem.total, settings.box)
+        self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t, settings.box)
 
     def serves(self, problem: RMRProblem, at: Point) -> bool:
         """Whether it is of the same samples and of the rank of a point with its scaling."""
@@ -154,8 +154,3 @@ def affordable(problem: RMRProblem, at: Point, settings: LinearSettings = DEFAUL
     n, r = problem.design.n, at.threshold.r
     d = r * (problem.design.p + problem.design.q - r)
     return n * min(n, d) <= settings.most_numbers
-
-
-def fits_whole(problem: RMRProblem, settings: LinearSettings = DEFAULT) -> bool:
-    """Whether that of any linearisation is."""
-    return problem.design.n**2 <= settings.most_numbers

@@ -61,7 +61,7 @@ class Neighbour:
     ----------
     position : Position
         Of the problem it solves.
-    W, Lambda, beta, b : ndarray, ndarray, ndarray, float
+    W, Lambda, beta, gamma : ndarray of shape (p, q), (p, q), (n,), (k,)
         Primal and dual solution, with ``ridge W + Lambda = A'beta - T``.
     before : Neighbour or None
         The solution before, at another position.
@@ -73,7 +73,7 @@ class Neighbour:
     W: Array
     Lambda: Array
     beta: Array
-    b: float
+    gamma: Array
     before: Neighbour | None = None
     tools: object | None = None
 
@@ -107,7 +107,7 @@ class Neighbour:
             W=before.W + t * (last.W - before.W),
             Lambda=before.Lambda + t * (last.Lambda - before.Lambda),
             beta=before.beta + t * (last.beta - before.beta),
-            b=before.b + t * (last.b - before.b),
+            gamma=before.gamma + t * (last.gamma - before.gamma),
         )
 
 
@@ -163,7 +163,8 @@ def solution_of(problem: RMRProblem, result: SolverResult, Z: Array | None = Non
     W = result.W.matrix
     Z = problem.image(result.beta) if Z is None else Z
     Lambda = Z - problem.penalty.ridge * W
-    return Neighbour(position_of(problem), W, Lambda, snapped(result.beta, problem.loss), result.b)
+    beta = snapped(result.beta, problem.loss)
+    return Neighbour(position_of(problem), W, Lambda, beta, result.gamma)
 
 
 def snapped(beta: Array, loss: PiecewiseLoss) -> Array:

@@ -1,7 +1,8 @@
 """The smallest weight of the nuclear norm at which W is zero.
 
-W = 0 is optimal if and only if some dual optimal beta of the intercept alone (:mod:`.zero`) has
-``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the smallest norm among them, and
+W = 0 is optimal if and only if some dual optimal beta of the columns without a penalty alone
+(:mod:`.zero`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the smallest norm
+among them, and
 
     tau_max = max over W of h(W) / ||W||_*,    h(W) = min over these beta of <A'beta, W>.
 
@@ -29,7 +30,7 @@ from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...penalties import SpectralElasticNet
 from ...problem import RMRProblem
-from .solve import solve_rmr
+from ..choose import solve_rmr
 from .zero import only_multipliers, optimal_multipliers
 
 
@@ -83,8 +84,8 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3, settings: TauMaxSettings 
 def tied_samples(problem: RMRProblem) -> RMRProblem:
     """RMR on the samples whose beta is free; the others add a linear term.
 
-    Its labels are zero: on the edge of the tube, where the samples are at W = 0, the labels and the
-    intercept for them cancel.
+    Its labels are zero: on the edge of the tube, where the samples are at W = 0, the labels and
+    ``Z gamma`` for them cancel.
     """
     beta, lower, upper = optimal_multipliers(problem)
     free = np.flatnonzero(lower < upper)
@@ -94,13 +95,14 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
         design=problem.design.take(free),
         y=zero,
         loss=PiecewiseLoss(lower[free], upper[free], zero, zero),
+        unpenalised=problem.unpenalised.take(free),
         T=-problem.image(beta),
-        t=problem.t - float(beta.sum()),
+        t=problem.t - problem.unpenalised.sums(beta),
     )
 
 
 def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> float:
-    """Minimum of ``||A'beta - T||_2`` over the box and the sum of beta, from above.
+    """Minimum of ``||A'beta - T||_2`` over the box and ``Z'beta = t``, from above.
 
     Parameters
     ----------
@@ -134,22 +136,15 @@ def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> 
 
 
 def middle(problem: RMRProblem) -> Array:
-    """The beta whose entries are the same share of the way between their bounds."""
-    lower, span = problem.loss.lower, problem.loss.upper - problem.loss.lower
-    rest = problem.t - float(lower.sum())
-    return lower + span * (rest / float(span.sum()) if problem.fit_intercept else 0.5)
+    """A beta well inside of the bounds."""
+    return problem.feasible(0.5 * (problem.loss.lower + problem.loss.upper))
 
 
 def smallest_product(problem: RMRProblem, W: Array) -> float:
-    """Minimum of ``<A'beta - T, W>`` over the box and the sum of beta, by sorting."""
-    scores = problem.design.forward(W)
-    lower, upper = problem.loss.lower, problem.loss.upper
-    if not problem.fit_intercept:
-        beta = np.where(scores > 0.0, lower, upper)
-    else:
-        order = np.argsort(scores, kind="stable")  # the sum goes where it costs the least
-        span = (upper - lower)[order]
-        rest = problem.t - float(lower.sum())
-        beta = lower.copy()
-        beta[order] += np.clip(rest - (np.cumsum(span) - span), 0.0, span)
-    return float(np.vdot(problem.image(beta), W))
+    """Minimum of ``<A'beta - T, W>`` over the box and ``Z'beta = t``, or less.
+
+    Minus the minimum is that of the loss of the residuals ``-A W`` over gamma, by duality.
+    """
+    largest, _ = problem.primal_at(0.0, -problem.design.forward(W))
+    linear = 0.0 if problem.T is None else float(np.vdot(problem.T, W))
+    return -largest - linear

@@ -65,7 +65,7 @@ def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> N
         if posed is not problem:
             tracker.offer_dual(lifted(problem, at.beta, loss))
         if at.W.rank:
-            tracker.offer_primal(onto_edges(problem, at.W, at.b, at.beta, loss))
+            tracker.offer_primal(onto_edges(problem, at.W, at.gamma, at.beta, loss))
         if tracker.W.rank:
             tracker.offer_dual(multipliers_at(problem, tracker.W))
 
@@ -103,7 +103,7 @@ def tangent(W: Factors) -> Coordinates:
 
 
 def onto_edges(
-    problem: RMRProblem, W: Factors, b: float, beta: Array, box: PiecewiseLoss
+    problem: RMRProblem, W: Factors, gamma: Array, beta: Array, box: PiecewiseLoss
 ) -> Factors:
     """W of the same rank for which the free samples lie on the edges of the tube.
 
@@ -113,22 +113,23 @@ def onto_edges(
     loss = problem.loss
     margin = np.minimum(loss.epsilon, DEFAULT.margin * float(np.abs(problem.y).max()))
     goal = problem.y - np.sign(beta) * (loss.epsilon - margin) - loss.curvature * beta
-    room = W.rank * (problem.design.p + problem.design.q - W.rank) + problem.fit_intercept
+    room = W.rank * (problem.design.p + problem.design.q - W.rank) + len(gamma)
     free = furthest_inside(beta, box, room)
     if not 0 < len(free) <= DEFAULT.largest:
         return W
-    samples = problem.design.take(free)
+    samples, columns = problem.design.take(free), problem.unpenalised.take(free)
+    Z = columns.columns(len(free))
     for _ in range(DEFAULT.steps):
         coordinates = tangent(W)
         rows = coordinates.of_samples(samples)
-        off = goal[free] - samples.forward(W.matrix) - b
+        off = goal[free] - samples.forward(W.matrix) - columns.times(gamma)
         if not (rows.size and np.isfinite(off).all() and np.isfinite(rows).all()):
             return W
-        one = float(np.abs(rows).mean()) if problem.fit_intercept else 0.0
-        rows = np.column_stack([rows, np.full(len(rows), one)])  # the intercept, like the others
+        unit, d = float(np.abs(rows).mean()), rows.shape[1]
+        rows = np.hstack([rows, unit * Z])  # the columns Z, like the others
         x = np.asarray(np.linalg.lstsq(rows, off, rcond=None)[0], dtype=np.float64)
-        b += one * float(x[-1])
-        W = truncated(W.matrix + coordinates.adjoint(x[:-1]), W.rank)
+        gamma = gamma + unit * x[d:]
+        W = truncated(W.matrix + coordinates.adjoint(x[:d]), W.rank)
     return W
 
 
@@ -159,7 +160,7 @@ def lifted(problem: RMRProblem, beta: Array, smaller: PiecewiseLoss) -> Array:
 def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
     """Multipliers that make W stationary, within its rank, given the side of each sample there."""
     residual = problem.y - problem.design.forward(W.matrix)
-    residual -= problem.primal_at(0.0, residual)[1]
+    residual -= problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
     rounding = DEFAULT.on_edge * float(np.abs(problem.y).max())
     smallest, largest = problem.loss.subgradients(residual, rounding)
     free = smallest < largest
@@ -180,13 +181,12 @@ def slope_at(problem: RMRProblem, W: Factors) -> Array:
 def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
     """Free multipliers changed in their box such that their `rows` add up to `goal` more.
 
-    And such that all of beta sums to what it should, if there is an intercept.
+    And such that ``Z'beta = t``.
     """
-    loss = problem.loss
-    if problem.fit_intercept:  # one more column, like the others
-        one = float(np.abs(rows).mean()) if len(rows) else 0.0
-        rows = np.column_stack([rows, np.full(len(rows), one)])
-        goal = np.append(goal, one * (problem.t - beta.sum()))
+    loss, columns = problem.loss, problem.unpenalised
+    unit = float(np.abs(rows).mean()) if len(rows) else 0.0  # the columns Z, like the others
+    rows = np.hstack([rows, unit * columns.take(free).columns(len(rows))])
+    goal = np.append(goal, unit * (problem.t - columns.sums(beta)))
     beta, lower, upper = beta.copy(), loss.lower[free], loss.upper[free]
     if len(rows) and np.isfinite(goal).all() and np.isfinite(rows).all():
         total = goal + rows.T @ beta[free]
@@ -195,7 +195,7 @@ def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Ar
         usable = max(rows.shape) <= DEFAULT.largest and size.min() > DEFAULT.smallest * size.max()
         if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
             beta[free] = in_box(rows.T, total, lower, upper)
-    return problem.feasible(beta)
+    return beta
 
 
 def in_box(M: Array, goal: Array, lower: Array, upper: Array) -> Array:

@@ -20,7 +20,7 @@ import numpy as np
 from ..._typing import Array, Index, Mask
 from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
-from ...problem import RMRProblem
+from ...problem import ROUNDING, RMRProblem
 from ..certificate import SolverResult, Tracker, starting_point
 from .active_set import solve_active_set
 from .box_qp import sides
@@ -71,14 +71,16 @@ class WorkingSet:
     def __init__(self, problem: RMRProblem, index: Index, beta: Array) -> None:
         self.index, self.held = index, beta.copy()
         self.held[index] = 0.0
-        slope = problem.design.adjoint(self.held)
+        slope, loss = problem.design.adjoint(self.held), problem.loss.take(index)
+        columns = problem.unpenalised.take(index)
         self.problem = replace(
             problem,
             design=problem.design.take(index),
             y=problem.y[index],
-            loss=problem.loss.take(index),
+            loss=loss,
             T=-slope if problem.T is None else problem.T - slope,
-            t=problem.t - float(self.held.sum()),
+            unpenalised=columns,
+            t=remainder(problem, self.held, loss),
             constant=problem.dual_at(self.held, 0.0),
         )
         self.part = position_of(self.problem).slopes / position_of(problem).slopes
@@ -93,7 +95,7 @@ class WorkingSet:
     def solve(self, neighbour: Neighbour, tol: float, max_iter: int) -> SolverResult:
         """Solution from that of a neighbour for all samples."""
         state = self.restricted(neighbour)
-        start = replace(starting_point(state.W, state.b, state.beta), state=state)
+        start = replace(starting_point(state.W, state.gamma, state.beta), state=state)
         return solve_active_set(self.problem, start=start, tol=tol, max_iter=max_iter)
 
     def lift(self, beta: Array) -> Array:
@@ -171,7 +173,7 @@ def finish(
         The best certified point, converged or not.
     """
     loss = problem.loss
-    residual = problem.y - problem.design.forward(neighbour.W) - neighbour.b
+    residual = centred(problem, problem.y - problem.design.forward(neighbour.W))
     free, held = crossing(loss, residual, reach), loss.gradient(residual)
     return grow(problem, neighbour, free, held, tol, max_iter, verbose, settings)
 
@@ -201,9 +203,10 @@ def grow(
         beta, Z = part.lift(found.beta), part.problem.image(found.beta)
         residual = problem.y - problem.design.forward(found.W.matrix)
         tracker.offer_primal(found.W, residual)
-        tracker.offer_dual(beta, problem.penalty.conjugate_of(Z))
+        tracker.offer_dual(beta, Z)
         tracker.record(n_iter)
-        wrong = ~free & (problem.loss.gradient(residual - found.b) != beta)
+        residual -= problem.unpenalised.times(found.gamma)
+        wrong = ~free & (problem.loss.gradient(residual) != beta)
         if tracker.converged or not wrong.any() or n_iter >= max_iter:
             break
         free = free | wrong
@@ -220,11 +223,28 @@ def first_guess(
     assert ahead is not None and before is not None
     expected = before.ahead(neighbour.position) or before
     image, missed = problem.design.forward_each(ahead.W, neighbour.W - expected.W)
-    residual = problem.y - image - ahead.b
-    missed += neighbour.b - expected.b
+    residual = centred(problem, problem.y - image)
+    missed += problem.unpenalised.times(neighbour.gamma - expected.gamma)
     reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
     free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, residual, reach)
     return free, loss.gradient(residual)
+
+
+def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
+    """Sums that are left to the multipliers of a loss, within their reach but for rounding."""
+    left = problem.t - problem.unpenalised.sums(held)
+    within = problem.unpenalised.reachable(loss, left)
+    rounding = ROUNDING * float(np.abs(held).sum())
+    return within if np.abs(within - left).max(initial=0.0) <= rounding else left
+
+
+def centred(problem: RMRProblem, residual: Array) -> Array:
+    """Residuals ``y - A W - Z gamma`` at the best gamma for them.
+
+    There, and not at a gamma that is foretold, the slopes of the samples on an edge can make
+    up for the sum that those of all others leave: the working set has a dual point.
+    """
+    return residual - problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
 
 
 def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from matreg.barriers import Barriers, Box, largest_step
 from matreg.losses import PiecewiseLoss, absolute, epsilon_insensitive, hinge, squared_hinge
-from matreg.solvers.rmr.barriers import Barriers, Box, largest_step
 
 ONE = np.ones(6)
 SIGN = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import Array, Mask
-from ...losses import PiecewiseLoss
+from ._typing import Array, Mask
+from .losses import PiecewiseLoss
 
 
 class Box:

@@ -1,0 +1,353 @@
+"""Penalties in other bases of the rows and columns.
+
+With matrices L of shape (p, k) and R of shape (l, q) the coefficients are ``W = L V R``, and the
+penalty is that of V: ``tau ||V||_*`` is small where W is of low rank and made of the columns of L
+and the rows of R that are long. As ``<X, L V R> = <L'X R', V>``, the problem in V is one with the
+samples ``L'X R'``, for any loss and any solver. The dual variables are the same ones.
+
+    known structure                                 metric M of an axis, basis M^-1/2
+    ---------------------------------------------   ------------------------------------------
+    smooth along time, wavelength, ...              I + (scale / 2 pi)^4 D'D, D second differences
+    neighbours in a graph of channels are alike     I + strength * Laplacian / mean degree
+    noise of the samples with a known covariance    the covariance
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._typing import Array, Index
+from .blocks import Block, Blocks
+from .design import PIECE, ArrayDesign, Design
+from .linalg.factors import Factors, svd
+from .linalg.threads import LARGE
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class Bases:
+    """Bases of the rows and columns of coefficients ``W = L V R``.
+
+    Parameters
+    ----------
+    left : ndarray of shape (p, k), default=None
+        L; None is the identity.
+    right : ndarray of shape (l, q), default=None
+        R; None is the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bases = Bases(left=np.diag([1.0, 2.0]))
+    >>> bases.image(np.ones((2, 3)))
+    array([[1., 1., 1.],
+           [2., 2., 2.]])
+    """
+
+    left: Array | None = None
+    right: Array | None = None
+
+    def shape(self, p: int, q: int) -> tuple[int, int]:
+        """Shape (k, l) of V for coefficients of shape (p, q)."""
+        for name, basis, axis, size in (("left", self.left, 0, p), ("right", self.right, 1, q)):
+            if basis is not None and (basis.ndim != 2 or basis.shape[axis] != size):
+                raise ValueError(
+                    f"the {name} basis must have {size} {('rows', 'columns')[axis]} for samples of "
+                    f"shape ({p}, {q}); it has the shape {basis.shape}."
+                )
+        k = p if self.left is None else self.left.shape[1]
+        return k, q if self.right is None else self.right.shape[0]
+
+    def image(self, X: Array) -> Array:
+        """``L'X R'`` of a matrix (p, q) or of a stack of them."""
+        if self.left is not None:
+            X = np.matmul(self.left.T, X)
+        return X if self.right is None else np.matmul(X, self.right.T)
+
+    def expand(self, V: Array) -> Array:
+        """``L V R``, of shape (p, q)."""
+        if self.left is not None:
+            V = self.left @ V
+        return V if self.right is None else V @ self.right
+
+    def restore(self, V: Factors) -> Factors:
+        """``L V R`` in factors, of the rank of V unless the bases lose some of it."""
+        r = V.rank
+        rows, columns = V.U[:, :r] * V.d[:r], V.Vt[:r]
+        rows = rows if self.left is None else self.left @ rows
+        columns = columns if self.right is None else columns @ self.right
+        Q, small = np.linalg.qr(rows)
+        P, other = np.linalg.qr(columns.T)
+        f = svd(small @ other.T)
+        return Factors(Q @ f.U, f.d, f.Vt @ P.T)
+
+
+def in_bases(problem: Problem, bases: Bases) -> Problem:
+    """The problem in V of coefficients ``W = L V R``.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem in W.
+    bases : Bases
+        L and R.
+
+    Returns
+    -------
+    Problem
+        Its penalty is that of V. Dual points, objectives and intercepts of a result are those of
+        W; :meth:`Bases.restore` makes W of V.
+    """
+    T = None if problem.T is None else bases.image(problem.T)
+    return replace(problem, design=design_in(problem.design, bases), T=T)
+
+
+def design_in(design: Design, bases: Bases) -> Design:
+    """Samples ``L'X_i R'``: a copy, or computed whenever they are read if that is too large.
+
+    A copy costs as much as the transformation in a single pass, and every method but the first
+    order ones reads the samples many times.
+    """
+    double = isinstance(design, ArrayDesign) and design.X.dtype == np.float64
+    if double or design.size <= LARGE:
+        k, l = bases.shape(design.p, design.q)
+        out = np.empty((design.n, k, l))
+        for part, X in design.blocks():
+            out[part] = bases.image(X)
+        return ArrayDesign(out)
+    return BasisDesign(design, bases)
+
+
+class BasisDesign:
+    """Samples ``L'X_i R'`` that are computed whenever they are read.
+
+    Parameters
+    ----------
+    source : Design
+        The samples X_i.
+    bases : Bases
+        L and R.
+    """
+
+    def __init__(self, source: Design, bases: Bases) -> None:
+        self.source, self.bases = source, bases
+        self.n = source.n
+        self.p, self.q = bases.shape(source.p, source.q)
+        self.size = self.n * self.p * self.q
+
+    def forward(self, W: Array) -> Array:
+        """``(<X_i, L W R>)_i``."""
+        return self.source.forward(self.bases.expand(W))
+
+    def forward_each(self, *Ws: Array) -> Array:
+        """Images of several matrices in one pass over the samples, one row per matrix."""
+        return self.source.forward_each(*map(self.bases.expand, Ws))
+
+    def adjoint(self, beta: Array) -> Array:
+        """``L' (sum_i beta_i X_i) R'``."""
+        return self.bases.image(self.source.adjoint(beta))
+
+    def take(self, index: NDArray[Any] | slice) -> Design:
+        """Some of the samples, in memory."""
+        return ArrayDesign(self.bases.image(self.source.take(index).stack()))
+
+    def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
+        """Slices of about so many entries with their samples in float64."""
+        for part, X in self.source.blocks(entries):
+            yield part, self.bases.image(X)
+
+    def stack(self) -> Array:
+        """All samples in float64."""
+        return self.bases.image(self.source.stack())
+
+    @cached_property
+    def gram(self) -> Array:
+        """Inner products of the samples."""
+        return ArrayDesign(self.stack()).gram
+
+    @cached_property
+    def norms(self) -> Array:
+        """Frobenius norms of the samples."""
+        parts = [np.linalg.norm(X.reshape(len(X), -1), axis=1) for _, X in self.blocks()]
+        return np.concatenate(parts)
+
+    @cached_property
+    def norm(self) -> float:
+        """Largest singular value of the map."""
+        return ArrayDesign(self.stack()).norm
+
+
+@dataclass(frozen=True)
+class _Transformed:
+    """A scan of blocks with samples ``L'X_i R'``."""
+
+    scan: Callable[[Block], Any]
+    bases: Bases
+    shape: tuple[int, int]
+
+    def __call__(self, block: Block) -> Any:
+        return self.scan(self.block(block))
+
+    def block(self, block: Block) -> Block:
+        X = self.bases.image(block.X.reshape(-1, *self.shape).astype(np.float64, copy=False))
+        return block._replace(X=np.ascontiguousarray(X).reshape(len(X), -1))
+
+
+class BasisBlocks:
+    """Samples ``L'X_i R'`` of data that are read block by block.
+
+    Parameters
+    ----------
+    source : Blocks
+        The samples X_i.
+    bases : Bases
+        L and R.
+    """
+
+    def __init__(self, source: Blocks, bases: Bases) -> None:
+        self.source, self.bases = source, bases
+        self.n, self.nbytes = source.n, source.nbytes
+        self.p, self.q = bases.shape(source.p, source.q)
+
+    @property
+    def rows_read(self) -> int:
+        """Number of samples read so far."""
+        return self.source.rows_read
+
+    def _of(self, scan: Callable[[Block], Any]) -> _Transformed:
+        return _Transformed(scan, self.bases, (self.source.p, self.source.q))
+
+    def map_reduce(self, scan: Callable[[Block], Any], summary_bytes: int = 0) -> Any:
+        """Merged summaries of all blocks: one pass."""
+        return self.source.map_reduce(self._of(scan), summary_bytes)
+
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
+        """One number per sample, or `columns` of them, in the order of the samples."""
+        return self.source.map_rows(self._of(scan), columns)
+
+    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+        """About so many samples from all over the data, and their indices."""
+        block, index = self.source.sample(rows, seed)
+        return self._of(lambda block: block)(block), index
+
+    def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
+        """Samples of some runs (start, stop) in order, and their indices."""
+        block, index = self.source.take(runs)
+        return self._of(lambda block: block)(block), index
+
+
+def smooth_basis(length: int, scale: float) -> Array:
+    """Basis of an ordered axis along which the coefficients are smooth.
+
+    The penalty of a wave of length s along the axis is that of a constant times
+    ``sqrt(1 + (scale / s)^4)``: waves much longer than `scale` cost nothing more, and short ones
+    much.
+
+    Parameters
+    ----------
+    length : int
+        Number of points along the axis.
+    scale : float
+        Wave length, in points, at which smoothness sets in; 0 is the identity.
+
+    Returns
+    -------
+    ndarray of shape (length, length)
+        ``(I + (scale / 2 pi)^4 D'D)^(-1/2)`` with the second differences D; symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> basis = smooth_basis(50, scale=10.0)
+    >>> bool(np.allclose(basis @ np.ones(50), 1.0))  # what is straight is free
+    True
+    >>> waves = (-1.0) ** np.arange(50)
+    >>> float(abs(basis @ waves)[20:30].max().round(2))
+    0.1
+    """
+    if not (np.isfinite(scale) and scale >= 0.0):
+        raise ValueError(f"scale must be a finite number of at least 0; got {scale!r}.")
+    if length < 3:  # no second difference
+        return np.eye(length)
+    D = np.diff(np.eye(length), n=2, axis=0)
+    return inverse_root(np.eye(length) + (scale / (2.0 * np.pi)) ** 4 * (D.T @ D))
+
+
+def graph_basis(adjacency: ArrayLike, strength: float = 1.0) -> Array:
+    """Basis of an axis whose points are nodes of a graph, such as channels on a head.
+
+    Parameters
+    ----------
+    adjacency : array-like of shape (k, k)
+        Weights of the edges: symmetric, at least 0; the diagonal does not matter.
+    strength : float, default=1.0
+        How much differences between neighbours cost, 0 is the identity. It is the same for any
+        units of the weights.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        ``(I + strength * Laplacian / mean degree)^(-1/2)``; symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+    >>> basis = graph_basis(ring, strength=4.0)
+    >>> np.round(basis @ np.ones(6), 6)
+    array([1., 1., 1., 1., 1., 1.])
+    """
+    A = np.array(adjacency, dtype=float)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.allclose(A, A.T):
+        raise ValueError(f"adjacency must be a symmetric matrix; got one of shape {A.shape}.")
+    if not (np.isfinite(strength) and strength >= 0.0):
+        raise ValueError(f"strength must be a finite number of at least 0; got {strength!r}.")
+    np.fill_diagonal(A, 0.0)
+    if A.min(initial=0.0) < 0.0:
+        raise ValueError("adjacency must not have negative weights.")
+    degrees = A.sum(axis=1)
+    mean = float(degrees.mean()) or 1.0
+    return inverse_root(np.eye(len(A)) + strength / mean * (np.diag(degrees) - A))
+
+
+def whitening(covariance: ArrayLike) -> Array:
+    """Basis in which noise along an axis of the samples is white.
+
+    Parameters
+    ----------
+    covariance : array-like of shape (k, k)
+        Covariance of the noise along the axis: symmetric and positive definite.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        ``covariance^(-1/2)``; symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> whitening(np.diag([4.0, 0.25]))
+    array([[0.5, 0. ],
+           [0. , 2. ]])
+    """
+    S = np.array(covariance, dtype=float)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.allclose(S, S.T):
+        raise ValueError(f"covariance must be a symmetric matrix; got one of shape {S.shape}.")
+    return inverse_root(S)
+
+
+def inverse_root(M: Array) -> Array:
+    """``M^(-1/2)`` of a symmetric positive definite matrix."""
+    values, U = np.linalg.eigh(0.5 * (M + M.T))
+    if values[0] <= len(M) * np.finfo(float).eps * values[-1]:
+        raise ValueError(
+            f"the matrix must be positive definite; its eigenvalues go from {values[0]:.3g} to "
+            f"{values[-1]:.3g}. Add a multiple of the identity."
+        )
+    return (U / np.sqrt(values)) @ U.T

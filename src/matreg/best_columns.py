@@ -1,0 +1,355 @@
+"""The best coefficients of a few columns for a loss, and the nearest dual point that they allow.
+
+    minimise over gamma (k,):   L(r - Z gamma) + t'gamma,
+    its dual over beta (n,):    r'beta - L*(beta)   subject to   Z'beta = t.
+
+For a loss of kinks this is a linear program, quantile regression among them: an interior point
+method in the dual, as that of Portnoy and Koenker (1997), ends near a vertex, and the sides of the
+samples then tell the vertex itself. A loss with two derivatives has Newton's method, and a loss of
+another kind that of Broyden, Fletcher, Goldfarb and Shanno.
+
+References
+----------
+S. Portnoy and R. Koenker, The Gaussian hare and the Laplacian tortoise: computability of
+squared-error versus absolute-error estimators, Statistical Science 1997.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from ._typing import Array
+from .barriers import Barriers, Box, centring, largest_step
+from .losses import Loss, PiecewiseLoss
+
+
+@dataclass(frozen=True)
+class ColumnSettings:
+    """Numbers of the methods.
+
+    Attributes
+    ----------
+    first, last : float
+        Complementarity of the interior point method to begin and to end with, relative to box times
+        residual.
+    most_steps : int
+        Steps of any of the methods.
+    inside : float
+        A multiplier this far from the ends of its interval, relative to it, is free.
+    fraction : float
+        How much of the way to the boundary a step goes.
+    rounding : float
+        Gradients below this, relative to their terms, are zero.
+    many : int
+        Samples from which on those far from a kink are left out.
+    rounds : int
+        How often some of these are let in again.
+    """
+
+    first: float = 0.03
+    last: float = 1e-13
+    most_steps: int = 60
+    inside: float = 1e-6
+    fraction: float = 0.995
+    rounding: float = 1e-14
+    many: int = 2000
+    rounds: int = 10
+
+
+DEFAULT = ColumnSettings()
+
+
+def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
+    """Minimiser of ``L(r - Z gamma) + t'gamma``.
+
+    Parameters
+    ----------
+    loss : Loss
+        A piecewise one, or one with a second derivative, a gradient or a prox.
+    Z : ndarray of shape (n, k)
+        Columns.
+    r : ndarray of shape (n,)
+        Residuals.
+    t : ndarray of shape (k,)
+        Linear term.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        The coefficients. Where the optimum is not attained they are large.
+    """
+    if isinstance(loss, PiecewiseLoss):
+        if loss.quadratic:
+            return weighted_fit(1.0 / loss.curvature, Z, r, t)
+        if len(r) > DEFAULT.many and not loss.curved:
+            return among_many(loss, Z, r, t)
+        return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
+    if hasattr(loss, "second_derivative"):
+        return newton(loss, Z, r, t)
+    return quasi_newton(loss, Z, r, t)
+
+
+def among_many(
+    loss: PiecewiseLoss, Z: Array, r: Array, t: Array, settings: ColumnSettings = DEFAULT
+) -> Array:
+    """Minimiser for a loss of kinks of many samples, most of which are far from their kinks.
+
+    A part of the samples gives a first gamma. Samples far from a kink there keep their slopes,
+    which are a linear term; those for which that turns out to be wrong are let in again (Portnoy
+    and Koenker 1997).
+    """
+    n = len(r)
+    size = max(settings.many // 2, int(2.0 * n ** (2.0 / 3.0)))
+    some = np.linspace(0, n - 1, size).astype(np.intp)
+    gamma = best_coefficients(loss.take(some).times(n / size), Z[some], r[some], t)
+    left = r - Z @ gamma
+    above = np.where(loss.upper > 0.0, np.abs(left - loss.epsilon), np.inf)
+    below = np.where(loss.lower < 0.0, np.abs(left + loss.epsilon), np.inf)
+    distance = np.minimum(above, below)
+    near = distance <= np.partition(distance, size)[size]
+    slopes = loss.gradient(left)
+    for _ in range(settings.rounds):
+        rest = t - np.where(near, 0.0, slopes) @ Z
+        part = loss.take(near)
+        gamma = vertex(part, Z[near], r[near], rest, *interior_point(part, Z[near], r[near], rest))
+        wrong = ~near & (loss.gradient(r - Z @ gamma) != slopes)
+        if not wrong.any():
+            return gamma
+        near |= wrong
+    return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
+
+
+def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
+    """Minimiser for the squared loss, of least norm where there are several."""
+    root = np.sqrt(weights)
+    rows = root[:, None] * Z
+    gamma = np.linalg.lstsq(rows, root * r, rcond=None)[0]
+    if t.any():
+        gamma = gamma - np.linalg.lstsq(rows.T @ rows, t, rcond=None)[0]
+    return np.asarray(gamma)
+
+
+def interior_point(
+    loss: PiecewiseLoss, Z: Array, r: Array, t: Array, settings: ColumnSettings = DEFAULT
+) -> tuple[Array, Array]:
+    """Coefficients and multipliers near the optimum of a piecewise loss."""
+    box, gamma = Box(loss), weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
+    left = r - Z @ gamma
+    size = float(np.mean(np.abs(left) + loss.epsilon))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        width = np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)
+    unit = size * float(width.mean())
+    if not 0.0 < unit < np.inf:  # all residuals are zero
+        return gamma, np.zeros_like(r)
+    beta, s = box.central(left, settings.first * unit, width)
+    m = np.where(box.present, settings.first * unit / s, 0.0)
+    best = (np.inf, gamma, beta)
+    with np.errstate(all="ignore"):
+        for _ in range(settings.most_steps):
+            barriers = Barriers(box, s, m, Z @ gamma - r + loss.curvature * beta)
+            dbeta, ds, dm, dgamma = box_step(barriers, Z, t - beta @ Z)
+            length = min(1.0, settings.fraction * largest_step((s, ds), (m, dm)))
+            s, m, beta = s + length * ds, m + length * dm, beta + length * dbeta
+            gamma = gamma + length * dgamma
+            mu = box.mean(s, m) / unit
+            value = loss.value(r - Z @ gamma) + float(t @ gamma)
+            if not (np.isfinite(mu) and np.isfinite(value)):
+                break
+            best = min(best, (value, gamma, beta), key=lambda point: point[0])
+            if mu <= settings.last:
+                break
+    return best[1:]
+
+
+def box_step(barriers: Barriers, Z: Array, missing: Array) -> tuple[Array, Array, Array, Array]:
+    """Direction of beta, its slacks, their multipliers and gamma, by predictor and corrector."""
+    box, s, m = barriers.box, barriers.s, barriers.m
+    D = barriers.D + box.loss.curvature
+    weighted = Z / D[:, None]
+    S = Z.T @ weighted
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
+    inverse = scipy.linalg.pinvh(scale[:, None] * S * scale, check_finite=False)
+
+    def towards(wish: Array) -> tuple[Array, Array, Array, Array]:
+        rhs = barriers.rhs(wish)
+        dgamma = scale * (inverse @ (scale * (rhs @ weighted - missing)))
+        dbeta = (rhs - Z @ dgamma) / D
+        return dbeta, *barriers.slack_directions(dbeta, wish), dgamma
+
+    products = s * m
+    _, ds, dm, _ = towards(-products)
+    length = largest_step((s, ds), (m, dm))
+    after = box.mean(s + length * ds, m + length * dm)
+    return towards(centring(box.mean(s, m), after) - products - ds * dm)
+
+
+def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, gamma: Array, beta: Array) -> Array:
+    """The optimum itself from a point near it, by the sides of the samples there.
+
+    Samples with a free multiplier are on their kink, those on a curve have a known slope, and the
+    others that of their bound. The change of gamma is the smallest one that makes it so.
+    """
+    best, value = gamma, loss.value(r - Z @ gamma) + float(t @ gamma)
+    for _ in range(2):
+        change = change_to_vertex(loss, Z, r - Z @ best, t, beta)
+        new = best + change
+        lower = loss.value(r - Z @ new) + float(t @ new)
+        if not lower <= value + DEFAULT.rounding * (abs(value) + float(np.abs(t * new).sum())):
+            break
+        best, value = new, lower
+    return best
+
+
+def change_to_vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, beta: Array) -> Array:
+    """Change of gamma at residuals r that puts the free samples on their kinks."""
+    bound = np.where(beta > 0.0, loss.upper, -loss.lower)
+    size, inside = np.abs(beta), DEFAULT.inside
+    typical = float(size.max(initial=0.0))
+    free = size < bound - inside * np.minimum(bound, typical)
+    if (loss.kinked | (loss.lower == 0.0) | (loss.upper == 0.0)).any():
+        ends = loss.kinked | (loss.lower == 0.0) | (loss.upper == 0.0)
+        free &= ~ends | (size > inside * np.minimum(bound, typical))
+    kink = free & (loss.curvature == 0.0)
+    curve = free & (loss.curvature > 0.0)
+    target = np.sign(beta) * loss.epsilon
+    rows, off = Z[kink], (r - target)[kink]
+    chosen = spanning(rows)
+    rows, off = rows[chosen], off[chosen]
+    if not curve.any():
+        return np.asarray(np.linalg.lstsq(rows, off, rcond=None)[0]) if len(rows) else 0.0 * t
+    weight = 1.0 / loss.curvature[curve]
+    H = Z[curve].T @ (weight[:, None] * Z[curve])
+    at_bound = np.where(free, 0.0, np.where(size > 0.5 * bound, np.copysign(bound, beta), 0.0))
+    slope = (weight * (r - target)[curve]) @ Z[curve] + at_bound @ Z - t
+    k, f = len(t), len(rows)
+    K = np.block([[H, -rows.T], [rows, np.zeros((f, f))]])
+    found = np.linalg.lstsq(K, np.concatenate([slope, off]), rcond=None)[0]
+    return np.asarray(found[:k])
+
+
+def spanning(rows: Array) -> Any:
+    """Indices of independent rows that span all of them."""
+    if len(rows) <= 1:
+        return slice(None)
+    _, R, order = scipy.linalg.qr(rows.T, mode="economic", pivoting=True)
+    d = np.abs(np.diagonal(R))
+    return order[: int(np.count_nonzero(d > 1e-10 * d.max(initial=0.0)))]
+
+
+def newton(loss: Any, Z: Array, r: Array, t: Array, settings: ColumnSettings = DEFAULT) -> Array:
+    """Newton's method with halved steps for a loss with two derivatives."""
+    gamma = np.zeros_like(t)
+    value = loss.value(r)
+    with np.errstate(all="ignore"):
+        for _ in range(settings.most_steps):
+            left = r - Z @ gamma
+            slopes = loss.gradient(left)
+            slope = slopes @ Z - t
+            if np.all(np.abs(slope) <= settings.rounding * (np.abs(slopes) @ np.abs(Z))):
+                break
+            H = Z.T @ (loss.second_derivative(left)[:, None] * Z)
+            if not np.isfinite(H).all():
+                break
+            step = np.linalg.lstsq(H, slope, rcond=None)[0]
+            if float(step @ slope) <= 1e-14 * abs(value):  # less than the value can tell
+                return np.asarray(gamma + step)
+            length = 1.0
+            while length > 1e-10:
+                new = gamma + length * step
+                ahead = loss.value(r - Z @ new) + float(t @ new)
+                if ahead < value:
+                    break
+                length *= 0.5
+            else:
+                break
+            gamma, value = new, ahead
+    return gamma
+
+
+def quasi_newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
+    """Quasi-Newton steps for a loss with a gradient, or with the prox that one can be made of."""
+    step = 1e-6 * (float(np.abs(r).mean()) or 1.0)
+
+    def slopes(left: Array) -> Array:
+        if hasattr(loss, "gradient"):
+            return np.asarray(loss.gradient(left))
+        return np.asarray((left - loss.prox(left, step)) / step)
+
+    def evaluate(gamma: Array) -> tuple[float, Array]:
+        left = r - Z @ gamma
+        return loss.value(left) + float(t @ gamma), t - slopes(left) @ Z
+
+    options = {"gtol": 1e-12, "maxiter": 500}
+    found = scipy.optimize.minimize(  # type: ignore[call-overload]
+        evaluate, np.zeros_like(t), jac=True, method="BFGS", options=options
+    )
+    return np.asarray(found.x)
+
+
+def into_box(
+    Z: Array,
+    beta: Array,
+    lower: Array,
+    upper: Array,
+    t: Array,
+    settings: ColumnSettings = DEFAULT,
+) -> Array:
+    """Point of the box with ``Z'beta = t`` that is nearest to a beta in it, by the room there is.
+
+    It is ``clip(beta + w Z lambda)`` with weights w, the room of each sample to its nearer bound
+    and a little more; lambda (k,) is found by Newton's method for the concave dual of this
+    projection. Where there is no such point, the one that is returned does not balance.
+    """
+    if not len(t):
+        return beta
+    w = room(beta, lower, upper)
+    multiplier, sums = np.zeros_like(t), np.abs(Z)
+    raw, x, value = beta, beta, 0.0
+    for _ in range(settings.most_steps):
+        off = t - x @ Z
+        if np.all(np.abs(off) <= settings.rounding * (np.abs(x) @ sums + np.abs(t))):
+            break
+        moving = np.where((raw >= lower) & (raw <= upper), w, 0.0)
+        H = Z.T @ (moving[:, None] * Z)
+        H += 1e-14 * float(w @ np.sum(Z * Z, axis=1)) * np.eye(len(t))
+        step = np.linalg.solve(H, off)
+        length = 1.0
+        while length > 1e-10:
+            new = multiplier + length * step
+            raw_new = beta + w * (Z @ new)
+            x_new = np.clip(raw_new, lower, upper)
+            distance = float(np.sum((x_new - beta) ** 2 / np.where(w > 0.0, w, 1.0))) / 2.0
+            ahead = distance + float(new @ (t - x_new @ Z))  # the dual function at the new lambda
+            if ahead > value:
+                break
+            length *= 0.5
+        else:
+            break
+        multiplier, raw, x, value = new, raw_new, x_new, ahead
+    return exactly(Z, x, lower, upper, t)
+
+
+def exactly(Z: Array, x: Array, lower: Array, upper: Array, t: Array) -> Array:
+    """The last digits: samples inside of the box take what is left to rounding."""
+    for _ in range(2):
+        inside = np.minimum(x - lower, upper - x)
+        inside = np.where(np.isfinite(inside), inside, np.abs(x) + 1.0)
+        H = Z.T @ (inside[:, None] * Z)
+        step = np.linalg.lstsq(H, t - x @ Z, rcond=None)[0]
+        x = np.clip(x + inside * (Z @ step), lower, upper)
+    return np.asarray(x)
+
+
+def room(beta: Array, lower: Array, upper: Array) -> Array:
+    """How far each sample may go to its nearer bound, and a little of the way to the other one."""
+    with np.errstate(invalid="ignore"):
+        near = np.minimum(beta - lower, upper - beta)
+        far = np.maximum(beta - lower, upper - beta)
+    typical = float(np.abs(beta).mean()) or 1.0
+    far = np.where(np.isfinite(far), far, typical)
+    return np.asarray(np.where(np.isfinite(near), near, typical) + 1e-3 * far)

@@ -1,0 +1,129 @@
+"""The penalty of coefficients that are sparse and of low rank at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from ._typing import Array
+from .linalg.factors import Factors, spectral_norm, svd
+
+# Alternating projections where nothing better is known.
+ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class SparseLowRank:
+    """``ridge/2 ||W||_F^2 + tau ||W||_* + sum_jk weights_jk |W_jk|``.
+
+    Its conjugate at Z is the smallest ``||Z - Lambda - M||_F^2 / (2 ridge)`` over Lambda of
+    spectral norm at most tau and M with ``|M| <= weights``: any such pair bounds it.
+
+    Parameters
+    ----------
+    tau : float
+        Weight of the nuclear norm.
+    weights : ndarray of shape (p, q)
+        Weights of the absolute entries, at least 0; entries of weight 0 are free.
+    ridge : float, default=0.0
+        Weight of half the squared Frobenius norm.
+    hint : tuple of two ndarrays of shape (p, q), default=None
+        A pair (Z, M) that a solver has found: at multiples of Z the same multiple of M is taken for
+        the conjugate. Without one, alternating projections find an M.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matreg.linalg.factors import svd
+    >>> penalty = SparseLowRank(2.0, np.ones((2, 2)))
+    >>> penalty.value_of(svd(np.diag([3.0, -1.0])))
+    12.0
+    """
+
+    tau: float
+    weights: Array
+    ridge: float = 0.0
+    hint: tuple[Array, Array] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weights).all() and self.weights.min(initial=0.0) >= 0.0):
+            raise ValueError("weights must be finite and at least 0.")
+
+    def at(self, tau: float) -> Self:
+        """The same with another weight of the nuclear norm."""
+        return replace(self, tau=tau)
+
+    def value_of(self, W: Factors) -> float:
+        """Penalty of a matrix."""
+        spectral = self.tau * float(W.d.sum()) + 0.5 * self.ridge * float(W.d @ W.d)
+        return spectral + float(np.vdot(self.weights, np.abs(W.matrix)))
+
+    def soft_entries(self, Z: Array, step: float) -> Array:
+        """Minimiser of ``step sum(weights |W|) + ||W - Z||_F^2 / 2``."""
+        return Z - self.in_box(Z, step)
+
+    def soft_values(self, Z: Array, step: float) -> Factors:
+        """Minimiser of ``step tau ||W||_* + ||W - Z||_F^2 / 2``."""
+        f = svd(Z)
+        return Factors(f.U, np.maximum(f.d - step * self.tau, 0.0), f.Vt)
+
+    def in_box(self, Z: Array, step: float = 1.0) -> Array:
+        """The nearest M with ``|M| <= step weights``."""
+        return np.clip(Z, -step * self.weights, step * self.weights)
+
+    def split(self, Z: Array, M: Array, rounds: int = 3) -> Array:
+        """An M in the box for which ``Z - M`` has a smaller part outside of the spectral ball.
+
+        Alternating projections from a first M.
+        """
+        for _ in range(rounds):
+            over = self.soft_values(Z - M, 1.0).matrix
+            M = self.in_box(Z - (Z - M - over))
+        return self.in_box(M)
+
+    def bounds(self, Z: Array, M: Array) -> tuple[float, float]:
+        """Bounds that Z = A'beta has with an M in the box: factor and conjugate.
+
+        The largest factor t of at most 1 with ``t (Z - M)`` in the spectral ball, where the
+        conjugate is 0; and a bound of the conjugate at Z, infinite without a ridge.
+        """
+        norm = spectral_norm(Z - M)
+        factor = 1.0 if norm <= self.tau else self.tau / norm
+        if self.ridge == 0.0:
+            return factor, 0.0 if factor == 1.0 else np.inf
+        over = self.soft_values(Z - M, 1.0).d
+        return factor, float(over @ over) / (2.0 * self.ridge)
+
+    def box_point(self, Z: Array) -> Array:
+        """An M in the box for the bounds at Z: by the hint, or by alternating projections."""
+        if self.hint is None:
+            return self.split(Z, np.zeros_like(Z), ROUNDS)
+        known, M = self.hint
+        size = float(np.vdot(known, known))
+        return self.in_box((float(np.vdot(Z, known)) / size if size > 0.0 else 0.0) * M)
+
+    def conjugate_of(self, Z: Array) -> float:
+        """Bound of the conjugate at a Z where it is finite, which is 0 without a ridge."""
+        return 0.0 if self.ridge == 0.0 else self.bounds(Z, self.box_point(Z))[1]
+
+    def shrink_factor_of(self, Z: Array) -> float:
+        """Factor of at most 1 that brings Z into the domain of the conjugate."""
+        return 1.0 if self.ridge > 0.0 else self.bounds(Z, self.box_point(Z))[0]
+
+    def prox(self, Z: Array, step: float = 1.0) -> Factors:
+        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, by Dykstra's projections."""
+        shrunk = 1.0 / (1.0 + step * self.ridge)
+        W, P, Q = Z * shrunk, np.zeros_like(Z), np.zeros_like(Z)
+        f = svd(W)
+        for _ in range(ROUNDS):
+            E = self.soft_entries(W + P, step * shrunk)
+            P += W - E
+            f = self.soft_values(E + Q, step * shrunk)
+            new = f.matrix
+            Q += E - new
+            if np.linalg.norm(new - W) <= 1e-15 * np.linalg.norm(Z):
+                break
+            W = new
+        return f

@@ -1,0 +1,84 @@
+"""Whatever a solver offers, the certificate takes dual feasible points alone."""
+
+import numpy as np
+import pytest
+
+from matreg import SMM
+from matreg.design import ArrayDesign
+from matreg.losses import epsilon_insensitive, hinge, squared
+from matreg.penalties import SpectralElasticNet
+from matreg.problem import Problem
+from matreg.solvers.certificate import Tracker
+from matreg.unpenalised import intercept
+
+
+def separable(seed, n, weighted=False):
+    g = np.random.default_rng(seed)
+    X = g.standard_normal((n, 1, 1))
+    y = np.where(X[:, 0, 0] > 0, 1, -1)
+    return X, y, g.uniform(0.1, 3.0, n) if weighted else np.ones(n)
+
+
+@pytest.mark.parametrize("n, weighted", [(2000, False), (2000, True), (20_000, False)])
+@pytest.mark.parametrize("seed", [561, 574, 581, 587, 593, 597])
+def test_many_separable_samples_of_one_entry_have_a_true_certificate(seed, n, weighted):
+    X, y, s = separable(seed, n, weighted)
+    model = SMM(C=".03*scale").fit(X, y, sample_weight=s)
+    beta, w, b = model.dual_coef_.ravel(), float(model.coef_.ravel()[0]), float(model.intercept_)
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
+    box = model.C_ * s
+    assert np.all(beta * signs >= 0.0) and np.all(beta * signs <= box * (1.0 + 1e-12))
+    assert abs(beta.sum()) <= 1e-13 * np.abs(beta).sum()
+    over = max(abs(float(beta @ X[:, 0, 0])) - model.tau_, 0.0)
+    bound = float(beta @ signs) - 0.5 * over**2
+    loss = float(box @ np.maximum(1.0 - signs * (w * X[:, 0, 0] + b), 0.0))
+    objective = loss + 0.5 * w * w + model.tau_ * abs(w)
+    assert objective == pytest.approx(model.objective_, rel=1e-12)
+    assert (objective - bound) / objective <= model.dual_gap_ + 1e-12
+    assert model.dual_gap_ <= model.tol
+
+
+def problem_of(n=6, T=None, t=0.0, fit_intercept=True, ridge=1.0, loss=None):
+    g = np.random.default_rng(0)
+    loss = epsilon_insensitive(np.ones(n), 0.1) if loss is None else loss
+    design = ArrayDesign(g.standard_normal((n, 2, 2)))
+    penalty = SpectralElasticNet(0.3, ridge=ridge)
+    return Problem(design, g.standard_normal(n), loss, penalty, intercept(fit_intercept), T, t)
+
+
+@pytest.mark.parametrize(
+    "beta",
+    [np.full(6, 0.5), np.array([5.0, -9, 0, 0, 0, 0]), np.full(6, np.nan), np.full(6, np.inf)],
+    ids=["sum", "bounds", "nan", "inf"],
+)
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+def test_the_tracker_takes_feasible_points_alone(beta, ridge):
+    problem = problem_of(ridge=ridge)
+    tracker = Tracker(problem, 1e-6)
+    tracker.dual = -np.inf
+    with np.errstate(invalid="ignore"):
+        image = problem.image(beta)
+    tracker.offer_dual(beta, image)
+    assert np.isfinite(tracker.beta).all()
+    assert np.abs(tracker.beta).max() <= 1.0
+    assert abs(tracker.beta.sum()) <= 1e-15
+    if ridge == 0.0:
+        assert np.linalg.norm(problem.image(tracker.beta), 2) <= 0.3 * (1.0 + 1e-13)
+    if tracker.dual > -np.inf:
+        assert tracker.dual == pytest.approx(problem.dual(tracker.beta))
+
+
+def test_a_sum_that_no_multipliers_reach_proves_nothing():
+    tracker = Tracker(problem_of(T=np.zeros((2, 2)), t=7.0), 1e-6)
+    assert tracker.dual == -np.inf
+    assert tracker.offer_dual(np.ones(6)) == -np.inf
+    one_sign = hinge(np.ones(6), np.ones(6))
+    assert Tracker(problem_of(T=np.zeros((2, 2)), t=-1.0, loss=one_sign), 1e-6).dual == -np.inf
+
+
+def test_infeasibility_is_relative_to_sizes():
+    problem = problem_of(loss=squared(np.ones(6)), ridge=0.0)
+    beta = np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]) * 1e-3
+    for size in (1e-100, 1.0, 1e100):
+        off = size * (beta + np.array([1e-9, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        assert problem.infeasibility(off, 0.0 * problem.image(off)) == pytest.approx(5e-7, rel=1e-2)

@@ -1,0 +1,101 @@
+"""Legal input that once crashed, warned or never ended."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
+from matreg.smooth_losses import Logistic
+
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((40, 2, 2)), rng.standard_normal(40)
+
+
+def stored(samples, folder):
+    np.save(folder / "X.npy", samples)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-9, 1.0])
+def test_the_best_intercept_may_be_zero(scale):
+    t = np.r_[np.zeros(10), np.ones(10)]
+    for seed in range(50):
+        r = scale * np.random.default_rng(seed).standard_normal(10)
+        r = np.r_[r, -r]
+        loss = Logistic(t, np.ones(20))
+        b = loss.best_intercept(r)
+        assert abs(loss.gradient(r - b).sum()) <= 1e-14
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_counts_without_an_intercept(seed):
+    g = np.random.default_rng(seed)
+    samples = 100.0 * g.standard_normal((15, 2, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RGLM(0.1, family="poisson", fit_intercept=False).fit(samples, g.poisson(3.0, 15))
+    assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(40) == 7])
+@pytest.mark.parametrize("model", [RMR(tau=0.1, C=1.0), RMR(tau=0.1, C=1.0, loss="absolute")])
+def test_one_sample_of_a_stored_array(model, weights, tmp_path):
+    some = 1 if weights is None else 40
+    weights = None if weights is None else weights.astype(float)
+    with sklearn.config_context(working_memory=1e-9), pytest.warns(UserWarning, match="W = 0"):
+        model.fit(stored(X[:some], tmp_path), y[:some], sample_weight=weights)
+    assert model.objective_ == 0.0 and model.rank_ == 0
+
+
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
+def test_one_sample_in_memory(loss):
+    model = RMR(loss=loss, tau=5e-15, C=34.0).fit(X[:1], y[:1])
+    assert model.objective_ <= 1e-14
+
+
+@pytest.mark.parametrize("search", [RMRCV, RGLMCV, GRMRCV, SMMCV])
+def test_a_fold_without_weight_is_named(search):
+    weights = np.where(np.arange(40) < 8, 0.0, 1.0)
+    labels = (y > 0).astype(int) if search is SMMCV else y
+    with pytest.raises(ValueError, match=r"fold 0 of cv has no sample of positive sample_weight"):
+        search(cv=KFold(5)).fit(X, labels, sample_weight=weights)
+
+
+def test_a_fold_of_one_class_is_named():
+    with pytest.raises(ValueError, match=r"fold 0 of cv .*StratifiedKFold"):
+        SMMCV(cv=KFold(2)).fit(X, np.repeat([0, 1], 20))
+
+
+def test_clean_samples_that_vanish_do_not_overflow():
+    g = np.random.default_rng(3)
+    model = GRMR(tau=0.0, fit_intercept=False).fit(g.standard_normal((30, 1, 2)), g.random(30))
+    assert np.isfinite(model.objective_)
+
+
+def test_an_exact_fit_from_blocks_claims_no_multipliers(tmp_path):
+    with sklearn.config_context(working_memory=1e-9):
+        model = RGLM(0.0).fit(stored(X[:3], tmp_path), y[:3])
+        assert not model.dual_coef_.any()
+    assert model.dual_gap_ == 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+@pytest.mark.parametrize("model", [RMR(), RGLM(), GRMR()])
+def test_units_beyond_float64_are_refused(model, unit):
+    with pytest.raises(ValueError, match=r"X has entries .* in other units"):
+        model.fit(unit * X, y)
+    with pytest.raises(ValueError, match=r"y has entries"):
+        model.fit(X, unit * y)
+    with pytest.raises(ValueError, match=r"sample_weight has entries"):
+        model.fit(X, y, sample_weight=np.full(40, unit))
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_far_units_change_nothing(unit):
+    assert RMR().fit(unit * X, y).dual_gap_ <= 1e-6
+    fit, same = RMR().fit(unit * X, y), RMR().fit(X, y)
+    np.testing.assert_allclose(fit.predict(unit * X), same.predict(X), rtol=1e-3, atol=1e-3)
