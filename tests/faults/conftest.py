@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,13 +101,18 @@ def nursery():
 @pytest.fixture
 def start(nursery, tmp_path):
     """Start Python code in a folder of its own, ``folder``."""
-    count = iter(range(1000))
+    scripts = []
 
     def start(code):
-        said = tmp_path / f"said-{next(count)}"
+        said = tmp_path / f"said-{len(scripts)}"
         said.mkdir()
         for name in ("stdout", "stderr"):
             (said / name).touch()
-        return Script(nursery, int(_ask(nursery, {"code": code, "folder": str(said)})), said)
+        pid = int(_ask(nursery, {"code": code, "folder": str(said)}))
+        scripts.append(Script(nursery, pid, said))
+        return scripts[-1]
 
-    return start
+    yield start
+    for script in scripts:
+        with suppress(ProcessLookupError):  # those that a test has left when it failed
+            os.killpg(script.pid, signal.SIGKILL)
