@@ -14,7 +14,7 @@ from .grmr.tracker import Decomposition
 from .loo.intervals import jackknife_plus
 from .loo.refits import refined
 from .loo.residuals import LeaveOneOut, leave_one_out
-from .path import tau_grid
+from .path import tau_grid, walk
 from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
 from .solve import (
@@ -70,6 +70,7 @@ __all__ = [
     "tau_grid",
     "tau_max",
     "to_arrays",
+    "walk",
     "warn_unless_clean",
     "with_noise",
 ]
