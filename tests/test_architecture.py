@@ -1,54 +1,155 @@
-"""Who may import whom."""
+"""Who may import whom: CONTRIBUTING's layout is the data."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 import matreg
+import matreg.solvers
 
 PACKAGE = Path(matreg.__file__).parent
-ABOVE = [
-    *sorted((PACKAGE / "estimators").glob("*.py")),
-    *sorted((PACKAGE / "experiments").glob("*.py")),
-    *(
-        file
-        for name in ("plotting", "inspection", "reporting", "cli")
-        for file in sorted((PACKAGE / name).glob("*.py"))
-    ),
-    PACKAGE / "criteria.py",
-]
+ROOT = Path(__file__).parent.parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+# Methods import these when they are called.
+LATE = {("estimators/", "inspection/"), ("estimators/", "reporting/")}
+NAME = r"[a-z_]+(?:/[a-z_]+)*(?:\.py|/)"
+ENTRY = re.compile(rf"(?P<names>{NAME}(?:  {NAME})*)\s")
 
 
-def imported(file):
-    """Full names of the modules that a file of the package imports from."""
+def layout():
+    """Lines of the first level and the rooms of the solvers: names, what the arrow names, depth."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lines = text[text.index("src/matreg/\n") : text.index("\ntests/")].splitlines()[1:]
+    for line in lines:
+        depth = (len(line) - len(line.lstrip())) // 2
+        entry = ENTRY.match(line.strip() + " ")
+        arrow = re.findall(NAME, line.partition("->")[2])
+        yield entry["names"].split(), arrow, depth
+
+
+def allowed():
+    """For each line of the layout, what it may import; for rooms of the solvers, other rooms."""
+    ways, above, core = {"solvers/": set()}, set(), None
+    for names, arrow, depth in layout():
+        if depth == 2:
+            ways |= {f"solvers/{name}": {f"solvers/{one}" for one in arrow} for name in names}
+            continue
+        if "solvers/" in names:
+            core = set(above)
+        above |= set(names)
+        for name in names:
+            ways[name] = (set(above) if core is None else core | set(arrow)) - {name}
+    return ways
+
+
+ALLOWED = allowed()
+
+
+def place(parts):
+    """The line of the layout that a module stands on."""
+    if not parts or parts == ["__init__"]:
+        return "estimators/"  # the package's own names are theirs
+    home = parts[0]
+    return f"{home}/" if (PACKAGE / home).is_dir() else f"{home}.py"
+
+
+def room(parts):
+    """The room of the solvers that a module is in, or None."""
+    inside = len(parts) > 1 and parts[0] == "solvers" and (PACKAGE / "solvers" / parts[1]).is_dir()
+    return f"solvers/{parts[1]}/" if inside else None
+
+
+def imported(file, text=None):
+    """Full names that a file of the package imports, and whether at once or in a function."""
     package = [PACKAGE.name, *file.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    tree = ast.parse(file.read_text(encoding="utf-8") if text is None else text)
+    late = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, id(node) in late) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             home = ".".join([*base, *([node.module] if node.module else [])])
-            yield home
-            yield from (f"{home}.{alias.name}" for alias in node.names)
+            yield from ((f"{home}.{alias.name}", id(node) in late) for alias in node.names)
 
 
-@pytest.mark.parametrize("file", ABOVE, ids=lambda file: f"{file.parent.name}/{file.name}")
+def module_of(name):
+    """The parts of the module in the package that holds a name; None for other packages."""
+    first, *parts = name.split(".")
+    if first != PACKAGE.name:
+        return None
+    while parts:
+        path = PACKAGE.joinpath(*parts)
+        if path.with_suffix(".py").exists() or (path / "__init__.py").exists():
+            break
+        parts.pop()
+    return parts
+
+
+def own_parts(file):
+    return [*file.relative_to(PACKAGE).parts[:-1], file.stem]
+
+
+def against(file, text=None):
+    """Names that a file imports against the arrows."""
+    here = place(own_parts(file))
+    for name, late in imported(file, text):
+        parts = module_of(name)
+        if parts is None or (there := place(parts)) == here or name.endswith(".__version__"):
+            continue
+        single = "/".join(parts) + ".py"
+        if {there, single} & ALLOWED[here] or (late and (here, there) in LATE):
+            continue
+        yield name
+
+
+def each(files):
+    return pytest.mark.parametrize("file", files, ids=lambda file: str(file.relative_to(PACKAGE)))
+
+
+@each([file for file in FILES if file.parent != PACKAGE or not file.stem.startswith("__")])
+def test_files_follow_the_arrows(file):
+    assert list(against(file)) == []
+
+
+@each([file for file in FILES if room(own_parts(file))])
+def test_rooms_of_the_solvers_follow_the_arrows(file):
+    here = room(own_parts(file))
+    found = {room(module_of(name) or []) for name, _ in imported(file)}
+    assert found - {None, here} <= ALLOWED[here]
+
+
+@each([file for file in FILES if place(own_parts(file)) != "solvers/"])
 def test_solvers_are_reached_through_their_door_alone(file):
-    import matreg.solvers
-
-    allowed = {f"matreg.solvers.{name}" for name in matreg.solvers.__all__}
-    inside = {name for name in imported(file) if name.startswith("matreg.solvers.")}
-    assert inside <= allowed
+    door = {f"matreg.solvers.{name}" for name in matreg.solvers.__all__}
+    inside = {name for name, _ in imported(file) if name.startswith("matreg.solvers.")}
+    assert inside <= door
 
 
-def test_the_door_names_what_is_there_and_in_order():
-    import matreg.solvers
+def test_the_door_names_what_is_there_once_and_in_order():
+    names = matreg.solvers.__all__
+    assert all(hasattr(matreg.solvers, name) for name in names)
+    assert names == sorted(set(names), key=lambda name: (not name.isupper(), name.islower(), name))
 
-    assert all(hasattr(matreg.solvers, name) for name in matreg.solvers.__all__)
-    assert len(set(matreg.solvers.__all__)) == len(matreg.solvers.__all__)
 
-
-def test_imported_names_are_resolved():
-    found = set(imported(PACKAGE / "estimators" / "rmr.py"))
-    assert {"matreg.solvers", "matreg.solvers.solve_rmr", "matreg.design.ArrayDesign"} <= found
+@pytest.mark.parametrize(
+    ("file", "text", "found"),
+    [
+        ("losses.py", "from .estimators.rmr import RMR", ["matreg.estimators.rmr.RMR"]),
+        ("solvers/path.py", "def f():\n    from ..reporting import a", ["matreg.reporting.a"]),
+        ("estimators/_base.py", "from ..inspection import a", ["matreg.inspection.a"]),
+        ("estimators/_base.py", "def f():\n    from ..inspection import a", []),
+        ("estimators/_a.py", "from ..preprocessing import a", ["matreg.preprocessing.a"]),
+        ("estimators/_base.py", "from ..preprocessing.units import a", []),
+        ("plotting/cv.py", "from .. import RMR, solvers", ["matreg.solvers"]),
+    ],
+)
+def test_what_is_against_an_arrow_is_found(file, text, found):
+    assert list(against(PACKAGE / file, text)) == found

@@ -34,8 +34,7 @@ from ._typing import Array
 from .bases import Bases, in_bases
 from .linalg.factors import Factors
 from .problem import Problem
-from .solvers import SolverResult, problem_tau_max, tau_grid
-from .solvers.neighbours import walk
+from .solvers import SolverResult, problem_tau_max, tau_grid, walk
 
 # Singular value, relative to the largest one, at which the penalty is halved.
 FLOOR = 0.1

@@ -147,6 +147,7 @@ def test_the_layout_of_contributing_is_that_of_the_tree():
         package,
         package / "solvers",
         package / "estimators",
+        package / "preprocessing",
         ROOT,
         ROOT / "docs",
         ROOT / "tests",

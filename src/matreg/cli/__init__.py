@@ -25,7 +25,7 @@ EXAMPLE = """examples:
   matreg report model.skops data.npz -o report.html
   matreg fit --help           options and examples of a command
 
-exit status: 0, 1 after an error, 2 for wrong arguments, 130 after Ctrl-C
+exit status: 0, 1 after an error, 2 for wrong arguments, 130 after Ctrl-C, 143 after SIGTERM
 """
 
 
@@ -40,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, or 1 with a sentence on standard error, 2 for wrong arguments, or 130 when
-        interrupted, even if what was finished has been kept and written.
+        Exit status: 0, or 1 with a sentence on standard error, 2 for wrong arguments, 130 when
+        interrupted, even if what was finished has been kept and written, or 143 when terminated.
     """
     args = _parser().parse_args(arguments)
     outputs.WRITTEN.clear()
-    with warnings.catch_warnings(), _watching_interrupts() as interrupts:
+    with warnings.catch_warnings(), _watching_signals() as seen:
         warnings.showwarning = _warn
         try:
             args.run(args)
@@ -53,12 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outputs.say(f"matreg: {_sentence(error)}", sys.stderr)
             return 1
         except KeyboardInterrupt:
-            interrupts.append(signal.SIGINT)
-    if interrupts:
-        written = ", ".join(outputs.WRITTEN) or "nothing"
-        outputs.say(f"matreg: interrupted; written: {written}", sys.stderr)
-        return 130
-    return 0
+            seen.append(signal.SIGINT)
+        except Terminated:
+            pass
+    if not seen:
+        return 0
+    said = "terminated" if signal.SIGTERM in seen else "interrupted"
+    written = ", ".join(outputs.WRITTEN) or "nothing"
+    outputs.say(f"matreg: {said}; written: {written}", sys.stderr)
+    return 143 if said == "terminated" else 130
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,31 +78,48 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class Terminated(BaseException):
+    """SIGTERM, as an exception that nothing catches on its way: files and workers are cleared."""
+
+
 @contextmanager
-def _watching_interrupts() -> Iterator[list[int]]:
-    """Note each Ctrl-C: a search that keeps its finished folds returns as if there were none."""
+def _watching_signals() -> Iterator[list[int]]:
+    """Note Ctrl-C and SIGTERM.
+
+    A search that keeps its finished folds returns as if there had been no Ctrl-C.
+    """
     seen: list[int] = []
 
-    def note(number: int, frame: Any) -> None:
+    def interrupt(number: int, frame: Any) -> None:
         seen.append(number)
         signal.default_int_handler(number, frame)
 
+    def terminate(number: int, frame: Any) -> None:
+        seen.append(number)
+        raise Terminated
+
+    ways = {signal.SIGINT: (signal.default_int_handler, interrupt)}
+    ways[signal.SIGTERM] = (signal.SIG_DFL, terminate)
     main_thread = threading.current_thread() is threading.main_thread()
     # Jobs in the background ignore Ctrl-C, and programs around this one may have their own way.
-    if not main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield seen
-        return
-    signal.signal(signal.SIGINT, note)
+    changed = [
+        number
+        for number, (usual, _) in ways.items()
+        if main_thread and signal.getsignal(number) is usual
+    ]
     try:
+        for number in changed:
+            signal.signal(number, ways[number][1])
         yield seen
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in changed:
+            signal.signal(number, ways[number][0])
 
 
 def _sentence(error: BaseException) -> str:
     """What went wrong, in one line."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
         return f"The memory of this machine does not suffice. {error}".strip()
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

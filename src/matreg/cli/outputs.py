@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from .. import _files
+from .. import files
 
 # Files that the running command has written.
 WRITTEN: list[str] = []
@@ -44,18 +44,17 @@ def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> No
         raise ValueError(f"-o must not be a file that is read; got {path}.")
 
 
+def check_folder(path: str) -> None:
+    """Make a folder for outputs, and refuse one that cannot be written to, before the work."""
+    Path(path).mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(f"--out must be a folder that you may write to; got {path}.")
+
+
 @contextmanager
 def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file that is written whole or not at all, and remember that the command wrote it.
-
-    Parameters
-    ----------
-    path : str
-        File to write.
-    mode : {"wb", "w"}, default="wb"
-        Bytes, or text in UTF-8 without translation of line ends.
-    """
-    with _files.writing(path, mode) as stream:
+    """As :func:`matreg.files.writing`, and note what is written."""
+    with files.writing(path, mode) as stream:
         yield stream
     WRITTEN.append(path)
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from .options import Help
-from .outputs import WRITTEN, say
+from .outputs import WRITTEN, check_folder, say
 
 # Those of matreg.experiments, whose import takes long.
 NAMES = ("shapes", "tau-path", "finance", "head-pose", "risk-bound", "label-noise", "smm")
@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
     )
     require_matplotlib()  # now, not after minutes of computing
     commit()
+    check_folder(args.out)
     for name in NAMES if args.experiment == "all" else [args.experiment]:
         _reproduce(name, options, args.out)
 

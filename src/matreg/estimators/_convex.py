@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import is_classifier
 
 from .._typing import Array, Index
 from ..families import LossFamily, in_units
 from ..interruption import may_keep
 from ..model import Model
+from ..parallel import in_parallel
 from ..penalties import SpectralElasticNet
 from ..progress import Line, track
 from ..samples import UNIT_ROWS, Samples, SampleSet
@@ -180,7 +181,7 @@ class ConvexEstimator(MatrixEstimator):
             samples = parts[0].samples
             return iter([solve(model, samples, start=self._start(samples), **options)])
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
-        return iter(Parallel(n_jobs=getattr(self, "n_jobs", None), return_as="generator")(tasks))
+        return in_parallel(tasks, getattr(self, "n_jobs", None))
 
     def _options(self) -> dict[str, Any]:
         """What a solver is told."""

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
@@ -22,6 +22,7 @@ from .._typing import Array, Index, Mask
 from .._warn import warn
 from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
+from ..parallel import in_parallel
 from ..progress import Line, track
 from ..samples import Samples
 from ..solvers import path, tau_grid
@@ -313,7 +314,7 @@ class Search(MatrixEstimator):
         calls = (
             delayed(_score_fold)(self, score, training, candidates[c], (f, c)) for f, c in tasks
         )
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(calls)
+        results = in_parallel(calls, self.n_jobs, ordered=False)
         left = np.full(len(folds), len(candidates))  # of each fold
         try:
             finished = reported(self, results, lambda: bool((left == 0).any()))

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._files import writing
 from .._typing import Array
+from ..files import writing
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; markers help in print.
 STYLE: dict[str, dict[str, Any]] = {
@@ -70,11 +70,10 @@ def save(draw: Callable[[], Any], folder: Path, stem: str) -> list[Path]:
         figure = draw()
         paths = [folder / f"{stem}.{kind}" for kind in ("png", "svg")]
         for path in paths:
-            kind = path.suffix[1:]
             # Without a date the same numbers give the same file.
-            metadata = {"Date": None} if kind == "svg" else {}
+            date = {"Date": None} if path.suffix == ".svg" else {}
             with writing(path) as stream:
-                figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
+                figure.savefig(stream, format=path.suffix[1:], dpi=150, metadata=date)
         plt.close(figure)
     return paths
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from ..linalg.threads import one_thread
+from ..parallel import in_parallel
 from ..progress import track
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ def run_tasks(
         Results in the order of the tasks.
     """
     calls = (delayed(_alone)(function, *task) for task in tasks)
-    results = Parallel(n_jobs=jobs, return_as="generator")(calls)
+    results = in_parallel(calls, jobs)
     return list(track(results, label, len(tasks), verbose=1))
 
 

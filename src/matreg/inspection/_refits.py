@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -19,6 +19,7 @@ from ..estimators._base import MatrixEstimator
 from ..estimators._folds import make_splitter
 from ..estimators._linear_part import linear_part
 from ..estimators._stored import refuse_streamed
+from ..parallel import in_parallel
 from ..progress import track
 from ._chosen import at_chosen_parameters
 
@@ -48,7 +49,7 @@ def refits(
 ) -> Iterator[Any]:
     """Results of ``task(*one)`` in order, with a progress bar and one warning for all."""
     calls = (delayed(quietly)(task, one) for one in arguments)
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    results = in_parallel(calls, n_jobs)
     unsolved = 0
     for value, failed in track(results, label, len(arguments), verbose):
         unsolved += failed

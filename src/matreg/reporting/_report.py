@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._files import writing
+from ..files import writing
 from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures
@@ -38,10 +38,9 @@ class Report:
 
         It is written beside and renamed: an older report stays whole until the new one is.
         """
-        target = Path(path)
-        with writing(target, "w") as stream:
+        with writing(path, "w") as stream:
             stream.write(self.html)
-        return target
+        return Path(path)
 
     def __repr__(self) -> str:
         return f"Report of {len(self.html) // 1000} kB; save(path) writes it"

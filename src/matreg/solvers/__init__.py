@@ -26,7 +26,7 @@ from .grmr.tracker import Decomposition
 from .loo.intervals import jackknife_plus
 from .loo.refits import refined
 from .loo.residuals import LeaveOneOut, leave_one_out
-from .neighbours import tau_grid
+from .neighbours import tau_grid, walk
 from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
 from .rglm.least_squares import RGLMState
 
@@ -70,6 +70,7 @@ __all__ = [
     "tau_grid",
     "tau_max",
     "to_arrays",
+    "walk",
     "warn_unless_clean",
     "with_noise",
 ]

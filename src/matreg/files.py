@@ -1,0 +1,58 @@
+"""Files are written beside and renamed: whole, or as they were before."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+# Errors of a write, which do not name the file: no space, no quota, larger than allowed.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a file beside `path` that takes its place at the end: the whole file, or nothing.
+
+    A full disk, an error and Ctrl-C leave what was there before, and nothing beside it.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; a link stays one, and its target is written.
+    mode : {"wb", "w"}, default="wb"
+        Bytes, or text in UTF-8 without translation of line ends.
+
+    Yields
+    ------
+    file
+        Open for writing. Errors of the disk name `path`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with writing(f"{folder}/a.txt", "w") as stream:
+    ...         _ = stream.write("whole")
+    ...     print(os.listdir(folder))
+    ['a.txt']
+    """
+    target = Path(path).resolve()
+    # A number of its own: threads may write the same file, and killed processes leave theirs.
+    beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.part")
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    try:
+        with open(beside, mode.replace("w", "x"), **text) as stream:
+            yield stream
+        os.replace(beside, target)
+    except OSError as error:
+        nameless = error.filename is None and error.errno in FULL
+        if nameless or error.filename in (beside, os.fspath(beside)):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+    finally:
+        beside.unlink(missing_ok=True)

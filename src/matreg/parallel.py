@@ -1,0 +1,62 @@
+"""Calls in processes of joblib, none of which outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing import active_children
+from typing import Any
+
+from joblib import Parallel
+
+
+def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = True) -> Iterator[Any]:
+    """Results of calls that ``joblib.delayed`` has made, as they come.
+
+    Parameters
+    ----------
+    calls : iterable
+        What ``joblib.Parallel`` takes.
+    n_jobs : int or None
+        How many at a time, as joblib counts.
+    ordered : bool, default=True
+        Whether in the order of the calls, or in that in which they end.
+
+    Yields
+    ------
+    object
+        Results, one per call.
+    """
+    results = Parallel(n_jobs, return_as="generator" if ordered else "generator_unordered")(calls)
+    with _workers_end_with_us():
+        yield from results
+
+
+@contextmanager
+def _workers_end_with_us() -> Iterator[None]:
+    """SIGTERM ends the workers, too: joblib's would wait for minutes for a parent that is gone.
+
+    Programs that have a way of their own with the signal keep it.
+    """
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, _end_all)
+    try:
+        yield
+    finally:
+        if ours and signal.getsignal(signal.SIGTERM) is _end_all:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end_all(number: int, frame: Any) -> None:
+    for child in active_children():
+        if child.name.startswith("LokyProcess"):
+            child.terminate()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
