@@ -17,8 +17,9 @@ from ..samples import Samples
 from ..solvers import SolverResult, rounding_floor
 from ._base import MatrixRegressor
 from ._convex import ConvexEstimator, Part
+from ._path_search import SEARCH_CONSTRAINTS, PathSearch
 from ._scale import CHANCE, TAU, Units
-from ._search import COMMON_CONSTRAINTS, NUMBER_OR_LIST, PATH_CONSTRAINTS, PathSearch
+from ._search import NUMBER_OR_LIST
 from ._wrong_labels import label_outlier_score
 
 EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]
@@ -345,8 +346,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     _plain = RMR
     _searched = ("C", "epsilon")
     _parameter_constraints: dict[str, list[Any]] = {
-        **PATH_CONSTRAINTS,
-        **COMMON_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
         **LOSS_CONSTRAINTS,
