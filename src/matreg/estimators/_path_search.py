@@ -18,7 +18,8 @@ from ..linalg.threads import one_thread
 from ..model import Model
 from ..progress import track
 from ..samples import Samples
-from ..solvers import SolverResult, path, tau_grid
+from ..scoring import shared_scale
+from ..solvers import SolverResult, leave_one_out, path, solve, tau_grid
 from ._callbacks import reported
 from ._convex import Part
 from ._fold_scores import FoldScore
@@ -35,6 +36,8 @@ from ._search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, Search
 from ._streamed import linear
 from .regularization_path import RegularizationPath
 
+# Samples on which the noise is measured where there are more.
+NOISE_ROWS = 500
 SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     **PATH_CONSTRAINTS,
     **COMMON_CONSTRAINTS,
@@ -140,6 +143,26 @@ class PathSearch(Search):
         return list(path(declared, part.samples, candidate.along, candidate.values, **limits))
 
     # -- each sample left out of the fit to all others
+
+    def _noise(self, samples: Samples) -> float:
+        """Scale of the leave-one-out residuals of a first fit, to some of the samples if many.
+
+        The first fit has the words of the plain estimator, and no tube that would hide the noise.
+        """
+        if getattr(self, "penalty", None) is not None:  # it has no words
+            return super()._noise(samples)
+        check_left_out(self._single()._sketch(), "The noise")
+        few = samples.few(NOISE_ROWS).distinct()
+        words: dict[str, Any] = dict.fromkeys(("tau", *self._searched), "scale")
+        if "epsilon" in words:
+            words["epsilon"] = 0.0
+        model = self._single(**words)
+        declared = model._declare(few, [Part(few)])
+        problem = declared.on(few)
+        result = solve(declared, few, tol=self.tol, max_iter=self.max_iter)
+        loo = leave_one_out(problem, result.W, result.b, result.beta)
+        of_labels = declared.loss.mean(problem.y - loo.residuals) - few.y
+        return min(shared_scale(of_labels, few.weights), super()._noise(few))
 
     def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
         """Decisions (k, n) on all samples by the models without them, and ranks (k,)."""

@@ -21,7 +21,9 @@ from .._warn import warn
 from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
 from ..progress import Line, track
+from ..robust import weighted_median
 from ..samples import Samples
+from ..scoring import BOUNDED, bounded_scorer, shared_scale
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, reported, watched
 from ._fold_scores import FoldScore
@@ -54,7 +56,7 @@ PATH_CONSTRAINTS: dict[str, list[Any]] = {
 # What a model knows of the samples it was given.
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_")
 # What a search knows beyond the model that it chose.
-SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_")
+SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,11 @@ class Search(MatrixEstimator):
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return np.asarray(self._single()._score_all(y, decisions, sample_weight))
 
+    def _noise(self, samples: Samples) -> float:
+        """Scale of the residuals, in the units of the labels: here those of the best constant."""
+        centre = float(weighted_median(samples.y, samples.weights))
+        return shared_scale(samples.y - centre, samples.weights)
+
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
         """How many tasks the callbacks will hear of, if that is known."""
         return len(folds) * len(candidates)
@@ -227,7 +234,11 @@ class Search(MatrixEstimator):
         """How to score, tried on guesses for all folds."""
         from sklearn.metrics import check_scoring  # late: it takes long to import
 
-        scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+        if self.scoring == BOUNDED and not is_classifier(self):
+            scorer = self.scorer_ = bounded_scorer(self._noise(samples.distinct()))
+        else:
+            scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+            self.__dict__.pop("scorer_", None)
         score = FoldScore(self, scorer, weighted)
         if scorer is None and is_classifier(self):
             return score  # accuracy, which is always defined
