@@ -21,7 +21,7 @@ from ..samples import Samples
 from ..scoring import shared_scale
 from ..solvers import SolverResult, leave_one_out, path, solve, tau_grid
 from ._callbacks import reported
-from ._convex import Part
+from ._convex import AS_UNIT, Part
 from ._fold_scores import FoldScore
 from ._folds import LEAVE_ONE_OUT
 from ._input import check_grid
@@ -112,7 +112,8 @@ class PathSearch(Search):
             model = self._single(tau=0.0, **(fixed | parameters))
             grid = taus
             if grid is None:
-                largest = model._tau_max(model._declare(samples, parts), samples, parts)
+                declared = model._declare(samples, parts)
+                largest = model._tau_max(declared, samples, parts, AS_UNIT)
                 grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
             candidates.append(Candidate(parameters, grid, fixed=fixed))
         return candidates
