@@ -7,11 +7,15 @@ Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._typing import Array
 
+# The name by which searches know the score.
+BOUNDED = "neg_bounded_absolute_error"
 # Share of normal residuals within one standard deviation of zero.
 WITHIN_ONE = 0.6827
 
@@ -91,3 +95,44 @@ def bounded_absolute_error(
     capped = np.minimum(size, bound * scale) if scale > 0.0 else size
     weight = np.ones(size.shape[1]) if weights is None else np.asarray(weights, dtype=float)
     return capped @ weight / weight.sum()
+
+
+def bounded_scorer(scale: float, bound: float = 3.0) -> Any:
+    """Scorer of scikit-learn with a scale that is known: minus the bounded absolute error.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the residuals, in the units of the labels; 0 bounds nothing.
+    bound : float, default=3.0
+        How many times the scale an error counts at most.
+
+    Returns
+    -------
+    callable
+        A function of a fitted model, samples and labels, and of weights if there are any.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> model = DummyRegressor(strategy="median").fit([[0.0]] * 3, [1.0, 2.0, 4.0])
+    >>> float(bounded_scorer(scale=1.0)(model, [[0.0]] * 2, [1.0, 100.0]))
+    -2.0
+    """
+    from sklearn.metrics import make_scorer  # late: it takes long to import
+
+    return make_scorer(_of_predictions, greater_is_better=False, scale=scale, bound=bound)
+
+
+def _of_predictions(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    scale: float,
+    bound: float,
+) -> float:
+    """The error of predictions."""
+    residuals = np.asarray(y_true, dtype=float) - np.asarray(y_pred, dtype=float)
+    errors = bounded_absolute_error(residuals, scale=scale, bound=bound, weights=sample_weight)
+    return float(errors[0])

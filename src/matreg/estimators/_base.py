@@ -288,6 +288,39 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
     def _matrix_labels(self) -> MatrixLabels | None:
         return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None
 
+    def leave_one_out(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        refits: int = 10,
+    ) -> Any:
+        """Predict each sample of the fit by the model without it, from the one fit.
+
+        The parameters are those of the fitted model, and :class:`GRMR` keeps its clean samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            The samples of `fit`.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+        refits : int, default=10
+            Fits without single samples at most, for those whose residuals are in doubt.
+
+        Returns
+        -------
+        matreg.estimators.leave_one_out.LeaveOneOutResult
+            Residuals, score, leverage and influence of the samples, how far they are to be
+            trusted, and intervals for new samples.
+        """
+        from .leave_one_out import leave_one_out_of  # late: it is above the estimators
+
+        return leave_one_out_of(self, X, y, sample_weight, refits)
+
     def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
         """Report on the fitted model: one self-contained page of HTML.
 

@@ -31,6 +31,8 @@ from ._stored import is_streamed, working_memory
 from ._streamed import LazyDual, unsolved
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
+# Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.
+AS_UNIT = 0.1
 
 
 class Part(NamedTuple):
@@ -133,7 +135,7 @@ class ConvexEstimator(MatrixEstimator):
         model = Model(loss, penalty, C, self.fit_intercept)
 
         def largest() -> float:
-            return self._tau_share(units) * self._tau_max(model, samples, parts)
+            return self._tau_share(units) * self._tau_max(model, samples, parts, AS_UNIT)
 
         self.tau_ = scaled("tau", self.tau if tau is None else tau, largest)
         if hasattr(self, "C"):
@@ -143,14 +145,16 @@ class ConvexEstimator(MatrixEstimator):
             setattr(self, f"{name}_", units.number(name, number, multiple))
         return model.at(tau=self.tau_)
 
-    def _tau_max(self, model: Model, samples: SampleSet, parts: list[Part]) -> float:
+    def _tau_max(
+        self, model: Model, samples: SampleSet, parts: list[Part], tol: float = 1e-3
+    ) -> float:
         """Smallest tau with W = 0 in all problems; of blocks, that of a part of the samples."""
         if isinstance(samples, Samples) or quadratic(model):
-            return max(tau_max(model, part.samples) for part in parts)
+            return max(tau_max(model, part.samples, tol) for part in parts)
         few = samples.few(UNIT_ROWS)
         if is_classifier(self):
             check_classes_of_part(self.classes_, few.y, "'scale' is measured on", samples.n)
-        return max(tau_max(model, part.samples) for part in self._parts(few))
+        return max(tau_max(model, part.samples, tol) for part in self._parts(few))
 
     # -- fit
 

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 
 from .._typing import Array, Index
 
+# What `cv` is for fits without each sample, all of them from one fit.
+LEAVE_ONE_OUT = "loo"
+
 
 def make_folds(
     cv: Any,
@@ -24,8 +27,8 @@ def make_folds(
 
     Parameters
     ----------
-    cv : int, splitter, iterable or None
-        As everywhere in scikit-learn.
+    cv : int, splitter, iterable, "loo" or None
+        As everywhere in scikit-learn; with "loo" all samples are in both parts.
     X : ndarray of shape (n, p, q)
         Samples.
     y : ndarray of shape (n,)
@@ -42,6 +45,13 @@ def make_folds(
             f"groups must have one entry for each of the {len(y)} samples of X; got "
             f"{np.shape(groups)[0] if np.ndim(groups) else repr(groups)}."
         )
+    if isinstance(cv, str):
+        if groups is not None:
+            raise ValueError(
+                f"cv={cv!r} leaves out single samples, but samples of a group have to be left out "
+                "together: pass a number of folds, or leave groups out."
+            )
+        return [(np.arange(len(y)), np.arange(len(y)))]
     splitter = make_splitter(cv, y, groups, classifier)
     try:
         folds = [(train, test) for train, test in splitter.split(X, y, groups)]
@@ -80,6 +90,8 @@ def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -
     # late: it takes long to import
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
+    if isinstance(cv, str):
+        raise ValueError(f"cv={cv!r} needs all samples in memory: pass a number of folds.")
     if groups is None or not (cv is None or isinstance(cv, Integral)):
         return check_cv(cv, y, classifier=classifier)
     asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))

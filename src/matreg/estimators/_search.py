@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from inspect import isfunction
+from dataclasses import dataclass, field
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, Self
@@ -13,9 +12,8 @@ from typing import Any, Self
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Index, Mask
@@ -24,18 +22,18 @@ from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
 from ..parallel import in_parallel
 from ..progress import Line, track
+from ..robust import weighted_median
 from ..samples import Samples
-from ..solvers import path, tau_grid
+from ..scoring import BOUNDED, bounded_scorer, shared_scale
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, reported, watched
+from ._fold_scores import FoldScore
 from ._folds import make_folds
-from ._input import check_grid, to_numbers
+from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import Units, each
 from ._stored import is_streamed
-from ._streamed import linear
 from ._streamed_cv import choose_on_part
-from .regularization_path import RegularizationPath
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -61,7 +59,7 @@ INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "cla
 # Parameters whose attribute of that name is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers")
 # What a search knows beyond the model that it chose.
-SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_")
+SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
 
 
 @dataclass(frozen=True)
@@ -99,38 +97,6 @@ class Candidate:
     def at(self, k: int) -> dict[str, Any]:
         """All parameters of a point."""
         return self.fixed | self.parameters | {self.along: float(self.values[k])}
-
-
-class KnownDecisions(BaseEstimator):
-    """A fitted model whose decisions on the test samples are known, for scorers."""
-
-    def __init__(self, model: MatrixEstimator, decisions: Array) -> None:
-        self.model, self.decisions = model, decisions
-
-    def __sklearn_tags__(self) -> Any:
-        return self.model.__sklearn_tags__()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    @property
-    def classes_(self) -> Any:
-        """Classes of a classifier."""
-        return self.model.classes_
-
-    def predict(self, X: ArrayLike) -> Any:
-        """Labels of the known decisions."""
-        return self.model._labels(self.decisions)
-
-    @available_if(lambda self: hasattr(self.model, "decision_function"))
-    def decision_function(self, X: ArrayLike) -> Array:
-        """The known decisions."""
-        return self.decisions
-
-    @available_if(lambda self: hasattr(self.model, "predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> Array:
-        """Probabilities of the known decisions."""
-        return self.model._probabilities(self.decisions)
 
 
 class Search(MatrixEstimator):
@@ -256,6 +222,11 @@ class Search(MatrixEstimator):
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return np.asarray(self._single()._score_all(y, decisions, sample_weight))
 
+    def _noise(self, samples: Samples) -> float:
+        """Scale of the residuals, in the units of the labels: here those of the best constant."""
+        centre = float(weighted_median(samples.y, samples.weights))
+        return shared_scale(samples.y - centre, samples.weights)
+
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
         """How many tasks the callbacks will hear of, if that is known."""
         return len(folds) * len(candidates)
@@ -266,7 +237,11 @@ class Search(MatrixEstimator):
         """How to score, tried on guesses for all folds."""
         from sklearn.metrics import check_scoring  # late: it takes long to import
 
-        scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+        if self.scoring == BOUNDED and not is_classifier(self):
+            scorer = self.scorer_ = bounded_scorer(self._noise(samples.distinct()))
+        else:
+            scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
+            self.__dict__.pop("scorer_", None)
         score = FoldScore(self, scorer, weighted)
         if scorer is None and is_classifier(self):
             return score  # accuracy, which is always defined
@@ -330,13 +305,23 @@ class Search(MatrixEstimator):
             warn_interrupted(int(complete.sum()), len(folds))
         return scores[complete], ranks[complete]
 
-    def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
-        """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
+    def _select(
+        self,
+        candidates: list[Candidate],
+        scores: Array,
+        ranks: Array,
+        error: Array | None = None,
+    ) -> tuple[int, int]:
+        """Fill `cv_results_` and return the chosen candidate and its chosen tau.
+
+        Without standard errors they are those of the folds.
+        """
         index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
         mean, std = scores.mean(axis=0), scores.std(axis=0)
         if np.isnan(mean).all():
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
-        error = std / np.sqrt(max(len(scores) - 1, 1))
+        if error is None:
+            error = std / np.sqrt(max(len(scores) - 1, 1))
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         names = [candidates[0].along, *candidates[0].parameters]
         table: dict[str, Any] = {
@@ -381,27 +366,6 @@ class Search(MatrixEstimator):
             no_signal = name == "tau" and chosen == tried.max()
             wanted = np.inf if no_signal else enough
             warn_at_edge(name, chosen, tried, scores[rows], wanted, remedy)
-
-
-@dataclass(frozen=True)
-class FoldScore:
-    """Scores of known decisions, weighted where there are weights and the scorer takes them."""
-
-    model: MatrixEstimator
-    scorer: Any
-    weighted: bool
-
-    def __call__(self, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
-        """Scores of each of the k rows of decisions; the model's own where there is no scorer."""
-        labels = self.model._decode(y)
-        if self.scorer is None:
-            return self.model._score_all(labels, decisions, weights if self.weighted else None)
-        # A function of one's own may not take weights.
-        weighing = (
-            {"sample_weight": weights} if self.weighted and not isfunction(self.scorer) else {}
-        )
-        stand_ins = (KnownDecisions(self.model, one) for one in decisions)
-        return np.array([float(self.scorer(one, X, labels, **weighing)) for one in stand_ins])
 
 
 class Training:
@@ -471,87 +435,3 @@ def number_list(
         kind = "positive" if positive else "non-negative"
         raise ValueError(f"{name} must be a {kind} number or a list of them; got {given!r}.")
     return [float(value) for value in values]
-
-
-class PathSearch(Search):
-    """Search along paths that are solved point by point from each other."""
-
-    # Parameters besides tau that are searched.
-    _searched: tuple[str, ...] = ()
-    taus: ArrayLike | None
-    n_taus: int
-    tau_min_ratio: float
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-
-    def path(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> RegularizationPath:
-        """Fit all values of tau that were tried, with all else as it was chosen.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples, such as those of `fit`.
-        y : array-like of shape (n,)
-            Labels; of a classifier two classes.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the losses.
-
-        Returns
-        -------
-        RegularizationPath
-            Solutions with their certificates, largest tau first.
-        """
-        from .path import path  # late: it is above the searches
-
-        check_is_fitted(self, "taus_")
-        given: dict[str, Any] = {
-            "taus": self.taus_,
-            "sample_weight": sample_weight,
-            "verbose": self.verbose,
-        }
-        return path(self.best_estimator_, X, y, **given)
-
-    def _candidates(self, samples: Samples) -> list[Candidate]:
-        samples = samples.distinct()
-        units = Units(samples, self.fit_intercept, is_classifier(self))
-        lists = {name: self._values(name, units) for name in self._searched}
-        taus = None if self.taus is None else check_grid("taus", self.taus)
-        model = self._single(tau=0.0, **{name: values[0] for name, values in lists.items()})
-        parts = model._parts(samples)
-        model._declare(samples, parts)
-        fixed = {
-            name: getattr(model, f"{name}_") for name in model._loss_units if name not in lists
-        }
-        if taus is not None and self._searched == ("C",) and len(taus) < len(lists["C"]):
-            Cs = np.sort(lists["C"])
-            return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
-        candidates = []
-        for values in product(*lists.values()):
-            parameters = dict(zip(lists, values, strict=True))
-            model = self._single(tau=0.0, **(fixed | parameters))
-            grid = taus
-            if grid is None:
-                largest = model._tau_max(model._declare(samples, parts), samples, parts)
-                grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
-            candidates.append(Candidate(parameters, grid, fixed=fixed))
-        return candidates
-
-    def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array
-    ) -> tuple[Array, Array]:
-        model = self._single(**({"tau": 0.0} | candidate.at(0)))
-        train = replace(train, weights=model._weigh(train.y, train.weights))
-        parts = model._parts(train)
-        declared = model._declare(train, parts)
-        flat = X_test.reshape(len(X_test), -1)
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
-        decisions, ranks = [], []
-        for part in parts:
-            points = list(path(declared, part.samples, candidate.along, candidate.values, **limits))
-            W = np.array([point.W.matrix.reshape(-1) for point in points])
-            decisions.append(linear(flat, W, np.array([point.b for point in points])))
-            ranks.append([float(point.W.rank) for point in points])
-        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)

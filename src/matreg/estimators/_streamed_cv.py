@@ -53,8 +53,9 @@ def choose_on_part(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) 
     chosen = {name: getattr(part, f"{name}_") for name in model._searched}
     single = model._single(**chosen, tau=part.tau_ / noisier).fit(X, y, sample_weight)
     model._adopt(single)
-    for name in ("cv_results_", "best_index_", "best_score_"):
-        setattr(model, name, getattr(part, name))
+    for name in ("cv_results_", "best_index_", "best_score_", "scorer_"):
+        if hasattr(part, name):
+            setattr(model, name, getattr(part, name))
     model.taus_ = part.taus_ / noisier
     model.cv_results_["param_tau"] = part.cv_results_["param_tau"] / noisier
     model.cv_samples_ = index

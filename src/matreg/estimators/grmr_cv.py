@@ -29,6 +29,7 @@ from ..solvers import (
 )
 from ._base import MatrixRegressor
 from ._cleaning import Cleaning
+from ._fold_scores import FoldScore
 from ._halving import halved
 from ._input import check_grid
 from ._scale import Units
@@ -37,7 +38,6 @@ from ._search import (
     NUMBER_OR_LIST,
     PATH_CONSTRAINTS,
     Candidate,
-    FoldScore,
     Search,
     number_list,
 )

@@ -19,8 +19,9 @@ from ..solvers import RGLMState, SolverResult, starting_point
 from ._convex import ConvexEstimator, Part
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator
 from ._folds import fold_of_each, make_splitter
+from ._path_search import SEARCH_CONSTRAINTS, PathSearch
 from ._scale import RGLM_TAU, Units
-from ._search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, PathSearch
+from ._search import Candidate
 from ._streamed_cv import choose_by_moments
 
 
@@ -251,8 +252,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     _plain = RGLM
     _parameter_constraints: dict[str, list[Any]] = {
-        **PATH_CONSTRAINTS,
-        **COMMON_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
         "family": FAMILY_CONSTRAINT,
     }
 

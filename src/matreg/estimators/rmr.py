@@ -17,11 +17,14 @@ from ..samples import Samples
 from ..solvers import SOLVERS, SolverResult, rounding_floor
 from ._base import MatrixRegressor
 from ._convex import ConvexEstimator, Part
+from ._path_search import SEARCH_CONSTRAINTS, PathSearch
 from ._scale import CHANCE, TAU, Units
-from ._search import COMMON_CONSTRAINTS, NUMBER_OR_LIST, PATH_CONSTRAINTS, PathSearch
+from ._search import NUMBER_OR_LIST
 from ._wrong_labels import label_outlier_score
 
 EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]
+# The tube of a search relative to the noise: from a third of it to once little changes.
+NOISE_SHARE = 0.5
 LOSS_CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [StrOptions(set(REGRESSION_LOSSES)), LossFamily],
     "delta": [Interval(Real, 0, None, closed="neither"), str],
@@ -297,8 +300,9 @@ class RMRCV(PathSearch, MatrixRegressor):
         Its last value relative to its first.
     C, epsilon : float, str or a list of them
         Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale" and
-        3, 100 and 3000 times it, beyond which the ridge is of no account, and epsilon is "scale".
-        Of epsilon only one with losses that do not depend on it.
+        3, 100 and 3000 times it, beyond which the ridge is of no account. By default epsilon is
+        "noise": half of the scale of the leave-one-out residuals of a first fit without a tube, and
+        at most "scale". Of epsilon only one with losses that do not depend on it.
     loss, delta, quantile, penalty
         As in :class:`RMR`.
     fit_intercept : bool, default=True
@@ -352,8 +356,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     _plain = RMR
     _searched = ("C", "epsilon")
     _parameter_constraints: dict[str, list[Any]] = {
-        **PATH_CONSTRAINTS,
-        **COMMON_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
         **LOSS_CONSTRAINTS,
@@ -367,7 +370,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
         C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale"),
-        epsilon: float | str | ArrayLike = "scale",
+        epsilon: float | str | ArrayLike = "noise",
         loss: str | LossFamily = "epsilon_insensitive",
         delta: float | str = "scale",
         quantile: float = 0.5,
@@ -400,3 +403,12 @@ class RMRCV(PathSearch, MatrixRegressor):
         self.max_iter = max_iter
         self.verbose = verbose
         self.matrix_shape = matrix_shape
+
+    def _values(self, name: str, units: Units) -> list[float]:
+        """As everywhere; "noise" is half of it, and at most what "scale" is."""
+        if name != "epsilon" or not isinstance(self.epsilon, str) or self.epsilon != "noise":
+            return super()._values(name, units)
+        scale = units.number(name, "scale", EPSILON)
+        if not hasattr(self._single()._loss(), name):
+            return [scale]
+        return [min(scale, NOISE_SHARE * self._noise(units.samples))]

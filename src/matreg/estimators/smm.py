@@ -16,7 +16,8 @@ from ..samples import Samples
 from ..solvers import SolverResult
 from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
 from ._convex import ConvexEstimator
-from ._search import COMMON_CONSTRAINTS, NUMBER_OR_LIST, PATH_CONSTRAINTS, PathSearch
+from ._path_search import SEARCH_CONSTRAINTS, PathSearch
+from ._search import NUMBER_OR_LIST
 from ._wrong_labels import class_outlier_score
 
 LOSS_CONSTRAINT = [StrOptions(set(MARGIN_LOSSES)), LossFamily]
@@ -255,8 +256,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     _plain = SMM
     _searched = ("C",)
     _parameter_constraints: dict[str, list[Any]] = {
-        **PATH_CONSTRAINTS,
-        **COMMON_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
         **CLASSIFIER_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
         "loss": LOSS_CONSTRAINT,

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
+from ..scoring import BOUNDED
 
 # What scikit-learn's names are called in print; others lose "neg_" and their underscores.
 WORDS = {
@@ -88,6 +89,8 @@ def _of_search(model: Any) -> Any:
     """Scoring of the outermost search; None where there is none or it has several."""
     while model is not None:
         scoring = getattr(model, "scoring", None)
+        if scoring == BOUNDED:  # its scale is known to the search alone
+            return model.scorer_
         if isinstance(scoring, str) or callable(scoring):
             return scoring
         if isinstance(model, Pipeline):

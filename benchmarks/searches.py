@@ -1,0 +1,137 @@
+"""Searches of parameters beside each other: R2 on new samples and seconds of one core.
+
+    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar]
+
+Each task is split into training and new samples, the same for all; with wrong labels a tenth of the
+training labels is another label of the task plus or minus three standard deviations. Real data
+comes from the folder that the environment variable MATREG_DATA names; data that is not there is
+left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVR
+
+from matreg import RMRCV
+from matreg.datasets import (
+    load_air_quality,
+    load_cmu_faces,
+    load_eem_cells,
+    load_olive,
+    load_sugar,
+    make_matrix_regression,
+    make_shape,
+)
+
+
+def real(load, standardise: bool = False):
+    """Samples and labels in units of their spread, columns too if they have units of their own."""
+    data = load()
+    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y, dtype=float)
+    if standardise:
+        X = (X - X.mean(axis=(0, 1))) / X.std(axis=(0, 1))
+    return X / X.std(), (y - y.mean()) / y.std()
+
+
+def shape(name: str, n: int, noise: float):
+    """Simulated samples of 12 x 12 with a shape as coefficients, and 500 new ones."""
+    coef = make_shape(name, 12)
+    data = make_matrix_regression(n + 500, (12, 12), coef=coef, noise_scale=noise, random_state=n)
+    return data.X, data.y
+
+
+# How to load a task, and how many samples to train on.
+TASKS = {
+    "faces": (lambda: real(load_cmu_faces), 250),
+    "few faces": (lambda: real(load_cmu_faces), 60),
+    "sugar": (lambda: real(load_sugar), 187),
+    "EEM": (lambda: real(load_eem_cells), 26),
+    "olive": (lambda: real(load_olive), 54),
+    "air": (lambda: real(load_air_quality, True), 150),
+    "cross": (lambda: shape("cross", 100, 2.0), 100),
+    "square": (lambda: shape("square", 200, 0.5), 200),
+}
+
+
+class FlatSVR(GridSearchCV):
+    """Linear support vector regression on the entries, C by five folds."""
+
+    def __init__(self) -> None:
+        super().__init__(SVR(kernel="linear"), {"C": np.logspace(-3.0, 3.0, 7)}, cv=5)
+
+    def fit(self, X, y):
+        """Fit to matrices."""
+        return super().fit(X.reshape(len(X), -1), y)
+
+    def score(self, X, y):
+        """R2 on matrices."""
+        return super().score(X.reshape(len(X), -1), y)
+
+
+METHODS = {
+    "GridSearchCV(SVR), 5 folds": FlatSVR,
+    "RMRCV()": RMRCV,
+    'RMRCV(cv="loo")': lambda: RMRCV(cv="loo"),
+}
+
+
+def spoiled(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Labels a tenth of which are grossly wrong."""
+    out = y.copy()
+    wrong = rng.permutation(len(y))[: len(y) // 10]
+    out[wrong] = rng.permutation(y)[wrong] + 3.0 * y.std() * rng.choice([-1.0, 1.0], len(wrong))
+    return out
+
+
+def compare(task: str, methods, splits: int, wrong: bool) -> dict[str, list[float]]:
+    """Mean R2 and mean seconds of each method on a task."""
+    load, n = TASKS[task]
+    X, y = load()
+    found: dict[str, list[list[float]]] = {name: [] for name in methods}
+    for seed in range(splits):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(y))
+        train, new = order[:n], order[n:]
+        labels = spoiled(y[train], rng) if wrong else y[train]
+        for name, make in methods.items():
+            start = time.process_time()
+            model = make().fit(X[train], labels)
+            seconds = time.process_time() - start
+            found[name].append([float(model.score(X[new], y[new])), seconds])
+    return {name: list(np.mean(rows, axis=0)) for name, rows in found.items()}
+
+
+def table(methods, tasks, splits: int) -> None:
+    """Print R2 on honest labels, with wrong ones, and seconds."""
+    print("| task | " + " | ".join(methods) + " |")
+    print("|---" * (len(methods) + 1) + "|")
+    for task in tasks:
+        try:
+            honest, wrong = (compare(task, methods, splits, kind) for kind in (False, True))
+        except (OSError, KeyError) as error:
+            print(f"left out: {task} ({error})")
+            continue
+        cells = [
+            f"{honest[name][0]:.3f} / {wrong[name][0]:.3f}, {honest[name][1]:.1f} s"
+            for name in methods
+        ]
+        print(f"| {task}, {TASKS[task][1]} | " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    table(METHODS, given.tasks, given.splits)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Scores of decisions that are known already, as those of a whole path are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import isfunction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+
+from .._typing import Array
+from ._base import MatrixEstimator
+
+
+class KnownDecisions(BaseEstimator):
+    """A fitted model whose decisions on the test samples are known, for scorers."""
+
+    def __init__(self, model: MatrixEstimator, decisions: Array) -> None:
+        self.model, self.decisions = model, decisions
+
+    def __sklearn_tags__(self) -> Any:
+        return self.model.__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def classes_(self) -> Any:
+        """Classes of a classifier."""
+        return self.model.classes_
+
+    def predict(self, X: ArrayLike) -> Any:
+        """Labels of the known decisions."""
+        return self.model._labels(self.decisions)
+
+    @available_if(lambda self: hasattr(self.model, "decision_function"))
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The known decisions."""
+        return self.decisions
+
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities of the known decisions."""
+        return self.model._probabilities(self.decisions)
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """Scores of known decisions, weighted where there are weights and the scorer takes them."""
+
+    model: MatrixEstimator
+    scorer: Any
+    weighted: bool
+
+    def __call__(self, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
+        """Scores of each of the k rows of decisions; the model's own where there is no scorer."""
+        labels = self.model._decode(y)
+        if self.scorer is None:
+            return self.model._score_all(labels, decisions, weights if self.weighted else None)
+        # A function of one's own may not take weights.
+        weighing = (
+            {"sample_weight": weights} if self.weighted and not isfunction(self.scorer) else {}
+        )
+        stand_ins = (KnownDecisions(self.model, one) for one in decisions)
+        return np.array([float(self.scorer(one, X, labels, **weighing)) for one in stand_ins])

@@ -1,0 +1,214 @@
+"""Searches along paths that are solved point by point from each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array, Index
+from ..linalg.threads import one_thread
+from ..model import Model
+from ..progress import track
+from ..samples import Samples
+from ..scoring import shared_scale
+from ..solvers import SolverResult, leave_one_out, path, solve, tau_grid
+from ._callbacks import reported
+from ._convex import AS_UNIT, Part
+from ._fold_scores import FoldScore
+from ._folds import LEAVE_ONE_OUT
+from ._input import check_grid
+from ._left_out import (
+    check_left_out,
+    jackknife_error,
+    left_out_decisions,
+    without_a_tenth,
+)
+from ._scale import Units
+from ._search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, Search
+from ._streamed import linear
+from .regularization_path import RegularizationPath
+
+# Samples on which the noise is measured where there are more.
+NOISE_ROWS = 500
+SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
+    **PATH_CONSTRAINTS,
+    **COMMON_CONSTRAINTS,
+    "cv": ["cv_object", StrOptions({LEAVE_ONE_OUT})],
+}
+
+
+class PathSearch(Search):
+    """Search along paths that are solved point by point from each other."""
+
+    # Parameters besides tau that are searched.
+    _searched: tuple[str, ...] = ()
+    taus: ArrayLike | None
+    n_taus: int
+    tau_min_ratio: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+
+    def path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RegularizationPath:
+        """Fit all values of tau that were tried, with all else as it was chosen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, such as those of `fit`.
+        y : array-like of shape (n,)
+            Labels; of a classifier two classes.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the losses.
+
+        Returns
+        -------
+        RegularizationPath
+            Solutions with their certificates, largest tau first.
+        """
+        from .path import path  # late: it is above the searches
+
+        check_is_fitted(self, "taus_")
+        given: dict[str, Any] = {
+            "taus": self.taus_,
+            "sample_weight": sample_weight,
+            "verbose": self.verbose,
+        }
+        return path(self.best_estimator_, X, y, **given)
+
+    @property
+    def _leaves_one_out(self) -> bool:
+        return isinstance(self.cv, str)
+
+    def _candidates(self, samples: Samples) -> list[Candidate]:
+        if self._leaves_one_out:
+            check_left_out(self._single()._sketch(), 'cv="loo"')
+        samples = samples.distinct()
+        units = Units(samples, self.fit_intercept, is_classifier(self))
+        lists = {name: self._values(name, units) for name in self._searched}
+        taus = None if self.taus is None else check_grid("taus", self.taus)
+        model = self._single(tau=0.0, **{name: values[0] for name, values in lists.items()})
+        parts = model._parts(samples)
+        model._declare(samples, parts)
+        fixed = {
+            name: getattr(model, f"{name}_") for name in model._loss_units if name not in lists
+        }
+        if taus is not None and self._searched == ("C",) and len(taus) < len(lists["C"]):
+            Cs = np.sort(lists["C"])
+            return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
+        candidates = []
+        for values in product(*lists.values()):
+            parameters = dict(zip(lists, values, strict=True))
+            model = self._single(tau=0.0, **(fixed | parameters))
+            grid = taus
+            if grid is None:
+                declared = model._declare(samples, parts)
+                largest = model._tau_max(declared, samples, parts, AS_UNIT)
+                grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+            candidates.append(Candidate(parameters, grid, fixed=fixed))
+        return candidates
+
+    def _posed(self, samples: Samples, candidate: Candidate) -> tuple[Any, Model, list[Part]]:
+        """The estimator, what it minimises at the first point of a candidate, and its problems."""
+        model = self._single(**({"tau": 0.0} | candidate.at(0)))
+        samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
+        parts = model._parts(samples)
+        return model, model._declare(samples, parts), parts
+
+    def _predict_path(
+        self, train: Samples, candidate: Candidate, X_test: Array
+    ) -> tuple[Array, Array]:
+        model, declared, parts = self._posed(train, candidate)
+        flat = X_test.reshape(len(X_test), -1)
+        decisions, ranks = [], []
+        for part in parts:
+            points = self._points(declared, part, candidate)
+            W = np.array([point.W.matrix.reshape(-1) for point in points])
+            decisions.append(linear(flat, W, np.array([point.b for point in points])))
+            ranks.append([float(point.W.rank) for point in points])
+        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
+
+    def _points(self, declared: Model, part: Part, candidate: Candidate) -> list[SolverResult]:
+        """Solutions of one of the problems along a candidate."""
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        return list(path(declared, part.samples, candidate.along, candidate.values, **limits))
+
+    # -- each sample left out of the fit to all others
+
+    def _noise(self, samples: Samples) -> float:
+        """Scale of the leave-one-out residuals of a first fit, to some of the samples if many.
+
+        The first fit has the words of the plain estimator, and no tube that would hide the noise.
+        """
+        if getattr(self, "penalty", None) is not None:  # it has no words
+            return super()._noise(samples)
+        check_left_out(self._single()._sketch(), "The noise")
+        few = samples.few(NOISE_ROWS).distinct()
+        words: dict[str, Any] = dict.fromkeys(("tau", *self._searched), "scale")
+        if "epsilon" in words:
+            words["epsilon"] = 0.0
+        model = self._single(**words)
+        declared = model._declare(few, [Part(few)])
+        problem = declared.on(few)
+        result = solve(declared, few, tol=self.tol, max_iter=self.max_iter)
+        loo = leave_one_out(problem, result.W, result.b, result.beta)
+        of_labels = declared.loss.mean(problem.y - loo.residuals) - few.y
+        return min(shared_scale(of_labels, few.weights), super()._noise(few))
+
+    def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
+        """Decisions (k, n) on all samples by the models without them, and ranks (k,)."""
+        model, declared, parts = self._posed(samples, candidate)
+        flat = samples.X.reshape(samples.n, -1)
+        decisions, ranks = [], []
+        for part in parts:
+            points = self._points(declared, part, candidate)
+            W = np.array([point.W.matrix.reshape(-1) for point in points])
+            f = linear(flat, W, np.array([point.b for point in points]))
+            rows = slice(None) if part.rows is None else part.rows
+            for k, (value, point) in enumerate(zip(candidate.values, points, strict=True)):
+                problem = declared.at(**{candidate.along: value}).on(part.samples)
+                f[k, rows] = left_out_decisions(problem, part.samples, point, f[k, rows])
+            decisions.append(f)
+            ranks.append([float(point.W.rank) for point in points])
+        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
+
+    def _cross_validate(
+        self, samples: Samples, folds: list[Any], candidates: list[Candidate], score: FoldScore
+    ) -> tuple[Array, Array]:
+        """As everywhere; of single samples left out the scores of all, and without each tenth."""
+        if not self._leaves_one_out:
+            return super()._cross_validate(samples, folds, candidates, score)
+        tests = [np.arange(samples.n), *without_a_tenth(samples.n)]
+        calls = (delayed(_score_left_out)(self, score, samples, tests, one) for one in candidates)
+        results = reported(self, Parallel(self.n_jobs, return_as="generator")(calls), lambda: False)
+        found = list(track(results, "paths", len(candidates), self.verbose))
+        scores, ranks = (np.concatenate(one, axis=-1) for one in zip(*found, strict=True))
+        return scores, ranks[None]
+
+    def _select(
+        self, candidates: list[Candidate], scores: Array, ranks: Array, error: Array | None = None
+    ) -> tuple[int, int]:
+        if self._leaves_one_out:
+            scores, error = scores[:1], jackknife_error(scores[1:])
+        return super()._select(candidates, scores, ranks, error)
+
+
+def _score_left_out(
+    search: PathSearch, score: FoldScore, samples: Samples, tests: list[Index], one: Candidate
+) -> tuple[Array, Array]:
+    """Scores (tests, k) of all models of a candidate on samples that they were not fitted to."""
+    with one_thread(0):
+        decisions, ranks = search._left_out_path(samples, one)
+    X, y, weights = samples.X, samples.y, samples.weights
+    scores = [score(decisions[:, test], X[test], y[test], weights[test]) for test in tests]
+    return np.array(scores), ranks

@@ -1,0 +1,150 @@
+"""Leave-one-out predictions of fitted models, against models fitted without each sample."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from matreg.datasets import make_matrix_regression
+
+N = 30
+data = make_matrix_regression(N, (5, 4), rank=1, noise_scale=1.0, random_state=0)
+new = make_matrix_regression(300, (5, 4), coef=data.coef, noise_scale=1.0, random_state=1)
+
+
+def true_decisions(model, X, y):
+    """Decisions on each sample by the model fitted without it."""
+    decide = "decision_function" if hasattr(model, "decision_function") else "predict"
+    out = []
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        fitted = clone(model).set_params(tol=1e-8).fit(X[rest], y[rest])
+        out.append(getattr(fitted, decide)(X[i : i + 1])[0])
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    "model", [RMR(8.0, C=1.0, epsilon=0.3), RMR(8.0, C=1.0, loss="huber", delta=1.0), RGLM(10.0)]
+)
+def test_residuals_are_those_of_refits(model):
+    found = clone(model).fit(data.X, data.y).leave_one_out(data.X, data.y, refits=N)
+    true = data.y - true_decisions(model, data.X, data.y)
+    assert np.abs(found.residuals - true).mean() < 0.05 * np.abs(true).mean()
+    assert found.trusted
+    assert found.score == pytest.approx(r2_score(data.y, found.predictions))
+    assert found.leverage.min() >= -1e-9
+    assert found.leverage.max() <= 1.0 + 1e-9
+    assert found.influence.shape == found.refitted.shape == (N,)
+
+
+def test_poisson_residuals_are_in_counts():
+    y = np.random.default_rng(0).poisson(np.exp(0.2 * data.y)).astype(float)
+    model = RGLM(10.0, family="poisson")
+    found = clone(model).fit(data.X, y).leave_one_out(data.X, y, refits=N)
+    true = true_decisions(model, data.X, y)
+    assert np.median(np.abs(found.predictions - true)) < 0.05 * true.mean()
+    np.testing.assert_allclose(found.residuals, y - found.predictions)
+
+
+@pytest.mark.parametrize("multi_class", ["one_vs_one", "one_vs_rest"])
+def test_classes(multi_class):
+    y = np.array(["a", "b", "c"])[np.digitize(data.y, [-2.0, 2.0])]
+    model = SMM(2.0, C=0.3, multi_class=multi_class)
+    found = clone(model).fit(data.X, y).leave_one_out(data.X, y, refits=N)
+    true = true_decisions(model, data.X, y)
+    assert found.decisions.shape == (N, 3)
+    assert (found.predictions == np.array(["a", "b", "c"])[true.argmax(axis=1)]).mean() > 0.9
+    assert found.residuals.shape == found.leverage.shape == (3, N)
+    assert np.isnan(found.residuals).any() == (multi_class == "one_vs_one")
+    assert found.score == pytest.approx((found.predictions == y).mean())
+    with pytest.raises(ValueError, match="this model has classes"):
+        found.predict_interval(data.X)
+
+
+def test_copies_and_weights_of_zero():
+    weights = np.ones(N)
+    weights[:3], weights[3:6] = 0.0, 2.0
+    model = RMR(5.0, C=0.3, epsilon=0.3, tol=1e-9)
+    weighted = clone(model).fit(data.X, data.y, weights).leave_one_out(data.X, data.y, weights)
+    index = np.r_[3:6, 3:N]
+    copied = clone(model).fit(data.X[index], data.y[index])
+    repeated = copied.leave_one_out(data.X[index], data.y[index])
+    np.testing.assert_allclose(repeated.residuals, weighted.residuals[index], atol=1e-4)
+    np.testing.assert_allclose(
+        weighted.predictions[:3], copied.predict(data.X[:3]), rtol=1e-4, atol=1e-4
+    )
+    assert (weighted.influence[:3] == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RMRCV([5.0, 20.0], C=1.0, cv=2),
+        RGLMCV([5.0, 20.0], cv=2),
+        GRMR(5.0, C=1.0),
+        GRMRCV([5.0, 20.0], C=1.0, limit=4.0, cv=2),
+    ],
+)
+def test_searches_and_cleaned_samples(model):
+    fitted = model.fit(data.X, data.y)
+    found = fitted.leave_one_out(data.X, data.y)
+    assert found.score < fitted.score(data.X, data.y) + 0.05
+    lower, upper = found.predict_interval(new.X[:5])
+    predicted = fitted.predict(new.X[:5])
+    assert ((lower < predicted) & (predicted < upper)).all()
+
+
+def test_intervals_cover_and_can_be_stored():
+    model = RMR(8.0, C=1.0).fit(data.X, data.y)
+    found = model.leave_one_out(data.X, data.y)
+    lower, upper = found.predict_interval(new.X, confidence=0.8)
+    assert 0.65 < ((lower <= new.y) & (new.y <= upper)).mean() <= 1.0
+    again = pickle.loads(pickle.dumps(found)).predict_interval(new.X, confidence=0.8)
+    np.testing.assert_array_equal(again, (lower, upper))
+    wider = found.predict_interval(new.X, confidence=0.95)
+    assert (wider[1] - wider[0] >= upper - lower).all()
+    with pytest.raises(ValueError, match="confidence must be"):
+        found.predict_interval(new.X, confidence=1.0)
+
+
+def test_other_samples_are_refused():
+    model = RMR(5.0, C=1.0).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="X must hold the 30 samples of fit; got 29"):
+        model.leave_one_out(data.X[1:], data.y[1:])
+    with pytest.raises(ValueError, match="must be those of fit"):
+        model.leave_one_out(data.X, -data.y)
+
+
+SCORED = {"n_taus": 5, "scoring": "neg_mean_absolute_error"}
+
+
+@pytest.mark.parametrize("model", [RMRCV(C=1.0, epsilon=0.3, **SCORED), RGLMCV(**SCORED)])
+def test_a_search_leaves_out_single_samples(model):
+    from sklearn.model_selection import LeaveOneOut
+
+    ours = clone(model).set_params(cv="loo").fit(data.X, data.y).cv_results_
+    true = clone(model).set_params(cv=LeaveOneOut()).fit(data.X, data.y).cv_results_
+    assert "split0_test_score" in ours
+    assert "split1_test_score" not in ours
+    np.testing.assert_allclose(ours["mean_test_score"], true["mean_test_score"], rtol=0.15)
+    assert (ours["se_test_score"] > 0.0).all()
+
+
+def test_a_search_of_classes_leaves_out_single_samples():
+    y = np.digitize(data.y, [-2.0, 2.0])
+    weights = np.ones(N)
+    weights[:2] = 0.0
+    model = SMMCV(n_taus=4, C=1.0, cv="loo").fit(data.X, y, sample_weight=weights)
+    scores = model.cv_results_["mean_test_score"]
+    assert scores.shape == (4,)
+    assert model.best_score_ == scores.max() > 0.5
+
+
+def test_single_samples_of_groups_are_not_left_out():
+    with pytest.raises(ValueError, match="samples of a group have to be left out together"):
+        RMRCV(cv="loo").fit(data.X, data.y, groups=np.arange(N) % 3)
+    with pytest.raises(ValueError, match="cv"):
+        GRMRCV(cv="loo").fit(data.X, data.y)
