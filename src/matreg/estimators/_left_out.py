@@ -34,7 +34,7 @@ def left_out_decisions(
     decisions : ndarray of shape (n,)
         Decisions of that solution on the given samples, which are right where the weight is zero.
     """
-    residuals = leave_one_out(problem, result.W, result.b, result.beta).residuals
+    residuals = leave_one_out(problem, result.W, result.gamma, result.beta).residuals
     return np.where(samples.group >= 0, (problem.y - residuals)[samples.group], decisions)
 
 

@@ -58,7 +58,11 @@ class PathSearch(Search):
     max_iter: int
 
     def path(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
     ) -> RegularizationPath:
         """Fit all values of tau that were tried, with all else as it was chosen.
 
@@ -70,6 +74,8 @@ class PathSearch(Search):
             Labels; of a classifier two classes.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Covariates of the samples.
 
         Returns
         -------
@@ -82,6 +88,7 @@ class PathSearch(Search):
         given: dict[str, Any] = {
             "taus": self.taus_,
             "sample_weight": sample_weight,
+            "covariates": covariates,
             "verbose": self.verbose,
         }
         return path(self.best_estimator_, X, y, **given)
@@ -126,15 +133,14 @@ class PathSearch(Search):
         return model, model._declare(samples, parts), parts
 
     def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array
+        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
     ) -> tuple[Array, Array]:
         model, declared, parts = self._posed(train, candidate)
         flat = X_test.reshape(len(X_test), -1)
         decisions, ranks = [], []
         for part in parts:
             points = self._points(declared, part, candidate)
-            W = np.array([point.W.matrix.reshape(-1) for point in points])
-            decisions.append(linear(flat, W, np.array([point.b for point in points])))
+            decisions.append(decided(points, flat, Z_test))
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
 
@@ -161,7 +167,7 @@ class PathSearch(Search):
         declared = model._declare(few, [Part(few)])
         problem = declared.on(few)
         result = solve(declared, few, tol=self.tol, max_iter=self.max_iter)
-        loo = leave_one_out(problem, result.W, result.b, result.beta)
+        loo = leave_one_out(problem, result.W, result.gamma, result.beta)
         of_labels = declared.loss.mean(problem.y - loo.residuals) - few.y
         return min(shared_scale(of_labels, few.weights), super()._noise(few))
 
@@ -172,8 +178,7 @@ class PathSearch(Search):
         decisions, ranks = [], []
         for part in parts:
             points = self._points(declared, part, candidate)
-            W = np.array([point.W.matrix.reshape(-1) for point in points])
-            f = linear(flat, W, np.array([point.b for point in points]))
+            f = decided(points, flat, samples.Z)
             rows = slice(None) if part.rows is None else part.rows
             for k, (value, point) in enumerate(zip(candidate.values, points, strict=True)):
                 problem = declared.at(**{candidate.along: value}).on(part.samples)
@@ -201,6 +206,13 @@ class PathSearch(Search):
         if self._leaves_one_out:
             scores, error = scores[:1], jackknife_error(scores[1:])
         return super()._select(candidates, scores, ranks, error)
+
+
+def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:
+    """Decisions (k, n) of k points on samples (n, p*q) with covariates (n, m) or None."""
+    W = np.array([point.W.matrix.reshape(-1) for point in points])
+    f = linear(flat, W, np.array([point.b for point in points]))
+    return f if Z is None else f + np.array([point.covariate_coef for point in points]) @ Z.T
 
 
 def _score_left_out(

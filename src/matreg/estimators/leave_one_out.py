@@ -164,6 +164,11 @@ def leave_one_out_of(
     """
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
+    if hasattr(model, "covariate_coef_"):
+        raise ValueError(
+            "leave_one_out is for models without covariates. With them, take a search with "
+            'cv="loo", or sklearn.model_selection.cross_val_predict.'
+        )
     fitted = with_numbers(getattr(model, "best_estimator_", model))
     samples, parts, declared = pose(fitted, X, y, sample_weight)
     check_left_out(declared, "leave_one_out")
@@ -212,7 +217,9 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
     b = float(np.atleast_1d(fitted.intercept_)[k])
     dual = np.atleast_2d(fitted.dual_coef_)[k]
     samples = part.samples
-    start = starting_point(W, b, samples.gather(dual if part.rows is None else dual[part.rows]))
+    gamma = np.full(int(model.fit_intercept), b)
+    beta = samples.gather(dual if part.rows is None else dual[part.rows])
+    start = starting_point(W, gamma, beta)
     if model.penalty.ridge == 0.0:
         start = replace(start, state=RGLMState(W, model.penalty.tau))
     result = solve(model, samples, start=start, tol=TOL)
@@ -224,11 +231,11 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
             f"these samples the optimum changes predictions by up to {np.abs(moved).max():.3g}."
         )
     problem = model.on(samples)
-    loo = leave_one_out(problem, result.W, result.b, result.beta)
+    loo = leave_one_out(problem, result.W, result.gamma, result.beta)
     if loo.dbeta is None:
         none = np.zeros(samples.n, dtype=bool)
         return OneProblem(part, result, loo, loo.residuals, none, np.nan)
-    better = refined(loo, problem, result.W, result.b, result.beta, most=refits)
+    better = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
     lean = replace(loo, removals=None)  # the samples need not be kept
     return OneProblem(part, result, lean, better.residuals, better.refitted, better.doubt)
 
