@@ -136,6 +136,8 @@ class BlockSamples:
     given: tuple[Any, Any]
     # Indices of samples of a rare kind, of which a subsample needs enough.
     rare: Index = np.zeros(0, dtype=np.intp)
+    # Covariates as columns without a penalty, ones included, if there are any.
+    columns: Columns | None = None
     # Second moments of all samples, once they are known.
     moments: Array | None = None
 
@@ -151,7 +153,11 @@ class BlockSamples:
         """About so many of the samples in memory, with the weight of all."""
         block, _ = self.sample(rows, seed=0)
         X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
-        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights)
+        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, block.Z)
+
+    def unpenalised(self, fit_intercept: bool) -> Basis:
+        """The columns without a penalty: those of the covariates and ones."""
+        return intercept(fit_intercept) if self.columns is None else self.columns
 
     def distinct(self) -> Self:
         """The samples themselves: duplicates stay where they are."""
@@ -162,7 +168,9 @@ class BlockSamples:
         index = np.arange(self.n) if rows is None else rows
         labels, some = np.full(self.n, -1.0), np.zeros(self.n)
         labels[index], some[index] = y, np.asarray(self.given[1])[index]
-        blocks = type(self)(self.X, labels, some, (self.p, self.q))  # type: ignore[call-arg]
+        Z = None if self.columns is None else self.columns.Z
+        blocks = type(self)(self.X, labels, some, (self.p, self.q), Z)  # type: ignore[call-arg]
+        blocks.columns = self.columns
         sides = [np.flatnonzero((labels == side) & (some > 0.0)) for side in np.unique(y)]
         blocks.rare = min(sides, key=len)
         return blocks

@@ -9,12 +9,13 @@ from ._typing import Array
 from .families import LossFamily
 from .problem import Problem
 from .samples import Samples
-from .unpenalised import intercept
 
 
 @dataclass(frozen=True)
 class Model:
-    """``C sum_i s_i l(y_i, <W, X_i> + b) + penalty(W)``, a plain object.
+    """``C sum_i s_i l(y_i, <W, X_i> + z_i'gamma + b) + penalty(W)``, a plain object.
+
+    The covariates z_i belong to the samples; without any there is no gamma.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class Model:
             self.loss.target(samples.y),
             self.losses(samples.y, samples.weights),
             self.penalty,
-            intercept(self.fit_intercept),
+            samples.unpenalised(self.fit_intercept),
         )
 
     def at(self, *, tau: float | None = None, C: float | None = None) -> Model:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ._typing import Array, Index
 from .design import ArrayDesign
+from .unpenalised import Basis, covariates, intercept
 
 # From this many samples on, X is neither copied nor converted, and units are measured on a part.
 MANY_SAMPLES = 20_000
@@ -38,6 +39,10 @@ class SampleSet(Protocol):
     @property
     def q(self) -> int:
         """Columns of a sample."""
+        ...
+
+    def unpenalised(self, fit_intercept: bool) -> Basis:
+        """The columns without a penalty: covariates and ones."""
         ...
 
     def few(self, rows: int) -> Samples:
@@ -68,6 +73,8 @@ class Samples:
         is zero.
     share : ndarray of shape (m,)
         What part each given sample has in the weight of its distinct one.
+    Z : ndarray of shape (n, m) or None
+        Their covariates, without a column of ones; samples are equal only if these are.
     """
 
     X: NDArray[Any]
@@ -75,11 +82,12 @@ class Samples:
     weights: Array
     group: NDArray[np.intp]
     share: Array
+    Z: Array | None = None
 
     @classmethod
-    def of(cls, X: NDArray[Any], y: Array, weights: Array) -> Samples:
+    def of(cls, X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
         """Samples as they are given, duplicates and weights of zero included."""
-        return cls(X, y, weights, np.arange(len(y)), np.ones(len(y)))
+        return cls(X, y, weights, np.arange(len(y)), np.ones(len(y)), Z)
 
     @property
     def n(self) -> int:
@@ -101,6 +109,10 @@ class Samples:
         """The samples as a linear operator."""
         return ArrayDesign(self.X)
 
+    def unpenalised(self, fit_intercept: bool) -> Basis:
+        """The columns without a penalty: those that the covariates and ones span."""
+        return intercept(fit_intercept) if self.Z is None else covariates(self.Z, fit_intercept)
+
     def gather(self, beta: Array) -> Array:
         """Dual variables of the distinct samples from those of all."""
         kept = self.group >= 0
@@ -120,30 +132,36 @@ class Samples:
         weights = self.weights[index]
         factor = float(self.weights.sum()) / (float(weights.sum()) or 1.0)
         X = self.X[index].astype(np.float64, copy=False)
-        return merge_duplicates(X, self.y[index], factor * weights)
+        return merge_duplicates(X, self.y[index], factor * weights, self._covariates(index))
 
     def distinct(self) -> Samples:
         """Samples of positive weight, each once."""
-        return merge_duplicates(self.X, self.y, self.weights)
+        return merge_duplicates(self.X, self.y, self.weights, self.Z)
 
     def part(self, rows: Index | None, y: Array) -> Samples:
         """The distinct samples of some rows, all by default, with other labels."""
         if rows is None or len(rows) == self.n:
-            return merge_duplicates(self.X, y, self.weights)
-        return merge_duplicates(np.ascontiguousarray(self.X[rows]), y, self.weights[rows])
+            return merge_duplicates(self.X, y, self.weights, self.Z)
+        X = np.ascontiguousarray(self.X[rows])
+        return merge_duplicates(X, y, self.weights[rows], self._covariates(rows))
+
+    def _covariates(self, rows: Index) -> Array | None:
+        return None if self.Z is None else self.Z[rows]
 
 
-def merge_duplicates(X: NDArray[Any], y: Array, weights: Array) -> Samples:
+def merge_duplicates(X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
     """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero.
 
     Many samples stay as they are, because a copy of them would be large.
     """
-    flat = X.reshape(len(X), -1)
     if len(y) >= MANY_SAMPLES and weights.min() > 0.0:
-        return Samples.of(X, y, weights)
+        return Samples.of(X, y, weights, Z)
+    flat = X.reshape(len(X), -1)
     # Equal samples have equal sums: where none repeats there is nothing to compare.
     if weights.min() > 0.0 and len(np.unique(y + 1j * flat.sum(axis=1))) == len(y):
-        return Samples.of(X, y, weights)
+        return Samples.of(X, y, weights, Z)
+    if Z is not None:
+        flat = np.column_stack([flat, Z])
     group = np.full(len(y), -1, dtype=np.intp)
     firsts: list[int] = []
     seen: dict[tuple[int, float], int] = {}
@@ -154,7 +172,7 @@ def merge_duplicates(X: NDArray[Any], y: Array, weights: Array) -> Samples:
             firsts.append(int(i))
         group[i] = g
     if len(firsts) == len(y):
-        return Samples(X, y, weights, group, np.ones(len(y)))
+        return Samples(X, y, weights, group, np.ones(len(y)), Z)
     # In an order of their own, so that a solver whose rounding depends on it cannot tell weights
     # from copies.
     order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], flat[firsts[g]].tobytes()))
@@ -164,4 +182,5 @@ def merge_duplicates(X: NDArray[Any], y: Array, weights: Array) -> Samples:
     np.add.at(total, group[kept], weights[kept])
     share = np.where(kept, weights / total[group], 0.0)
     index = np.array(firsts)[order]
-    return Samples(np.ascontiguousarray(X[index]), y[index], total, group, share)
+    Z = None if Z is None else Z[index]
+    return Samples(np.ascontiguousarray(X[index]), y[index], total, group, share, Z)

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import unpenalised
 from .._typing import Array
 from ..dask_blocks import is_dask
 from ..families import r2_of_rows
 from ..preprocessing.units import warn_of_units
 from ..samples import MANY_SAMPLES, Samples, SampleSet
 from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
+from ._covariates import new_covariates, read_covariates
 from ._input import (
     check_matrix_shape,
     check_units,
@@ -45,6 +47,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
     """
 
     matrix_shape: tuple[int, int] | None
+    fit_intercept: bool
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Any:
@@ -54,17 +57,20 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._takes_missing
         return tags
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> SampleSet:
+    def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
         """Samples with labels and weights, in memory or to be read block by block."""
         if not is_streamed(X):
             for name in ("_lazy_dual", "n_passes_"):  # of an earlier fit that read block by block
                 self.__dict__.pop(name, None)
             X, y, weights = self._validate_fit(X, y, sample_weight)
-            return Samples.of(X, y, self._weigh(y, weights))
+            Z = read_covariates(self, covariates, len(X))
+            return Samples.of(X, y, self._weigh(y, weights), Z)
         for name in NOT_STREAMED:
             self.__dict__.pop(name, None)
         y, weights = validate_stored(self, X, y, sample_weight)
-        return as_blocks(X, y, self._weigh(y, weights), self.matrix_shape_)
+        Z = read_covariates(self, covariates, int(X.shape[0]))
+        basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
+        return as_blocks(X, y, self._weigh(y, weights), self.matrix_shape_, basis)
 
     def _weigh(self, y: Any, weights: Any) -> Any:
         """Weights of samples, times those of their classes if they have any."""
@@ -147,20 +153,27 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return given
 
-    def _decide(self, X: ArrayLike) -> Any:
+    def _decide(self, X: ArrayLike, covariates: Any = None) -> Any:
         """Decisions ``<coef_, X_i> + intercept_`` on samples, those of several problems together.
+
+        Covariates add ``z_i'covariate_coef_``.
 
         They are of shape (n,), or (n, columns) as :meth:`_combiner` says; of a Dask array they are
         a Dask array of which nothing is computed yet.
         """
         combine, columns = self._combiner()
         if is_dask(X) or is_streamed(X):
-            return decide_streamed(self, X, self._cleaner(), combine, columns)
+            return decide_streamed(self, X, covariates, self._cleaner(), combine, columns)
         X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
         clean = self._cleaner()
         flat = (X if clean is None else clean(X)).reshape(len(X), -1)
         W, b = self.coef_.reshape(-1, flat.shape[1]), np.atleast_1d(self.intercept_)
-        return combine(linear(flat, W, b))
+        return combine(linear(flat, W, b) + self._covariate_part(covariates, len(X)))
+
+    def _covariate_part(self, covariates: Any, n: int) -> Any:
+        """``z_i'covariate_coef_`` of n samples, (problems, n); 0 for a model without covariates."""
+        Z = new_covariates(self, covariates, n)
+        return 0.0 if Z is None else np.atleast_2d(self.covariate_coef_) @ Z.T
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         """Decisions on samples from those of the problems, (m, n), and how many columns they have.
@@ -314,20 +327,51 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 class MatrixRegressor(RegressorMixin, MatrixEstimator):
     """Base of regressors whose samples are matrices."""
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, covariates: Any = None) -> Array:
         """Predict the labels of samples.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the same shape as in `fit`.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------
         ndarray of shape (n,)
-            ``<coef_, X_i> + intercept_``.
+            ``<coef_, X_i> + intercept_``, with covariates plus ``<covariate_coef_, z_i>``.
         """
-        return self._decide(X)
+        return self._decide(X, covariates)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> float:
+        """R^2 of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
+
+        Returns
+        -------
+        float
+            1 is the best.
+        """
+        from sklearn.metrics import r2_score  # late: it takes long to import
+
+        return float(r2_score(y, self.predict(X, covariates), sample_weight=sample_weight))
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return r2_of_rows(y, decisions, sample_weight)

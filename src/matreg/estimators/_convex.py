@@ -98,10 +98,10 @@ class ConvexEstimator(MatrixEstimator):
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> SampleSet:
+    def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
         if is_streamed(X):
             check_blocks(self._sketch(), self._options().get("solver", "auto"))
-        return super()._read(X, y, sample_weight)
+        return super()._read(X, y, sample_weight, covariates)
 
     def _tau_share(self, units: Units) -> float:
         """What "scale" is for tau, relative to the smallest tau with W = 0."""
@@ -154,10 +154,10 @@ class ConvexEstimator(MatrixEstimator):
 
     # -- fit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
         """Fit to samples in memory or read block by block."""
         with callback_context(self, None) as context, self._unchanged_on_failure():
-            self._fit_samples(self._read(X, y, sample_weight), context)
+            self._fit_samples(self._read(X, y, sample_weight, covariates), context)
         return self
 
     def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
@@ -202,7 +202,10 @@ class ConvexEstimator(MatrixEstimator):
                     raise
             if result is None:
                 y, weights = part.samples.given
-                result = unsolved(model.losses(y, weights).value(y), self.matrix_shape_)
+                basis = part.samples.unpenalised(self.fit_intercept)
+                loss, gamma = model.losses(y, weights).value(y), np.zeros(basis.size)
+                result = unsolved(loss, self.matrix_shape_, gamma)
+                result = result.with_covariates(basis, self.fit_intercept)
             done, ended = done + 1, result.interrupted
             yield result
 
@@ -215,8 +218,16 @@ class ConvexEstimator(MatrixEstimator):
             return None
         if dual is None or dual.shape != samples.group.shape:
             return None
-        gamma = np.full(int(self.fit_intercept), self.intercept_)
-        return starting_point(self.coef_, gamma, samples.gather(dual))
+        return starting_point(self.coef_, self._gamma(samples), samples.gather(dual))
+
+    def _gamma(self, samples: Samples) -> Array:
+        """Coefficients of the last fit for the columns of these samples."""
+        offset = np.full(samples.n, float(self.intercept_))
+        coef = getattr(self, "covariate_coef_", None)
+        if samples.Z is not None and coef is not None and len(coef) == samples.Z.shape[1]:
+            offset += samples.Z @ coef
+        columns = samples.unpenalised(self.fit_intercept).columns(samples.n)
+        return np.asarray(np.linalg.lstsq(columns, offset, rcond=None)[0])
 
     # -- result to attributes
 
@@ -229,6 +240,10 @@ class ConvexEstimator(MatrixEstimator):
             column = [get(result) for result in results]
             several = column if name in ("history_", "solver_") else np.array(column)
             setattr(self, name, column[0] if alone else several)
+        self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
+        if results[0].covariate_coef is not None:
+            beside = np.array([result.covariate_coef for result in results])
+            self.covariate_coef_ = beside[0] if alone else beside
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
@@ -264,7 +279,8 @@ class ConvexEstimator(MatrixEstimator):
         rank = int(np.max(self.rank_))
         if isinstance(samples, Samples) and self.penalty is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
-            warn_if_zero(rank, self.tau_, y, largest, getattr(model.loss, "epsilon", None))
+            epsilon = getattr(model.loss, "epsilon", None)
+            warn_if_zero(rank, self.tau_, y, largest, epsilon, samples.Z is not None)
         else:
             warn_if_zero(rank, self.tau_)
 

@@ -88,13 +88,15 @@ class FamilyEstimator(MatrixEstimator):
         """Probabilities of both classes, of shape (n, 2)."""
         return probabilities(f)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, covariates: Any = None) -> NDArray[Any]:
         """Predict the labels of samples.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the same shape as in `fit`.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------
@@ -102,57 +104,69 @@ class FamilyEstimator(MatrixEstimator):
             The mean ``<coef_, X_i> + intercept_`` for the family "normal" and its exponential for
             "poisson"; the more probable class for "binomial".
         """
-        return self._labels(self._decide(X))
+        return self._labels(self._decide(X, covariates))
 
     @available_if(_binomial)
-    def decision_function(self, X: ArrayLike) -> Array:
+    def decision_function(self, X: ArrayLike, covariates: Any = None) -> Array:
         """Log-odds of the second class, for the family "binomial".
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the same shape as in `fit`.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------
         ndarray of shape (n,)
             ``<coef_, X_i> + intercept_``.
         """
-        return self._decide(X)
+        return self._decide(X, covariates)
 
     @available_if(_binomial)
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: ArrayLike, covariates: Any = None) -> Array:
         """Probabilities of the two classes, for the family "binomial".
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the same shape as in `fit`.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------
         ndarray of shape (n, 2)
             In the order of `classes_`.
         """
-        return on_blocks(probabilities, self._decide(X), 2)
+        return on_blocks(probabilities, self._decide(X, covariates), 2)
 
     @available_if(_binomial)
-    def predict_log_proba(self, X: ArrayLike) -> Array:
+    def predict_log_proba(self, X: ArrayLike, covariates: Any = None) -> Array:
         """Logarithms of the probabilities, without underflow.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the same shape as in `fit`.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------
         ndarray of shape (n, 2)
             In the order of `classes_`.
         """
-        return on_blocks(log_probabilities, self._decide(X), 2)
+        return on_blocks(log_probabilities, self._decide(X, covariates), 2)
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> float:
         """Score of the predictions: R^2, accuracy or D^2 by family.
 
         Parameters
@@ -163,6 +177,8 @@ class FamilyEstimator(MatrixEstimator):
             Labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the samples.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------
@@ -170,7 +186,7 @@ class FamilyEstimator(MatrixEstimator):
             R^2 for "normal", the share of right labels for "binomial", the explained part of the
             deviance for "poisson". 1 is the best.
         """
-        return self._score_labels(y, self.predict(X), sample_weight)
+        return self._score_labels(y, self.predict(X, covariates), sample_weight)
 
     def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score

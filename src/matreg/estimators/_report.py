@@ -60,6 +60,7 @@ def warn_if_zero(
     y: Array | None = None,
     tau_max: Callable[[], float] | None = None,
     epsilon: float | None = None,
+    covariates: bool = False,
 ) -> None:
     """Warn if the coefficients are zero though the labels differ, and say why.
 
@@ -75,6 +76,8 @@ def warn_if_zero(
         Computes the smallest tau at which they are zero, if all samples are in memory.
     epsilon : float, default=None
         Half the width of the tube, for losses that have one.
+    covariates : bool, default=False
+        Whether there are covariates, from which predictions are made all the same.
     """
     if rank > 0 or (y is not None and np.ptp(y) == 0.0):
         return
@@ -91,14 +94,19 @@ def warn_if_zero(
             f"tau={tau:.4g} is below tau_max={largest:.4g}, but no W is better by more than the "
             "tolerance. Lower tau or tol."
         )
-    elif epsilon is not None:
+    elif epsilon is not None and not covariates:
         message = (
             f"all labels are within epsilon={epsilon:.4g} of a constant; they span only "
             f"{np.ptp(y):.4g}. Lower epsilon, or leave it at 'scale', which follows their units."
         )
     else:
         message = "the samples do not vary with the labels."
-    warn(f"W = 0, so that all predictions are the same: {message}")
+    so = (
+        "predictions are made of the covariates alone"
+        if covariates
+        else ("all predictions are the same")
+    )
+    warn(f"W = 0, so that {so}: {message}")
 
 
 def warn_at_edge(

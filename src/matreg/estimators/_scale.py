@@ -29,6 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Array
+from ..losses import epsilon_insensitive
 from ..preprocessing.units import warn_of_units
 from ..robust import chance_share, size, spread
 from ..samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
@@ -74,7 +76,17 @@ class Units:
         """Spread of the labels."""
         if self.classes:
             return 1.0
-        return spread(self.samples.y, self.samples.weights, self.fit_intercept)
+        return spread(self.labels, self.samples.weights, self.fit_intercept)
+
+    @cached_property
+    def labels(self) -> Array:
+        """The labels; with covariates, what a median regression on these leaves of them."""
+        part = self.samples
+        if part.Z is None:
+            return part.y
+        basis = part.unpenalised(self.fit_intercept)
+        gamma = basis.best(epsilon_insensitive(part.weights, 0.0), part.y, np.zeros(basis.size))
+        return part.y - basis.times(gamma)
 
     @cached_property
     def size(self) -> float:
@@ -93,7 +105,7 @@ class Units:
     def chance(self) -> float:
         """Share of the association of samples and labels that is expected by chance."""
         part = self.samples
-        return chance_share(part.X, part.y, part.weights, self.fit_intercept)
+        return chance_share(part.X, self.labels, part.weights, self.fit_intercept)
 
 
 def positive(number: float) -> float:

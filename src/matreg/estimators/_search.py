@@ -28,6 +28,7 @@ from ..samples import Samples
 from ..solvers import path, tau_grid
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, reported, watched
+from ._covariates import COVARIATES, read_covariates
 from ._folds import make_folds
 from ._input import check_grid, to_numbers
 from ._report import warn_at_edge
@@ -57,7 +58,7 @@ PATH_CONSTRAINTS: dict[str, list[Any]] = {
     "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
 }
 # What a model knows of the samples it was given.
-INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_")
+INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
 # Parameters whose attribute of that name is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers")
 # What a search knows beyond the model that it chose.
@@ -149,7 +150,7 @@ class Search(MatrixEstimator):
         raise NotImplementedError
 
     def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array
+        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
     ) -> tuple[Array, Array]:
         """Decisions (k, n_test) of the models of a candidate, and their ranks (k,)."""
         raise NotImplementedError
@@ -190,6 +191,7 @@ class Search(MatrixEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        covariates: Any = None,
     ) -> Self:
         """Choose the parameters by cross-validation and fit to all the data.
 
@@ -205,6 +207,9 @@ class Search(MatrixEstimator):
         groups : array-like of shape (n,), default=None
             Groups of the samples, such as people or days. All samples of a group are in one fold
             where `cv` is a number or None; a splitter does with them what it does.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------
@@ -213,10 +218,10 @@ class Search(MatrixEstimator):
         """
         with self._unchanged_on_failure():
             if is_streamed(X):
-                self._fit_streamed(X, y, sample_weight, groups)
+                self._fit_streamed(X, y, sample_weight, groups, covariates)
                 return self
             X, y, weights = self._validate_fit(X, y, sample_weight)
-            samples = Samples.of(X, y, weights)
+            samples = Samples.of(X, y, weights, read_covariates(self, covariates, len(X)))
             # All that can be wrong with the arguments, before the first fit.
             folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
             score = self._score(samples, folds, sample_weight is not None)
@@ -294,9 +299,11 @@ class Search(MatrixEstimator):
                 )
         return score
 
-    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_streamed(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+    ) -> None:
         """Choose and fit on samples that are read block by block."""
-        choose_on_part(self, X, y, sample_weight, groups)
+        choose_on_part(self, X, y, sample_weight, groups, covariates)
 
     def _cross_validate(
         self,
@@ -427,13 +434,15 @@ class Training:
         if self.last is None or self.last[0] != f:
             index, every = self.folds[f][0], self.samples
             X = np.ascontiguousarray(every.X[index])
-            self.last = f, Samples.of(X, every.y[index], every.weights[index]).distinct()
+            Z = None if every.Z is None else every.Z[index]
+            self.last = f, Samples.of(X, every.y[index], every.weights[index], Z).distinct()
         return self.last[1]
 
-    def test(self, f: int) -> tuple[Array, Array, Array]:
-        """Test samples of a fold with labels and weights."""
+    def test(self, f: int) -> tuple[Array, Array, Array, Array | None]:
+        """Test samples of a fold with labels, weights and covariates."""
         index, every = self.folds[f][1], self.samples
-        return every.X[index], every.y[index], every.weights[index]
+        Z = None if every.Z is None else every.Z[index]
+        return every.X[index], every.y[index], every.weights[index], Z
 
 
 def _score_fold(
@@ -444,10 +453,10 @@ def _score_fold(
     key: tuple[int, int],
 ) -> tuple[tuple[int, int], Array, Array]:
     """Scores of all models of a candidate on one fold."""
-    X, y, weights = training.test(key[0])
+    X, y, weights, Z = training.test(key[0])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0):
-        decisions, ranks = model._predict_path(training.train(key[0]), candidate, X)
+        decisions, ranks = model._predict_path(training.train(key[0]), candidate, X, Z)
     return key, score(decisions, X, y, weights), ranks
 
 
@@ -486,7 +495,11 @@ class PathSearch(Search):
     max_iter: int
 
     def path(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
     ) -> RegularizationPath:
         """Fit all values of tau that were tried, with all else as it was chosen.
 
@@ -498,6 +511,8 @@ class PathSearch(Search):
             Labels; of a classifier two classes.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Covariates of the samples.
 
         Returns
         -------
@@ -510,6 +525,7 @@ class PathSearch(Search):
         given: dict[str, Any] = {
             "taus": self.taus_,
             "sample_weight": sample_weight,
+            "covariates": covariates,
             "verbose": self.verbose,
         }
         return path(self.best_estimator_, X, y, **given)
@@ -540,7 +556,7 @@ class PathSearch(Search):
         return candidates
 
     def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array
+        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
     ) -> tuple[Array, Array]:
         model = self._single(**({"tau": 0.0} | candidate.at(0)))
         train = replace(train, weights=model._weigh(train.y, train.weights))
@@ -552,6 +568,9 @@ class PathSearch(Search):
         for part in parts:
             points = list(path(declared, part.samples, candidate.along, candidate.values, **limits))
             W = np.array([point.W.matrix.reshape(-1) for point in points])
-            decisions.append(linear(flat, W, np.array([point.b for point in points])))
+            f = linear(flat, W, np.array([point.b for point in points]))
+            if Z_test is not None:
+                f += np.array([point.covariate_coef for point in points]) @ Z_test.T
+            decisions.append(f)
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)

@@ -16,6 +16,8 @@ from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_
 from ..dask_blocks import DaskBlocks, is_dask
 from ..design import ArrayDesign
 from ..solvers import SolverResult, starting_point
+from ..unpenalised import Columns
+from ._covariates import new_covariates
 from ._input import check_matrix_shape, reject_complex, validate_weights
 
 # Samples that are cleaned at a time.
@@ -46,10 +48,14 @@ def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def as_blocks(X: Any, y: Any, weights: Any, shape: tuple[int, int]) -> Any:
-    """Samples, labels and weights as blocks."""
+def as_blocks(
+    X: Any, y: Any, weights: Any, shape: tuple[int, int], columns: Columns | None = None
+) -> Any:
+    """Samples, labels, weights and columns without a penalty as blocks."""
     kind = DaskBlocks if is_dask(X) else ArrayBlocks
-    return kind(X, y, weights, shape)
+    blocks = kind(X, y, weights, shape, None if columns is None else columns.Z)
+    blocks.columns = columns
+    return blocks
 
 
 def validate_stored(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
@@ -89,6 +95,8 @@ class Prediction:
     ----------
     W, b : ndarray of shape (m, p*q), ndarray of shape (m,)
         Coefficients and intercepts of m problems.
+    gamma : ndarray of shape (m, k) or None
+        Coefficients of covariates, if the blocks have any.
     combine : callable
         Decisions from those of the problems, (m, k).
     clean : callable, default=None
@@ -99,10 +107,13 @@ class Prediction:
     b: Array
     combine: Callable[[Array], Array]
     clean: Callable[[Array], Array] | None = None
+    gamma: Array | None = None
 
     def __call__(self, block: Block) -> Array:
         """Those of a block, of shape (k,), or (k, columns) as they are combined."""
         f = np.concatenate([linear(X, self.W, self.b) for X in self.parts(block.X)], axis=1)
+        if self.gamma is not None and block.Z is not None:
+            f += self.gamma @ block.Z.T
         bad = np.flatnonzero(~np.isfinite(f).all(axis=0))
         if len(bad):
             raise_not_finite(block.start + int(bad[0]))
@@ -120,6 +131,7 @@ class Prediction:
 def decide_streamed(
     model: Any,
     X: Any,
+    covariates: Any,
     clean: Callable[[Array], Array] | None,
     combine: Callable[[Array], Array],
     columns: int | None,
@@ -132,6 +144,8 @@ def decide_streamed(
         What decides.
     X : stored array of shape (n, p, q) or (n, p*q)
         Samples.
+    covariates : array-like of shape (n, m), table, dict of columns or None
+        Their covariates, which must fit into memory.
     clean, combine : callable
         As in :class:`Prediction`.
     columns : int or None
@@ -147,9 +161,11 @@ def decide_streamed(
             "as input."
         )
     nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # takes no memory
-    blocks = as_blocks(X, nothing, nothing, model.matrix_shape_)
+    Z = new_covariates(model, covariates, len(nothing))
+    gamma = None if Z is None else np.atleast_2d(model.covariate_coef_)
+    blocks = as_blocks(X, nothing, nothing, model.matrix_shape_, None if Z is None else Columns(Z))
     W, b = model.coef_.reshape(-1, expected), np.atleast_1d(model.intercept_)
-    return blocks.map_rows(Prediction(W, b, combine, clean), columns)
+    return blocks.map_rows(Prediction(W, b, combine, clean, gamma), columns)
 
 
 class LazyDual:
@@ -174,9 +190,9 @@ class LazyDual:
         return found[0] if len(found) == 1 else np.stack(found)
 
 
-def unsolved(loss: float, shape: tuple[int, int]) -> SolverResult:
+def unsolved(loss: float, shape: tuple[int, int], gamma: Array) -> SolverResult:
     """W = 0 for a problem that was not begun after Ctrl-C, with the loss that it has there."""
-    point = starting_point(np.zeros(shape), np.zeros(0), np.zeros(0))
+    point = starting_point(np.zeros(shape), gamma, np.zeros(0))
     return replace(point, primal=loss, interrupted=True)
 
 

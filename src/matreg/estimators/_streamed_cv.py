@@ -19,6 +19,7 @@ from sklearn.base import clone, is_classifier
 from .._typing import Array, Index
 from ..solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
 from ._classes import check_classes_of_part
+from ._covariates import new_covariates
 from ._input import check_grid
 from ._stored import working_memory
 
@@ -26,18 +27,20 @@ from ._stored import working_memory
 OVERHEAD = 4
 
 
-def choose_on_part(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+def choose_on_part(
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+) -> None:
     """Choose the parameters on a part of the samples, and fit the choice to all of them.
 
     Parameters
     ----------
     model : RMRCV or SMMCV
         Its fitted attributes are set.
-    X, y, sample_weight, groups : stored array, array-like, array-like, array-like
-        Samples, labels, weights and groups.
+    X, y, sample_weight, groups, covariates : stored array, array-like, ...
+        Samples, labels, weights, groups and covariates.
     """
     check_blocks(model._single()._sketch())
-    blocks = model._read(X, y, sample_weight)
+    blocks = model._read(X, y, sample_weight, covariates)
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows, seed=0)
     if is_classifier(model):
@@ -49,9 +52,17 @@ def choose_on_part(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) 
     weights = blocks.n / len(index) * block.weights
     some = None if groups is None else np.asarray(groups)[index]
     labels = model._decode(block.y)
-    part.fit(block.X.reshape(-1, blocks.p, blocks.q), labels, sample_weight=weights, groups=some)
+    Z = new_covariates(model, covariates, blocks.n)
+    part.fit(
+        block.X.reshape(-1, blocks.p, blocks.q),
+        labels,
+        sample_weight=weights,
+        groups=some,
+        covariates=None if Z is None else Z[index],
+    )
     chosen = {name: getattr(part, f"{name}_") for name in model._searched}
-    single = model._single(**chosen, tau=part.tau_ / noisier).fit(X, y, sample_weight)
+    single = model._single(**chosen, tau=part.tau_ / noisier)
+    single.fit(X, y, sample_weight, covariates)
     model._adopt(single)
     for name in ("cv_results_", "best_index_", "best_score_"):
         setattr(model, name, getattr(part, name))
@@ -91,20 +102,21 @@ class RGLMFolds:
         model = self.model
         reduced = Reduced(self.total - self.G[fold], self.shape, model.fit_intercept)
         results = solve_moments(reduced, taus, model.tol, model.max_iter)
-        m = len(self.total) - 2
-        test = self.G[fold]
-        spread = test[m + 1, m + 1] - test[m, m + 1] ** 2 / test[m, m]
+        m, test = self.shape[0] * self.shape[1], self.G[fold]
+        several = len(test) > m + 2  # columns of covariates, which have the ones among them
+        spread = test[-1, -1] - test[m, -1] ** 2 / test[m, m]
         scores = []
         for result in results:
             W = result.W.matrix.reshape(-1)
-            b = float(reduced.gamma(W).sum())  # of the ones, or of no column
-            residual = np.concatenate([-W, [-b, 1.0]])
+            gamma = reduced.gamma(W)
+            b = 0.0 if several else float(gamma.sum())  # of the ones, or of no column
+            residual = np.concatenate([-W, [-b], -gamma if several else [], [1.0]])
             scores.append(1.0 - float(residual @ test @ residual) / spread)
         return np.array(scores), np.array([float(result.W.rank) for result in results])
 
 
 def choose_by_moments(
-    model: Any, X: Any, y: Any, sample_weight: Any, folds: Index, candidate_of: Any
+    model: Any, data: tuple[Any, Any, Any, Any], folds: Index, candidate_of: Any
 ) -> None:
     """RGLMCV on all samples in two passes.
 
@@ -112,8 +124,8 @@ def choose_by_moments(
     ----------
     model : RGLMCV
         Its fitted attributes are set.
-    X, y, sample_weight : stored array, array-like, array-like
-        Samples, labels and weights.
+    data : tuple of stored array, array-like, array-like, array-like
+        Samples, labels, weights and covariates.
     folds : ndarray of shape (n,)
         Fold of each sample.
     candidate_of : callable
@@ -125,7 +137,7 @@ def choose_by_moments(
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
             f"moments are known; got {model.scoring!r}."
         )
-    blocks = model._read(X, y, sample_weight)
+    blocks = model._read(*data)
     count = int(folds.max()) + 1
     known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q))
     blocks.moments = known.total

@@ -68,7 +68,8 @@ def class_outlier_score(model: Model, samples: Samples, result: SolverResult) ->
     ndarray of shape (n,)
         Scores of all samples, at least 0.
     """
-    decisions = samples.design.forward(result.W.matrix) + result.b
+    decisions = samples.design.forward(result.W.matrix)
+    decisions += samples.unpenalised(model.fit_intercept).times(result.gamma)
     beyond = np.maximum(1.0 - samples.y * decisions, 0.0)
     loss = model.losses(samples.y, samples.weights)
     share = (beyond > 0.0).astype(float)

@@ -271,7 +271,13 @@ class GRMR(Cleaning, MatrixRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Self:
         """Fit the regression and clean the samples.
 
         Parameters
@@ -282,6 +288,9 @@ class GRMR(Cleaning, MatrixRegressor):
             Labels.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights; a weight of k counts as k copies of the sample, 0 as none.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------
@@ -290,7 +299,7 @@ class GRMR(Cleaning, MatrixRegressor):
         """
         refuse_streamed_cleaning(type(self).__name__, X)
         with self._fitting():
-            self._fit_samples(Samples.of(*self._validate_fit(X, y, sample_weight)))
+            self._fit_samples(self._read(X, y, sample_weight, covariates))
         return self
 
     def _fit_samples(self, samples: Samples) -> None:
@@ -316,11 +325,16 @@ class GRMR(Cleaning, MatrixRegressor):
 
     def _store_regression(self, distinct: Samples, result: GRMRResult) -> None:
         """Set the attributes of the regression on the clean signals."""
+        fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
         for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
-            setattr(self, name, ATTRIBUTES[name](result.fit))
+            setattr(self, name, ATTRIBUTES[name](fit))
+        self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
+        if fit.covariate_coef is not None:
+            self.covariate_coef_ = fit.covariate_coef
         self.dual_coef_ = distinct.spread(result.fit.beta)
         problem = result.problem.regression(result.problem.clean(result.split.E))
-        residual = problem.y - problem.design.forward(result.fit.W.matrix) - result.fit.b
+        residual = problem.y - problem.design.forward(result.fit.W.matrix)
+        residual -= problem.unpenalised.times(result.fit.gamma)
         self.label_outlier_score_ = label_outlier_score(
             residual, result.problem.loss, result.fit, distinct
         )
@@ -357,6 +371,7 @@ class GRMR(Cleaning, MatrixRegressor):
             outliers=self.outliers,
             noise=self._given_noise(D.shape[1:]),
             limit=float(self.limit),
+            Z=distinct.Z,
         )
 
     def _with_tau(self, problem: GRMRProblem) -> tuple[GRMRProblem, Decomposition | None]:

@@ -270,7 +270,7 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
     def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array
+        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
@@ -286,7 +286,7 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
             if pca is not None and problem.noise is None:
                 noise = with_noise(problem, pca).noise if noise is None else noise
                 problem = replace(problem, noise=noise)
-            found = self._predict_taus(model, problem, step.taus, X_test, pca)
+            found = self._predict_taus(model, problem, step.taus, X_test, Z_test, pca)
             predictions.append(found[0])
             ranks.append(found[1])
         return np.concatenate(predictions), np.concatenate(ranks)
@@ -297,6 +297,7 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
         problem: GRMRProblem,
         taus: Array,
         X_test: Array,
+        Z_test: Array | None,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
         """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last."""
@@ -314,7 +315,10 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
             if self.clean_predict or cleaner.missing is not None:
                 warn_unless_clean(cleaner.clean(space), cleaner)
                 clean = cleaner.X if self.clean_predict else cleaner.filled
-            predictions[k] = clean @ last.fit.W.matrix.reshape(-1) + last.fit.b
+            fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
+            predictions[k] = clean @ fit.W.matrix.reshape(-1) + fit.b
+            if Z_test is not None:
+                predictions[k] += Z_test @ fit.covariate_coef
             ranks[k] = last.fit.W.rank
         return predictions, ranks
 
@@ -322,7 +326,9 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
         super()._refit(samples, candidate, chosen)
         self.limit_ = candidate.parameters["limit"]
 
-    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_streamed(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+    ) -> None:
         refuse_streamed_cleaning(type(self).__name__, X)
 
 

@@ -36,6 +36,7 @@ def path(
     tau_min_ratio: float = 1e-3,
     Cs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    covariates: Any = None,
     verbose: int = 0,
 ) -> RegularizationPath:
     """Fit a model for a whole sequence of tau, or of C.
@@ -59,6 +60,8 @@ def path(
         Values of C in place of values of tau.
     sample_weight : array-like of shape (n,), default=None
         Non-negative weights of the losses.
+    covariates : array-like of shape (n, m), table or dict of columns, default=None
+        What stands beside the matrices without a penalty; see :ref:`covariates`.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
 
@@ -89,7 +92,7 @@ def path(
     if not (is_streamed(X) and quadratic(model._sketch()) and Cs is None):
         instead = f" {name}CV chooses tau on a part and fits it to all samples."
         refuse_streamed(f"{name.lower()}_path", X, instead)
-    samples = model._read(X, y, sample_weight)
+    samples = model._read(X, y, sample_weight, covariates)
     parts = model._parts(samples)
     if len(parts) > 1:
         raise ValueError(
@@ -172,7 +175,7 @@ def smm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
     return _path_of(SMM, X, y, options)
 
 
-_OPTIONS = ("taus", "n_taus", "tau_min_ratio", "Cs", "sample_weight", "verbose")
+_OPTIONS = ("taus", "n_taus", "tau_min_ratio", "Cs", "sample_weight", "covariates", "verbose")
 
 
 def _path_of(kind: Any, X: Any, y: Any, options: dict[str, Any]) -> RegularizationPath:
@@ -232,6 +235,7 @@ def make_path(
         parameters,
         weights,
         getattr(model, "classes_", None),
+        covariate_encoding=getattr(model, "covariate_encoding_", None),
     )
 
 
@@ -241,6 +245,7 @@ def tau_max(
     *,
     model: Any = "rmr",
     sample_weight: ArrayLike | None = None,
+    covariates: Any = None,
     **parameters: Any,
 ) -> float:
     """Smallest tau at which the coefficients are zero: values worth a try are shares of it.
@@ -255,6 +260,8 @@ def tau_max(
         The model, its tau aside.
     sample_weight : array-like of shape (n,), default=None
         Non-negative weights of the losses.
+    covariates : array-like of shape (n, m), table or dict of columns, default=None
+        What stands beside the matrices without a penalty.
     **parameters
         Those of the model, where it is given by its name.
 
@@ -285,7 +292,7 @@ def tau_max(
     model = clone(model)
     model._validate_params()
     refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
-    samples = model._read(X, y, sample_weight)
+    samples = model._read(X, y, sample_weight, covariates)
     assert isinstance(samples, Samples)
     parts = model._parts(samples)
     declared = model._declare(samples, parts, 0.0)

@@ -14,6 +14,7 @@ from .._typing import Array
 from ..families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..linalg.factors import Factors
 from ..solvers import SolverResult
+from ._covariates import encoded
 from ._input import validate_samples
 
 
@@ -41,6 +42,8 @@ class RegularizationPath:
         The two classes of a classifier.
     Cs : ndarray of shape (k,) or None
         Values of C, smallest first, of a path along C, on which tau is the same everywhere.
+    covariate_encoding : dict or None
+        Names and categories of the covariates, if there were any.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class RegularizationPath:
     sample_weight: Array | None = field(default=None, repr=False)
     classes: NDArray[Any] | None = None
     Cs: Array | None = None
+    covariate_encoding: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         values, name = (self.taus, "tau") if self.Cs is None else (self.Cs, "C")
@@ -92,6 +96,13 @@ class RegularizationPath:
     def intercepts(self) -> Array:
         """Intercepts, of shape (k,)."""
         return np.array([point.b for point in self.points])
+
+    @property
+    def covariate_coefs(self) -> Array:
+        """Coefficients of the covariates, of shape (k, m); m = 0 without any."""
+        none = np.zeros(0)
+        found = [none if one.covariate_coef is None else one.covariate_coef for one in self.points]
+        return np.array(found)
 
     @property
     def ranks(self) -> NDArray[np.intp]:
@@ -130,13 +141,15 @@ class RegularizationPath:
             row[: point.W.rank] = point.W.d[: point.W.rank]
         return table
 
-    def decision_function(self, X: ArrayLike) -> Array:
+    def decision_function(self, X: ArrayLike, covariates: Any = None) -> Array:
         """Decisions ``<W, X_i> + b`` of all models.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the shape of the training.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if there were covariates: with the same names, in any order.
 
         Returns
         -------
@@ -144,22 +157,26 @@ class RegularizationPath:
             One row per value of tau.
         """
         flat = validate_samples(X, self.matrix_shape).reshape(-1, self.coefs[0].size)
-        return self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
+        decisions = self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
+        Z = encoded(self.covariate_encoding, covariates, len(flat), "The path")
+        return decisions if Z is None else decisions + self.covariate_coefs @ Z.T
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, covariates: Any = None) -> NDArray[Any]:
         """Predict the labels of samples with all models.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the shape of the training.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if there were covariates: with the same names, in any order.
 
         Returns
         -------
         ndarray of shape (k, n)
             One row per value of tau: classes of a classifier, means of a regressor.
         """
-        decisions = self.decision_function(X)
+        decisions = self.decision_function(X, covariates)
         if self.classes is not None:
             return np.asarray(self.classes[(decisions > 0.0).astype(int)])
         return self.loss.mean(decisions)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
@@ -168,7 +167,13 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         self.matrix_shape = matrix_shape
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -179,13 +184,16 @@ class RGLM(FamilyEstimator, ConvexEstimator):
             Labels.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses; weight 2 is the same as the sample twice.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------
         RGLM
             The fitted model itself.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, covariates)
 
     def _nuclear(self) -> SpectralElasticNet:
         return SpectralElasticNet(0.0, ridge=0.0)
@@ -197,8 +205,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         """Coefficients of the last fit, if asked for."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
-        gamma = np.full(int(self.fit_intercept), self.intercept_)
-        point = starting_point(self.coef_, gamma, samples.y)
+        point = starting_point(self.coef_, self._gamma(samples), samples.y)
         return replace(point, state=RGLMState(self.coef_, self._last_tau))
 
     def _declare(self, *arguments: Any, **options: Any) -> Model:
@@ -287,7 +294,10 @@ class RGLMCV(FamilyEstimator, PathSearch):
         self.verbose = verbose
         self.matrix_shape = matrix_shape
 
-    def _fit_streamed(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_streamed(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+    ) -> None:
         splitter = make_splitter(self.cv, y, groups, classifier=False)
         folds = fold_of_each(splitter, int(X.shape[0]), groups)
-        choose_by_moments(self, X, y, sample_weight, folds, lambda taus: Candidate({}, taus))
+        data = (X, y, sample_weight, covariates)
+        choose_by_moments(self, data, folds, lambda taus: Candidate({}, taus))

@@ -217,7 +217,13 @@ class RMR(ConvexEstimator, MatrixRegressor):
         self.matrix_shape = matrix_shape
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -228,13 +234,16 @@ class RMR(ConvexEstimator, MatrixRegressor):
             Labels.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses; weight 2 is the same as the sample twice.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------
         RMR
             The fitted model itself.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, covariates)
 
     def _loss(self) -> LossFamily:
         return regression_loss(self)
@@ -277,7 +286,8 @@ def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array 
     problem = model.on(samples)
     if not isinstance(problem.loss, PiecewiseLoss):
         return None
-    residual = problem.y - problem.design.forward(result.W.matrix) - result.b
+    residual = problem.y - problem.design.forward(result.W.matrix)
+    residual -= problem.unpenalised.times(result.gamma)
     return label_outlier_score(residual, problem.loss, result, samples)
 
 

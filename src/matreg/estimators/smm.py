@@ -166,7 +166,13 @@ class SMM(MatrixClassifier, ConvexEstimator):
         self.matrix_shape = matrix_shape
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -177,13 +183,16 @@ class SMM(MatrixClassifier, ConvexEstimator):
             Classes: numbers, strings or anything that can be sorted.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses; weight 2 is the same as the sample twice.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------
         SMM
             The fitted model itself.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, covariates)
 
     def _loss(self) -> LossFamily:
         return family_of(self.loss, MARGIN_LOSSES)

@@ -13,6 +13,7 @@ from .._typing import Array
 from ..linalg.factors import Factors, svd, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..progress import tell
+from ..unpenalised import Basis, Columns
 
 COLUMNS = np.dtype(
     [
@@ -55,6 +56,8 @@ class SolverResult:
         What the solver needs to start again from here.
     interrupted : bool
         Whether Ctrl-C has ended the search.
+    intercept, covariate_coef : float, ndarray of shape (m,); or None
+        What gamma is for the user's columns; None without covariates.
     """
 
     W: Factors
@@ -69,11 +72,23 @@ class SolverResult:
     method: str = ""
     state: Any = None
     interrupted: bool = False
+    intercept: float | None = None
+    covariate_coef: Array | None = None
 
     @property
     def b(self) -> float:
-        """The intercept of a problem with a column of ones or none."""
+        """The intercept; 0 where there is none."""
+        if self.intercept is not None:
+            return self.intercept
         return float(self.gamma[0]) if len(self.gamma) else 0.0
+
+    def with_covariates(self, basis: Basis, fit_intercept: bool) -> SolverResult:
+        """The result with what gamma is for the user's covariates, if there are any."""
+        if not isinstance(basis, Columns):
+            return self
+        own = basis.coefficients(self.gamma)
+        b, own = (float(own[0]), own[1:]) if fit_intercept else (0.0, own)
+        return replace(self, intercept=b, covariate_coef=own)
 
     def after(self, earlier: SolverResult) -> SolverResult:
         """The better of this result and that of an earlier stage, with what both of them did."""

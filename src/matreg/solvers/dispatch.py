@@ -57,7 +57,9 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
         The best certified point, converged or not.
     """
     if isinstance(samples, Samples):
-        return solve_problem(model.on(samples), **options)
+        problem = model.on(samples)
+        result = solve_problem(problem, **options)
+        return result.with_covariates(problem.unpenalised, model.fit_intercept)
     (result,) = path_on_blocks(model, samples, np.array([model.penalty.tau]), **options)
     return result
 
@@ -133,7 +135,8 @@ def path(
         return
     problem = model.on(samples)
     problems = (moved(model, samples, problem, along, float(value)) for value in values)
-    yield from follow(problems, lambda one, last: next_result(one, last, **options))
+    for result in follow(problems, lambda one, last: next_result(one, last, **options)):
+        yield result.with_covariates(problem.unpenalised, model.fit_intercept)
 
 
 def next_result(problem: Problem, last: SolverResult | None, **options: Any) -> SolverResult:
@@ -155,11 +158,12 @@ def path_on_blocks(
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
     limits: dict[str, Any] = {name: options[name] for name in ("tol", "verbose") if name in options}
+    basis = blocks.unpenalised(model.fit_intercept)
     if quadratic(model):
         limits.pop("verbose", None)
         if "max_iter" in options:
             limits["max_iter"] = options["max_iter"]
-        return solve_streamed_rglm(
+        results = solve_streamed_rglm(
             blocks,
             taus,
             ridge=model.penalty.ridge,
@@ -167,6 +171,7 @@ def path_on_blocks(
             G=known_moments(blocks),
             **limits,
         )
+        return [result.with_covariates(basis, model.fit_intercept) for result in results]
     return [
         solve_stream(
             blocks,
@@ -179,7 +184,7 @@ def path_on_blocks(
             memory=memory,
             rare=blocks.rare,
             **limits,
-        )
+        ).with_covariates(basis, model.fit_intercept)
         for tau in taus
     ]
 

@@ -249,7 +249,8 @@ def _regress(
         nothing, _ = regression.primal_at(0.0, problem.y)
         return nothing + split.cost, result
     residual = problem.y - regression.design.forward(fit.W.matrix)
-    old = regression.loss.value(residual - fit.b) + regression.penalty.value(fit.W.d)
+    residual -= regression.unpenalised.times(fit.gamma)
+    old = regression.loss.value(residual) + regression.penalty.value(fit.W.d)
     if result.primal > old:
         gap = relative_gap(old, result.dual)
         result = replace(result, W=fit.W, gamma=fit.gamma, primal=old, gap=gap)

@@ -13,7 +13,7 @@ from ...design import ArrayDesign
 from ...losses import PiecewiseLoss, squared
 from ...penalties import SpectralElasticNet
 from ...problem import Problem
-from ...unpenalised import intercept
+from ...unpenalised import Basis, covariates, intercept
 from ..certificate import SolverResult
 from .flags import FlagProblem
 from .split import SplitProblem
@@ -57,6 +57,8 @@ class GRMRProblem:
         Noise of each cell; None if it is not known yet, or not used.
     limit : float, default=4.0
         An entry is an outlier if it is more than `limit` times its noise away from L.
+    Z : ndarray of shape (n, m), default=None
+        Covariates z_i, whose ``z_i'c`` is added to b.
     """
 
     D: Array
@@ -71,6 +73,14 @@ class GRMRProblem:
     outliers: str = "split"
     noise: Array | None = None
     limit: float = 4.0
+    Z: Array | None = None
+
+    @cached_property
+    def unpenalised(self) -> Basis:
+        """The columns without a penalty: those of the covariates and ones."""
+        if self.Z is None:
+            return intercept(self.fit_intercept)
+        return covariates(self.Z, self.fit_intercept)
 
     @cached_property
     def root(self) -> Array:
@@ -105,7 +115,7 @@ class GRMRProblem:
     def regression(self, X: Array) -> Problem:
         """The first half: RMR on clean signals X of shape (n, p, q)."""
         penalty = SpectralElasticNet(self.tau)
-        return Problem(ArrayDesign(X), self.y, self.loss, penalty, intercept(self.fit_intercept))
+        return Problem(ArrayDesign(X), self.y, self.loss, penalty, self.unpenalised)
 
     @property
     def limits(self) -> Array:
@@ -125,7 +135,7 @@ class GRMRProblem:
         return {
             "D": self.rows,
             "root": self.root,
-            "target": self.y if fit is None else self.y - fit.b,
+            "target": self.y if fit is None else self.y - self.unpenalised.times(fit.gamma),
             "w": np.zeros(self.rows.shape[1]) if fit is None else fit.W.matrix.reshape(-1),
             "coupling": self.loss if exact else squared(2.0 * self.loss.size),
             "gamma": self.gamma,

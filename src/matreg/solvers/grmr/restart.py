@@ -27,14 +27,14 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
     Returns
     -------
     dict
-        Coefficients, intercept and multipliers of the regression; outliers, multiplier, penalty
+        Coefficients, offsets and multipliers of the regression; outliers, multiplier, penalty
         and low-rank part of the split; the noise that was found and the samples it was found in.
     """
     problem, split = result.problem, result.split
     state, L = split.state, split.factors
     return {
         "W": result.fit.W.matrix,
-        "b": result.fit.b,
+        "offset": problem.unpenalised.columns(len(problem.y)) @ result.fit.gamma,
         "beta": result.fit.beta,
         "E": split.E,
         "Y": state.Y,
@@ -85,7 +85,8 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
     else:
         d = singular_values(problem.rows - E)
         cost = problem.split(None).cost(E, d)
-    gamma = np.array([arrays["b"]]) if problem.fit_intercept else np.zeros(0)
+    columns = problem.unpenalised.columns(len(problem.y))
+    gamma = np.linalg.lstsq(columns, arrays["offset"], rcond=None)[0]
     fit = starting_point(arrays["W"], gamma, arrays["beta"])
     nothing = fit.history
     split = Decomposition(E, d, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)

@@ -1,0 +1,136 @@
+"""Covariates of a fit and of new samples: what stands beside the matrix without a penalty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .._warn import warn
+from ..dask_blocks import is_dask
+from ..preprocessing.covariates import CovariateEncoder
+from ..unpenalised import COLLINEAR
+from ._stored import is_stored
+
+# What a model knows of its covariates.
+COVARIATES = ("covariate_names_", "covariate_encoding_")
+# Part in a combination that is zero from which on a column is named.
+NAMED = 1e-6
+
+
+def read_covariates(model: Any, given: Any, n: int) -> Array | None:
+    """Covariates of a fit as numbers (n, m); their names and categories become attributes.
+
+    Parameters
+    ----------
+    model : estimator
+        With `fit_intercept`.
+    given : array-like of shape (n, m), table, dict of columns or None
+        As the user passed them.
+    n : int
+        Number of samples.
+    """
+    for name in COVARIATES:  # of an earlier fit
+        model.__dict__.pop(name, None)
+    if given is None:
+        return None
+    encoder = CovariateEncoder().fit(given := in_memory(given))
+    Z = checked(encoder.transform(given), n)
+    if Z.shape[1] >= n:
+        raise ValueError(
+            f"covariates must have fewer columns than there are samples: they have no penalty, and "
+            f"would fit all labels by themselves; got {Z.shape[1]} columns, one per category but "
+            f"one included, for {n} samples."
+        )
+    state = {name: one for name, one in vars(encoder).items() if name != "unknown"}
+    model.covariate_encoding_ = state  # plain, to be stored
+    model.covariate_names_ = encoder.get_feature_names_out()
+    warn_of_collinear(Z, encoder, model.fit_intercept)
+    return Z
+
+
+def new_covariates(model: Any, given: Any, n: int) -> Array | None:
+    """Covariates of new samples as numbers (n, m), which are there exactly if those of fit were."""
+    return encoded(getattr(model, "covariate_encoding_", None), given, n, type(model).__name__)
+
+
+def encoded(encoding: Any, given: Any, n: int, name: str) -> Array | None:
+    """New covariates as numbers (n, m) by the encoding of a fit, None without both.
+
+    Parameters
+    ----------
+    encoding : dict or None
+        `covariate_encoding_` of the fit.
+    given : array-like of shape (n, m), table, dict of columns or None
+        As the user passed them.
+    n : int
+        Number of samples.
+    name : str
+        What was fitted, for errors.
+    """
+    if given is None and encoding is None:
+        return None
+    if encoding is None:
+        raise ValueError(f"covariates must not be given: {name} was fitted without.")
+    encoder = CovariateEncoder()
+    encoder.__dict__.update(encoding)
+    if given is None:
+        names = ", ".join(encoder.get_feature_names_out())
+        raise ValueError(
+            f"covariates must be given: {name} was fitted with {names}, and predicts from them too."
+        )
+    return checked(encoder.transform(in_memory(given)), n)
+
+
+def in_memory(given: Any) -> Any:
+    """Covariates that can be looked at: those of stored and Dask arrays are loaded."""
+    if is_dask(given):
+        return given.compute()
+    return np.asarray(given[...]) if is_stored(given) else given
+
+
+def checked(Z: Array, n: int) -> Array:
+    """Covariates of n samples; another number of rows is refused."""
+    if len(Z) != n:
+        raise ValueError(
+            f"covariates must have one row for each of the {n} samples of X; got {len(Z)}."
+        )
+    return Z
+
+
+def warn_of_collinear(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -> None:
+    """Name columns that are constant, and those that are combinations of each other."""
+    names = encoder.get_feature_names_out()
+    centred = Z - Z.mean(axis=0) if fit_intercept else Z
+    length = np.sqrt((centred * centred).mean(axis=0))
+    there = length > COLLINEAR * np.abs(Z).max(axis=0, initial=0.0)
+    single = [
+        name
+        for name, known in zip(encoder.names_ or (), encoder.categories_, strict=False)
+        if known is not None and len(known) == 1
+    ]
+    constant = [*names[~there], *(single if fit_intercept else ())]
+    if constant:
+        what = "constant" if fit_intercept else "zero"
+        warn(
+            f"covariates: {listed(constant)} {what} in all samples, which says nothing beside the "
+            "intercept: the coefficient is 0. Leave it out."
+        )
+    _, d, Vt = np.linalg.svd(centred[:, there] / length[there], full_matrices=False)
+    rank = int((d > COLLINEAR * d.max(initial=0.0)).sum())
+    if rank < int(there.sum()):
+        part = np.linalg.norm(Vt[rank:], axis=0)
+        among = names[there][part > NAMED]
+        warn(
+            f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
+            f": {int(there.sum()) - rank} of them follow from the others. Of all coefficients with "
+            "the same predictions those of smallest norm are taken, for columns of unit length; do "
+            "not interpret them one by one. Leave out what repeats."
+        )
+
+
+def listed(names: Any) -> str:
+    """Names in a sentence, with the verb."""
+    shown = ", ".join(repr(str(one)) for one in names[:6]) + (", ..." if len(names) > 6 else "")
+    return f"{shown} {'is' if len(names) == 1 else 'are'}"
