@@ -35,16 +35,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
-from .design import ArrayDesign, Design
+from .design import Design
 from .estimators._classes import encode_classes
+from .estimators._covariates import encoded
 from .estimators._input import validate_labels, validate_samples
 from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
 from .linalg.threads import single_threaded
 from .losses import PiecewiseLoss
-from .samples import merge_duplicates
+from .samples import Samples, merge_duplicates
 from .solvers import SolverResult
+from .unpenalised import Basis
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
 
@@ -53,6 +55,7 @@ def information_criteria(
     path: RegularizationPath,
     X: ArrayLike,
     y: ArrayLike,
+    covariates: Any = None,
 ) -> NDArray[Any]:
     """Degrees of freedom, AIC and BIC of all models of a path.
 
@@ -62,6 +65,8 @@ def information_criteria(
         From :func:`rglm_path` or :func:`rmr_path`, fitted without weights.
     X, y : array-like
         The data it was fitted to, without duplicates.
+    covariates : array-like of shape (n, m), table or dict of columns, default=None
+        Those of the path, if it had any.
 
     Returns
     -------
@@ -85,32 +90,33 @@ def information_criteria(
     samples = validate_samples(X, path.matrix_shape)
     n = len(samples)
     labels = validate_labels(y, n) if path.classes is None else encode_classes(y, n)[1]
-    distinct = merge_duplicates(samples, labels, np.ones(n))
+    Z = encoded(path.covariate_encoding, covariates, n, "The path")
+    distinct = merge_duplicates(samples, labels, np.ones(n), Z)
     if len(path.points[0].beta) != len(distinct.y):
         raise ValueError(
             f"X must hold the {len(path.points[0].beta)} samples of the path; got {n}."
         )
-    design = ArrayDesign(distinct.X)
     rows = [
-        _criteria(path, design, distinct.y, float(tau), point)
+        _criteria(path, distinct, float(tau), point)
         for tau, point in zip(path.taus, path.points, strict=True)
     ]
     return np.array(rows, dtype=COLUMNS).view(np.recarray)
 
 
 def _criteria(
-    path: RegularizationPath, design: Design, y: Array, tau: float, point: SolverResult
+    path: RegularizationPath, samples: Samples, tau: float, point: SolverResult
 ) -> tuple[float, int, float, float, float]:
     """One row of the table."""
-    n, family = len(y), path.loss
-    f = design.forward(point.W.matrix) + point.b
+    y, n, family = samples.y, samples.n, path.loss
+    basis = samples.unpenalised(path.parameters["fit_intercept"])
+    f = samples.design.forward(point.W.matrix) + basis.times(point.gamma)
     loss: Any = family.of(y, np.full(n, path.parameters.get("C", 1.0)))
     deviance = family.deviance(y, f)
     if path.model == "rmr":
         df = rmr_degrees_of_freedom(point, loss)
     else:
         weights = None if isinstance(loss, PiecewiseLoss) else loss.second_derivative(-f)
-        df = rglm_degrees_of_freedom(design, point, tau, path.parameters["fit_intercept"], weights)
+        df = rglm_degrees_of_freedom(samples.design, point, tau, basis, weights)
     return tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df
 
 
@@ -127,19 +133,20 @@ def rglm_degrees_of_freedom(
     design: Design,
     point: SolverResult,
     tau: float,
-    fit_intercept: bool,
+    basis: Basis,
     weights: Array | None = None,
 ) -> float:
     """Divergence of the fit, a weighted least squares problem in the tangent space."""
-    offset = 1.0 if fit_intercept else 0.0
+    offset = float(basis.size)
     r = point.W.rank
     if r == 0:
         return offset
     Phi, penalty = _tangent(design, point, tau)
-    if fit_intercept:
-        Phi -= np.average(Phi, axis=0, weights=weights)
+    columns = basis.columns(len(Phi))
     if weights is not None:
-        Phi *= np.sqrt(weights)[:, None]
+        root = np.sqrt(weights)[:, None]
+        Phi, columns = root * Phi, root * columns
+    Phi -= columns @ np.linalg.lstsq(columns, Phi, rcond=None)[0]
     H = Phi.T @ Phi
     solve = cholesky(H + np.diag(penalty + 1e-12 * np.trace(H) / len(H)))
     return offset + float(np.trace(solve(H)))

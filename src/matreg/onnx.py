@@ -60,6 +60,10 @@ def to_onnx(model: Any) -> Any:
             "GRMR cleans new samples before it predicts, which is no linear map: set "
             "clean_predict=False, and pass samples that are clean."
         )
+    if hasattr(part.model, "covariate_coef_"):
+        raise ValueError(
+            "model must be without covariates: the graph has the matrices as its only input."
+        )
     graph = _Graph(onnx)
     p, q = part.model.matrix_shape_
     outputs = _outputs(graph, part.model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ class Origin:
         Names of the labels and of the samples.
     groups : str or None
         Name of the groups.
+    covariates : list of str or None
+        Names of the covariates.
     columns : list of str or None
         Columns of a table that are the entries of the samples, in order.
     names : MapAxes
@@ -38,6 +40,7 @@ class Origin:
     target: str = "y"
     samples: str = "X"
     groups: str | None = None
+    covariates: list[str] | None = None
     columns: list[str] | None = None
     names: MapAxes = field(default_factory=MapAxes)
     shape: tuple[int, int] | None = None
@@ -57,6 +60,8 @@ class Data:
         What they are called in the file.
     missing : str or None
         A sentence about empty cells of a table.
+    covariates : dict of ndarray or None
+        Covariates by name, each of shape (n,).
     """
 
     X: Any
@@ -64,6 +69,7 @@ class Data:
     groups: NDArray[Any] | None
     origin: Origin
     missing: str | None = None
+    covariates: dict[str, NDArray[Any]] | None = None
 
 
 def load_data(
@@ -93,6 +99,7 @@ def load_data(
         target=args.target or (known.target if known else "y"),
         samples=args.samples or (known.samples if known else "X"),
         groups=args.groups,
+        covariates=args.covariates or (known.covariates if known else None),
         columns=known.columns if known else None,
         shape=args.shape or (known.shape if known else None),
     )
@@ -159,12 +166,29 @@ def _from_arrays(
     groups = None
     if grouping is not None:
         groups = _whole(_named(arrays, grouping, path, "--groups"))
-    used = {name, asked.target, grouping}
+    covariates = _covariates(lambda one: _whole(_named(arrays, one, path, "--covariates")), asked)
+    used = {name, asked.target, grouping, *(asked.covariates or ())}
     others = {one: arrays[one] for one in arrays if one not in used}
     found = coordinates(others, X.shape, dims, names)
     if names is not None:
         X, found = align(X, found, names)
-    return Data(X, y, groups, Origin(asked.target, name, grouping, None, found))
+    origin = Origin(asked.target, name, grouping, asked.covariates, None, found)
+    return Data(X, y, groups, origin, covariates=covariates)
+
+
+def _covariates(column: Callable[[str], Any], asked: Origin) -> dict[str, Any] | None:
+    """The covariates that were asked for by name, or that the model has."""
+    if asked.covariates is None:
+        return None
+    found = {name: column(name) for name in asked.covariates}
+    for name, values in found.items():
+        empty = np.flatnonzero(values == "") if values.dtype.kind == "U" else ()
+        if len(empty):
+            raise ValueError(
+                f"--covariates: {name!r} has {len(empty)} empty cells, the first of sample "
+                f"{empty[0]}. Leave these samples out, or fill them in."
+            )
+    return found
 
 
 def _grouping(arrays: Mapping[str, Any], asked: Origin, known: Origin | None) -> str | None:
@@ -189,6 +213,7 @@ def _from_table(
         grouping = known.groups
     if grouping is not None:
         groups = table.column(grouping, "--groups")
+    covariates = _covariates(lambda one: table.column(one, "--covariates"), asked)
     columns = _entries(table, asked)
     if asked.shape is None:
         raise ValueError(
@@ -196,8 +221,8 @@ def _from_table(
         )
     p, q = _check_shape(asked.shape, len(columns))
     X, missing = table.samples(columns)
-    origin = Origin(asked.target, asked.samples, grouping, columns)
-    return Data(X.reshape(-1, p, q), y, groups, origin, missing)
+    origin = Origin(asked.target, asked.samples, grouping, asked.covariates, columns)
+    return Data(X.reshape(-1, p, q), y, groups, origin, missing, covariates)
 
 
 def _entries(table: Table, asked: Origin) -> list[str]:
@@ -226,7 +251,8 @@ def _named(arrays: Mapping[str, Any], name: str, path: Path, option: str) -> Any
 
 
 def _check_lengths(data: Data) -> None:
-    for name, values in ((data.origin.target, data.y), ("groups", data.groups)):
+    beside = list((data.covariates or {}).items())
+    for name, values in ((data.origin.target, data.y), ("groups", data.groups), *beside):
         if values is not None and values.shape != (data.X.shape[0],):
             raise ValueError(
                 f"{name} must have one entry for each of the {data.X.shape[0]} samples; got shape "

@@ -19,6 +19,7 @@ EXAMPLE = """examples:
   matreg fit eem.npz --tau 0.5*scale --C scale          no folds
   matreg fit eem.npz --cv 0                             no folds, all defaults
   matreg fit flat.csv --shape 30,25 --target cells --drop name --groups day
+  matreg fit flat.csv --shape 30,25 --target cells --covariates age,site
   matreg fit epochs.h5 --samples data/X --target data/y --model smm
   matreg fit gaps.csv --shape 24,8 --model grmr         empty cells are gaps
   matreg fit X.zarr --labels y.csv --loss huber --scoring neg_median_absolute_error
@@ -91,12 +92,13 @@ def run(args: argparse.Namespace) -> None:
     y = check_labels(labels, data.origin.target, _wants_classes(args))
     model = make_model(args, args.model or ("rmr" if y.dtype.kind in "fiub" else "smm"))
     refuse_missing(model, data)
+    beside = {} if data.covariates is None else {"covariates": data.covariates}
     if "cv" in model.get_params():
-        model.fit(data.X, y, groups=data.groups)
+        model.fit(data.X, y, groups=data.groups, **beside)
     else:
         if args.groups is not None:
             say("matreg: nothing is chosen in folds, so that --groups changes nothing.", sys.stderr)
-        model.fit(data.X, y)
+        model.fit(data.X, y, **beside)
     save_model(model, args.out, data.origin)
     say(describe(model, data.origin.target))
     say(f"Written to {args.out}")

@@ -90,8 +90,18 @@ def describe(model: Any, target: str) -> str:
             "folds (the best of all that was tried)"
         )
     lines.append(_ranks(model))
+    if hasattr(model, "covariate_names_"):
+        lines.append("covariates  " + ", ".join(_covariates(model)))
     lines.append(f"gap         {np.max(model.dual_gap_):.1e} (relative, proven)")
     return "\n".join(lines)
+
+
+def _covariates(model: Any) -> list[str]:
+    """Names of the covariates, with their coefficients where there is one problem."""
+    if model.covariate_coef_.ndim > 1:
+        return list(model.covariate_names_)
+    both = zip(model.covariate_names_, model.covariate_coef_, strict=True)
+    return [f"{name} {one:.4g}" for name, one in both]
 
 
 def score_name(model: Any) -> str:

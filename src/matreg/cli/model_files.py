@@ -109,6 +109,9 @@ def _check_model(model: Any, path: str) -> None:
         and getattr(model, "matrix_shape_", None) == coef.shape[-2:]
         and bool(np.isfinite(coef).all() and np.isfinite(b).all())
     )
+    if ok and hasattr(model, "covariate_coef_"):
+        beside = (*np.shape(b), len(getattr(model, "covariate_names_", ())))
+        ok = np.shape(model.covariate_coef_) == beside
     if not ok:
         raise ValueError(f"{path} is not a model that matreg has written: W or b is damaged.")
 

@@ -33,6 +33,13 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--groups", metavar="NAME", help="array or column with the groups")
     parser.add_argument(
+        "--covariates",
+        type=names,
+        metavar="NAME,NAME",
+        help="arrays or columns that stand beside the matrices without a penalty, such as age,sex; "
+        "words become one column per category (default: those of the model)",
+    )
+    parser.add_argument(
         "--labels", metavar="FILE", help="another file with the labels: .npy, .csv or .txt"
     )
     parser.add_argument(
@@ -48,6 +55,14 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="column of a .csv to leave out; may be repeated",
     )
+
+
+def names(text: str) -> list[str]:
+    """Names that are separated by commas."""
+    found = [one.strip() for one in text.split(",")]
+    if not all(found) or len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"must be different names such as age,sex; got {text}")
+    return found
 
 
 def matrix_shape(text: str) -> tuple[int, int]:

@@ -68,7 +68,12 @@ def _blocks(model: Any, data: Data) -> Iterator[Any]:
 
     step = max(1, BLOCK // int(np.prod(data.X.shape[1:])))
     for start in range(0, data.X.shape[0], step):
-        yield model.predict(np.asarray(data.X[start : start + step]))
+        X, some = np.asarray(data.X[start : start + step]), slice(start, start + step)
+        if data.covariates is None:
+            yield model.predict(X)
+        else:
+            beside = {name: values[some] for name, values in data.covariates.items()}
+            yield model.predict(X, covariates=beside)
 
 
 def _write_table(path: str, model: Any, data: Data) -> None:

@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> None:
         model,
         data.X,
         y,
+        covariates=data.covariates,
         groups=data.groups,
         cv=args.cv or None,
         names=origin.names,

@@ -311,7 +311,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their labels.
         **options
-            `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
+            `covariates`, `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
             :func:`matreg.reporting.make_report`.
 
         Returns

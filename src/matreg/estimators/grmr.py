@@ -37,6 +37,7 @@ from ..solvers import (
 from ._base import MatrixRegressor
 from ._cleaning import Cleaning, outlier_score
 from ._convex import ATTRIBUTES
+from ._covariates import read_covariates
 from ._input import to_numbers
 from ._scale import TAU, Units, scaled
 from ._stored import refuse_streamed_cleaning
@@ -299,7 +300,8 @@ class GRMR(Cleaning, MatrixRegressor):
         """
         refuse_streamed_cleaning(type(self).__name__, X)
         with self._fitting():
-            self._fit_samples(self._read(X, y, sample_weight, covariates))
+            X, y, weights = self._validate_fit(X, y, sample_weight)
+            self._fit_samples(Samples.of(X, y, weights, read_covariates(self, covariates, len(X))))
         return self
 
     def _fit_samples(self, samples: Samples) -> None:

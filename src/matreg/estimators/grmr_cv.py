@@ -317,7 +317,7 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
                 clean = cleaner.X if self.clean_predict else cleaner.filled
             fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
             predictions[k] = clean @ fit.W.matrix.reshape(-1) + fit.b
-            if Z_test is not None:
+            if Z_test is not None and fit.covariate_coef is not None:
                 predictions[k] += Z_test @ fit.covariate_coef
             ranks[k] = last.fit.W.rank
         return predictions, ranks

@@ -22,11 +22,12 @@ from ..estimators._stored import refuse_streamed
 from ..parallel import in_parallel
 from ..progress import track
 from ._chosen import at_chosen_parameters
+from ._covariates import fit_with, rows_of
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 
-def warm(model: Any, X: Any, y: Any) -> Any:
+def warm(model: Any, X: Any, y: Any, Z: Array | None = None) -> Any:
     """Fit a copy of a model, its parameters as they were chosen, for others to start from.
 
     A pipeline fits its last step in place, which so starts from its last fit.
@@ -37,7 +38,7 @@ def warm(model: Any, X: Any, y: Any) -> Any:
         last.set_params(warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fresh.fit(X, y)
+        return fit_with(fresh, X, y, Z)
 
 
 def refits(
@@ -71,14 +72,15 @@ def quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, 
     return value, any(issubclass(one.category, ConvergenceWarning) for one in caught)
 
 
-def refit_coef(model: Any, X: Any, y: Any) -> Array:
+def refit_coef(model: Any, X: Any, y: Any, Z: Array | None = None) -> Array:
     """Coefficients of a fit to changed data, as the model has them."""
-    return linear_part(copy.deepcopy(model).fit(X, y)).coef
+    return linear_part(fit_with(copy.deepcopy(model), X, y, Z)).coef
 
 
-def refit_rows(model: Any, X: Any, y: Array, rows: Indices) -> Array:
+def refit_rows(model: Any, X: Any, y: Array, Z: Array | None, rows: Indices) -> Array:
     """Coefficients of a fit to some of the samples, with repetition, in the units of these."""
-    return linear_part(copy.deepcopy(model).fit(take(X, rows), y[rows])).coef_in_units
+    data = (take(X, rows), y[rows], rows_of(Z, rows))
+    return linear_part(fit_with(copy.deepcopy(model), *data)).coef_in_units
 
 
 def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:

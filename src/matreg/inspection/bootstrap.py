@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state, check_scalar
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ._chosen import at_chosen_parameters
+from ._covariates import as_numbers
 from ._refits import Indices, as_samples, check_groups, refit_rows, refits
 from .maps import Components, components_of
 
@@ -70,6 +71,7 @@ def bootstrap_maps(
     X: ArrayLike,
     y: ArrayLike,
     *,
+    covariates: Any = None,
     groups: ArrayLike | None = None,
     n_resamples: int = 200,
     n_jobs: int | None = None,
@@ -89,6 +91,8 @@ def bootstrap_maps(
         The samples of `fit`.
     y : array-like of shape (n,)
         Their labels.
+    covariates : array-like of shape (n, m), table or dict of columns, default=None
+        Those of `fit`, if it had covariates.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, such as people, days or batches. Whole groups
         are drawn.
@@ -136,7 +140,8 @@ def bootstrap_maps(
     classes = len(np.unique(y)) if is_classifier(model) else 0
     draws = _draws(y, groups, n_resamples, check_random_state(random_state), classes)
     plain = at_chosen_parameters(model)
-    arguments = [(plain, X, y, rows) for rows in draws]
+    Z = as_numbers(model, covariates, len(y))
+    arguments = [(plain, X, y, Z, rows) for rows in draws]
     coefs = np.array(list(refits(refit_rows, arguments, "bootstrap", n_jobs, verbose)))
     return _summary(coef, coefs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.utils import check_random_state, check_scalar
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ._chosen import at_chosen_parameters
+from ._covariates import as_numbers, bound, fit_with, rows_of
 from ._p_values import p_values, stepwise_p_values, threshold_of
 from ._refits import (
     Indices,
@@ -25,6 +27,7 @@ from ._refits import (
     quietly,
     refit_coef,
     refits,
+    take,
     warm,
 )
 
@@ -108,6 +111,7 @@ def permutation_map(
     X: ArrayLike,
     y: ArrayLike,
     *,
+    covariates: Any = None,
     groups: ArrayLike | None = None,
     n_permutations: int = 199,
     alpha: float = 0.05,
@@ -137,6 +141,10 @@ def permutation_map(
       leaves W = 0 in most of the fits to permuted labels, all p-values of entries are 1, with a
       warning.
 
+    All refits have the covariates. Where residuals are permuted, the part of the covariates stays
+    in the labels as it is; where labels are, those of the score included, the covariates of a
+    sample go with its label.
+
     Parameters
     ----------
     model : fitted model
@@ -145,6 +153,8 @@ def permutation_map(
         The samples of `fit`.
     y : array-like of shape (n,)
         Their labels.
+    covariates : array-like of shape (n, m), table or dict of columns, default=None
+        Those of `fit`, if it had covariates.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, which folds keep together. Whole groups are
         exchanged: their labels where these are the same within each group, else their blocks of
@@ -201,15 +211,16 @@ def permutation_map(
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
     orders = [exchange.draw(rng) for _ in range(n_permutations)]
     folds = folds_of(cv, model, X, y, groups)
-    start = warm(model, X, y)
+    Z = as_numbers(model, covariates, len(y))
+    start = warm(model, X, y, Z)
 
-    labels = changed = [y[order] for order in orders]
+    labels = changed = [(y[order], rows_of(Z, order)) for order in orders]
     if null == "residuals":
-        residual = y - _out_of_fold(model, X, y, folds)
+        residual = y - _out_of_fold(model, X, y, Z, folds)
         noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
-        signal = _unshrunk(start, X, noise[: SETTINGS.draws], coef)
-        changed = [signal + one for one in noise]
-    tasks = [(start, X, one) for one in changed]
+        signal = _unshrunk(start, X, Z, noise[: SETTINGS.draws], coef)
+        changed = [(signal + one, Z) for one in noise]
+    tasks = [(start, X, *one) for one in changed]
     maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
     statistics = np.abs(maps - maps.mean(axis=0)) if null == "residuals" else np.abs(maps)
     corrected = stepwise_p_values(np.abs(coef), statistics)
@@ -218,7 +229,7 @@ def permutation_map(
         corrected, threshold = np.ones_like(coef), float("inf")
 
     plain = at_chosen_parameters(model)
-    scored = [(plain, X, one, folds, scoring) for one in [y, *labels]]
+    scored = [(plain, X, *one, folds, scoring) for one in [(y, Z), *labels]]
     score, *others = refits(cross_validated_score, scored, "scores", n_jobs, verbose)
     score_null = np.array(others)
     return PermutationMap(
@@ -234,22 +245,24 @@ def permutation_map(
     )
 
 
-def _unshrunk(start: Any, X: Any, noise: list[Array], coef: Array) -> Array:
+def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Array) -> Array:
     """Predictions of a model, times what its shrinkage has taken from the signal.
 
     A refit to what a shrunk model predicts is shrunk twice, and its deviations, which grow with
     the signal that is left, are too small. The factor is the one at which the mean of refits, to
-    the amplified prediction plus noise, is as large as the coefficients themselves.
+    the amplified prediction plus noise, is as large as the coefficients themselves. The part of the
+    covariates, which are not shrunk, stays as it is.
     """
-    fitted = start.predict(X)
+    beside = 0.0 if Z is None else Z @ linear_part(start).model.covariate_coef_
+    fitted = bound(start, Z).predict(X) - beside
     centre = fitted.mean()
     size = float(np.linalg.norm(coef))
 
     def signal(factor: float) -> Array:
-        return np.asarray(centre + factor * (fitted - centre))
+        return np.asarray(beside + centre + factor * (fitted - centre))
 
     def is_enough(factor: float) -> bool:
-        maps = [quietly(refit_coef, (start, X, signal(factor) + one))[0] for one in noise]
+        maps = [quietly(refit_coef, (start, X, signal(factor) + one, Z))[0] for one in noise]
         return float(np.linalg.norm(np.mean(maps, axis=0))) >= size
 
     low, high = 1.0, 1.0
@@ -287,11 +300,23 @@ def _says_nothing(maps: Array) -> bool:
     return True
 
 
-def _out_of_fold(model: Any, X: Any, y: Array, folds: list[tuple[Indices, Indices]]) -> Array:
+def _out_of_fold(
+    model: Any, X: Any, y: Array, Z: Array | None, folds: list[tuple[Indices, Indices]]
+) -> Array:
     """Predictions for samples that were left out: residuals of a fit to them are too small."""
-    from sklearn.model_selection import cross_val_predict
+    predicted = np.full(len(y), np.nan)
+    for test, fitted in _in_folds(at_chosen_parameters(model), X, y, Z, folds):
+        predicted[test] = fitted.predict(take(X, test))
+    if np.isnan(predicted).any():
+        raise ValueError("cv must test every sample, such as KFold and GroupKFold do.")
+    return predicted
 
-    return cross_val_predict(at_chosen_parameters(model), X, y, cv=folds)
+
+def _in_folds(model: Any, X: Any, y: Array, Z: Array | None, folds: list[Any]) -> Iterator[Any]:
+    """Test samples of each fold, and the model that is fitted to the others."""
+    for train, test in folds:
+        data = (take(X, train), y[train], rows_of(Z, train))
+        yield test, bound(fit_with(copy.deepcopy(model), *data), rows_of(Z, test))
 
 
 def _shuffled(residual: Array, groups: Indices | None, rng: RandomState) -> Array:
@@ -301,11 +326,20 @@ def _shuffled(residual: Array, groups: Indices | None, rng: RandomState) -> Arra
     return residual * rng.choice([-1.0, 1.0], size=groups.max() + 1)[groups]
 
 
-def cross_validated_score(model: Any, X: Any, y: Array, folds: list[Any], scoring: Any) -> float:
+def cross_validated_score(
+    model: Any, X: Any, y: Array, Z: Array | None, folds: list[Any], scoring: Any
+) -> float:
     """Mean score of the folds."""
-    from sklearn.model_selection import cross_val_score
+    from sklearn.metrics import check_scoring
 
-    return float(cross_val_score(copy.deepcopy(model), X, y, cv=folds, scoring=scoring).mean())
+    scorer = None if scoring is None else check_scoring(model, scoring=scoring)
+    scores = []
+    for test, fitted in _in_folds(model, X, y, Z, folds):
+        if scorer is None:
+            scores.append(fitted.score(take(X, test), y[test]))
+        else:
+            scores.append(scorer(fitted, take(X, test), y[test]))
+    return float(np.mean(scores))
 
 
 class Exchange:

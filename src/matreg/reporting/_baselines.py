@@ -42,8 +42,14 @@ class Fold:
     y: NDArray[Any]
 
 
-def fold_of(train: Any, test: Any, y: NDArray[Any]) -> Fold:
-    """Flatten, fill gaps by medians, centre, scale as a whole, and turn onto the principal axes."""
+def fold_of(
+    train: Any, test: Any, y: NDArray[Any], Z: Array | None = None, Z_test: Array | None = None
+) -> Fold:
+    """Flatten, fill gaps by medians, centre, scale as a whole, and turn onto the principal axes.
+
+    Covariates Z become further columns, each as large as all entries of a sample together: that is
+    as much as without a penalty.
+    """
     train, test = (np.asarray(one, dtype=float).reshape(len(one), -1) for one in (train, test))
     if np.isnan(train).any() or np.isnan(test).any():
         known = ~np.isnan(train).all(axis=0)
@@ -54,6 +60,11 @@ def fold_of(train: Any, test: Any, y: NDArray[Any]) -> Fold:
     train, test = train - mean, test - mean
     size = np.sqrt(np.mean(np.sum(train**2, axis=1))) or 1.0
     train, test = train / size, test / size
+    if Z is not None and Z_test is not None:
+        centre, spread = Z.mean(axis=0), Z.std(axis=0)
+        spread = np.where(spread > 0.0, spread, 1.0)
+        train = np.column_stack([train, (Z - centre) / spread])
+        test = np.column_stack([test, (Z_test - centre) / spread])
     if train.shape[1] <= len(train):
         _, axes = np.linalg.eigh(train.T @ train)
         return Fold(train @ axes, test @ axes, y)

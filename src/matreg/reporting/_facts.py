@@ -17,6 +17,7 @@ from ..estimators._classifier import problem_names
 from ..estimators._linear_part import LinearPart, linear_part
 from ..estimators._stored import is_streamed, loaded, working_memory
 from ..inspection import Components, MapAxes, components, pattern
+from ..inspection._covariates import as_numbers, rows_of
 from ..inspection._refits import as_samples, take
 from ..solvers import robust_scale
 from ._baselines import baselines_of
@@ -225,6 +226,7 @@ def gather(
     X: Any,
     y: Any,
     *,
+    covariates: Any,
     groups: Any,
     cv: Any,
     names: MapAxes | None,
@@ -246,28 +248,29 @@ def gather(
         raise ValueError(
             f"y must have one label for each of the {total} samples; got shape {labels.shape}."
         )
-    name = type(inner).__name__
+    name, Z = type(inner).__name__, as_numbers(model, covariates, total)
     if is_streamed(X):
-        X, labels = part_of(X, labels)
-        test = without_folds(name, model, X, labels, score)
+        X, rows = part_of(X)
+        labels = labels[rows]
+        test = without_folds(name, model, X, labels, rows_of(covariates, rows), score)
     else:
         X = as_samples(loaded(X))
         test = (
-            without_folds(name, model, X, labels, score)
+            without_folds(name, model, X, labels, covariates, score)
             if cv is None
-            else in_folds(name, model, X, labels, groups, cv, score, rivals)
+            else in_folds(name, model, X, labels, Z, groups, cv, score, rivals)
         )
     grouped = groups is not None
     return Facts(model, X, labels, total, test, score, grouped, names, target)
 
 
-def part_of(X: Any, y: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
-    """Some of the samples of a stored array, in short runs at random places, with their labels."""
+def part_of(X: Any) -> tuple[Array, NDArray[np.intp]]:
+    """Some of the samples of a stored array, in short runs at random places, and their indices."""
     size = 8.0 * float(np.prod(X.shape[1:]))
     rows = max(1, min(MOST_STORED, int(SHARE * working_memory() / size)))
-    runs = sample_runs(len(y), rows, seed=0)
+    runs = sample_runs(int(X.shape[0]), rows, seed=0)
     if sum(stop - start for start, stop in runs) > rows:  # memory for less than a run
         runs = [(runs[0][0], runs[0][0] + rows)]
     parts = [X[start:stop] for start, stop in runs]
     read = [np.asarray(one.compute() if is_dask(one) else one, dtype=float) for one in parts]
-    return np.concatenate(read), np.concatenate([y[start:stop] for start, stop in runs])
+    return np.concatenate(read), np.concatenate([np.arange(*run) for run in runs])

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ..inspection._chosen import at_chosen_parameters
+from ..inspection._covariates import bound, fit_with, rows_of
 from ..inspection._refits import folds_of, take
 from ..progress import track
 from ._baselines import Baseline, fold_of
@@ -68,10 +69,14 @@ class Test:
     n_folds: int
 
 
-def without_folds(name: str, model: Any, X: Any, y: NDArray[Any], scoring: Scoring) -> Test:
+def without_folds(
+    name: str, model: Any, X: Any, y: NDArray[Any], covariates: Any, scoring: Scoring
+) -> Test:
     """The model as it is, on samples that it has seen."""
-    outcome = Outcome(name, np.asarray(model.predict(X)), np.array([scoring(model, X, y)]))
-    return Test([outcome], np.ones(len(y), dtype=bool), margins_of(model, X, y), 0)
+    whole = bound(model, covariates)
+    outcome = Outcome(name, np.asarray(whole.predict(X)), np.array([scoring(whole, X, y)]))
+    margins = margins_of(model, X, y, covariates)
+    return Test([outcome], np.ones(len(y), dtype=bool), margins, 0)
 
 
 def in_folds(
@@ -79,6 +84,7 @@ def in_folds(
     model: Any,
     X: Any,
     y: NDArray[Any],
+    Z: Array | None,
     groups: Any,
     cv: Any,
     scoring: Scoring,
@@ -92,13 +98,15 @@ def in_folds(
     scores, grids = [], [Grid(one, predicted) for one in baselines]
     for train, test in track(folds, "report", len(folds)):
         seen, left_out = take(X, train), take(X, test)
-        fitted = at_chosen_parameters(model).fit(seen, y[train])
-        predicted[test], tested[test] = fitted.predict(left_out), True
-        scores.append(scoring(fitted, left_out, y[test]))
+        beside = rows_of(Z, train), rows_of(Z, test)
+        fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
+        whole = bound(fitted, beside[1])
+        predicted[test], tested[test] = whole.predict(left_out), True
+        scores.append(scoring(whole, left_out, y[test]))
         if classes:
-            margins[test] = margins_of(fitted, left_out, y[test])
+            margins[test] = margins_of(fitted, left_out, y[test], beside[1])
         part = linear_part(fitted)
-        fold = fold_of(part.transformed(seen), part.transformed(left_out), y[train])
+        fold = fold_of(part.transformed(seen), part.transformed(left_out), y[train], *beside)
         for grid in grids:
             grid.add(fold, test, y[test], scoring)
     own = Outcome(name, predicted, np.array(scores))
@@ -140,7 +148,7 @@ class Grid:
         return Outcome(name, self.predicted[value], whole[value], chosen, on_flat)
 
 
-def margins_of(model: Any, X: Any, y: NDArray[Any]) -> Array | None:
+def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | None:
     """How far samples are on the side of their labels: negative on the wrong one.
 
     Of several problems of two classes, one class against one, the least.
@@ -149,20 +157,21 @@ def margins_of(model: Any, X: Any, y: NDArray[Any]) -> Array | None:
     if not is_classifier(inner):
         return None
     if np.ndim(inner.coef_) == 2:
-        return np.where(y == inner.classes_[1], 1.0, -1.0) * model.decision_function(X)
+        return np.where(y == inner.classes_[1], 1.0, -1.0) * bound(model, Z).decision_function(X)
     own = y[:, None] == inner.classes_[None, :]
     if getattr(inner, "multi_class", "") == "one_vs_one":
-        return _least_of_pairs(model, X, own)
-    decisions = model.decision_function(X)
+        return _least_of_pairs(model, X, own, Z)
+    decisions = bound(model, Z).decision_function(X)
     others = np.where(own, -np.inf, decisions).max(axis=1)
     return np.where(own, decisions, 0.0).sum(axis=1) - others
 
 
-def _least_of_pairs(model: Any, X: Any, own: NDArray[np.bool_]) -> Array:
+def _least_of_pairs(model: Any, X: Any, own: NDArray[np.bool_], Z: Any) -> Array:
     part = linear_part(model, 0)
     samples = part.samples(X).reshape(len(own), -1)
     coefs = np.asarray(part.model.coef_)
     decisions = samples @ coefs.reshape(len(coefs), -1).T + np.asarray(part.model.intercept_)
+    decisions = decisions + np.transpose(part.model._covariate_part(Z, len(own)))
     least = np.full(len(own), np.inf)
     first, second = np.triu_indices(own.shape[1], 1)  # in the order of coef_
     for a, b, f in zip(first, second, decisions.T, strict=True):

@@ -58,6 +58,7 @@ def make_report(
     X: ArrayLike,
     y: ArrayLike,
     *,
+    covariates: Any = None,
     groups: ArrayLike | None = None,
     cv: Any = 5,
     names: MapAxes | None = None,
@@ -81,6 +82,8 @@ def make_report(
         The samples of `fit`.
     y : array-like of shape (n,)
         Their labels.
+    covariates : array-like of shape (n, m), table or dict of columns, default=None
+        Those of `fit`, if it had covariates.
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
     cv : int, splitter or None, default=5
@@ -121,6 +124,7 @@ def make_report(
         model,
         X,
         y,
+        covariates=covariates,
         groups=groups,
         cv=cv,
         names=names,

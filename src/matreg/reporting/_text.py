@@ -40,6 +40,8 @@ SAMPLES = (
     "outliers where the model finds them, of the distance to the median sample otherwise. Look at "
     "them; being unlike is not being wrong."
 )
+# Covariates that are named in the methods paragraph.
+SHOWN_COVARIATES = 12
 # Standard errors from which on a difference between two models is called clear.
 CLEAR = 2.0
 
@@ -89,6 +91,8 @@ def methods(facts: Facts) -> str:
     if facts.part.steps:
         names = ", ".join(type(step).__name__ for step in facts.part.steps)
         sentences.append(f"Before that, samples went through {names}.")
+    if hasattr(facts.inner, "covariate_names_"):
+        sentences.append(_covariates(facts))
     values = [f"{name} = {value}" for name, value in parameters(facts)]
     if hasattr(facts.inner, "cv_results_"):
         tried = len(facts.inner.cv_results_["mean_test_score"])
@@ -113,6 +117,20 @@ def methods(facts: Facts) -> str:
         f"{_version('matreg')} with scikit-learn {_version('scikit-learn')}."
     )
     return " ".join(sentences)
+
+
+def _covariates(facts: Facts) -> str:
+    """Which covariates there were, with their coefficients where there is one problem."""
+    names, coef = facts.inner.covariate_names_, facts.inner.covariate_coef_
+    shown = [f"{one}" for one in names[:SHOWN_COVARIATES]]
+    if coef.ndim == 1:
+        shown = [f"{name} ({one:.3g})" for name, one in zip(shown, coef, strict=False)]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    what = "coefficients in brackets" if coef.ndim == 1 else "one coefficient each per problem"
+    return (
+        f"{counted(len(names), 'covariate')} entered beside the matrices without a penalty, "
+        f"{what}: {', '.join(shown)}{more}."
+    )
 
 
 def parameters(facts: Facts) -> list[tuple[str, str]]:
