@@ -21,7 +21,7 @@ def data(seed=0):
 
 
 def labels(kind, seed=1):
-    X, Z, f = data()
+    _, _, f = data()
     rng = np.random.default_rng(seed)
     if kind == "normal":
         return f + 0.5 * rng.laplace(size=N)
@@ -223,8 +223,11 @@ def test_searches_score_with_the_covariates_of_the_folds(model, plain, kind):
 
             folds = list(check_cv(3, y, classifier=kind != "normal").split(X, y))
             train, test = folds[f]
-            numbers = {name: getattr(model, f"{name}_") for name in ("tau", "C", "epsilon")
-                       if hasattr(model, f"{name}_")}
+            numbers = {
+                name: getattr(model, f"{name}_")
+                for name in ("tau", "C", "epsilon")
+                if hasattr(model, f"{name}_")
+            }
             one = plain(**numbers).fit(X[train], y[train], covariates=Z[train])
             scores.append(one.score(X[test], y[test], covariates=Z[test]))
     assert model.best_score_ == pytest.approx(np.mean(scores), abs=1e-3)
@@ -350,7 +353,9 @@ def test_collinear_and_constant_columns_are_named_and_of_least_norm():
     assert any("'age', 'months' are collinear" in one for one in messages)
     alone = RMR(tau=1.0).fit(X, y, covariates=Z[:, 0])
     np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
-    np.testing.assert_allclose(model.covariate_coef_[:2], 0.5 * alone.covariate_coef_[[0, 0]], atol=1e-4)
+    np.testing.assert_allclose(
+        model.covariate_coef_[:2], 0.5 * alone.covariate_coef_[[0, 0]], atol=1e-4
+    )
     assert model.covariate_coef_[2] == 0.0
 
 
@@ -404,7 +409,7 @@ def test_the_solver_of_the_paper_refuses_them():
 
 
 def test_encoded_columns_make_unseen_sites_possible():
-    X, Z, _ = data()
+    X, _, _ = data()
     y = labels("normal")
     site = np.array(["a", "b"])[np.arange(N) % 2]
     encoder = CovariateEncoder(unknown="mean").fit({"site": site})
