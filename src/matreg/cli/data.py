@@ -182,7 +182,7 @@ def _covariates(column: Callable[[str], Any], asked: Origin) -> dict[str, Any] |
         return None
     found = {name: column(name) for name in asked.covariates}
     for name, values in found.items():
-        empty = np.flatnonzero(values == "") if values.dtype.kind == "U" else ()
+        empty = np.flatnonzero([one == "" for one in values.tolist()])
         if len(empty):
             raise ValueError(
                 f"--covariates: {name!r} has {len(empty)} empty cells, the first of sample "

@@ -39,6 +39,8 @@ from ..samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
 C, TAU = 3.0, 0.005
 # Of the share of chance, where that is more than TAU.
 CHANCE = 0.25
+# Residuals that are zero, relative to the labels.
+ROUNDING = 1e-9
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
 RGLM_TAU = 0.02
 
@@ -86,7 +88,9 @@ class Units:
             return part.y
         basis = part.unpenalised(self.fit_intercept)
         gamma = basis.best(epsilon_insensitive(part.weights, 0.0), part.y, np.zeros(basis.size))
-        return part.y - basis.times(gamma)
+        left = part.y - basis.times(gamma)
+        # As many as there are columns are zero but for rounding, whose sign would be chance.
+        return np.where(np.abs(left) > ROUNDING * np.abs(part.y).max(initial=0.0), left, 0.0)
 
     @cached_property
     def size(self) -> float:

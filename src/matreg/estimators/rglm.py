@@ -218,6 +218,11 @@ class RGLM(FamilyEstimator, ConvexEstimator):
             return "Raise max_iter or tol."
         if self.family == "binomial" and self.tau_ == 0.0:
             return "There is no optimum if a matrix tells the classes apart: raise tau."
+        if self.family == "binomial" and hasattr(self, "covariate_coef_"):
+            return (
+                "There is no optimum if the covariates alone tell the classes apart, as they have "
+                "no penalty: leave out what does, or merge rare categories."
+            )
         return (
             "More iterations are of no use: rounding errors are worth more than tol here. Raise "
             "tol or tau; tau=0 is least squares, which is solved directly."

@@ -172,7 +172,7 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
             if column.is_category:
                 raise ValueError(
                     f"covariates must hold numbers in {column.name!r} as in fit; got categories "
-                    f"such as {column.values[0]!r}."
+                    f"such as {str(column.values[0])!r}."
                 )
             return column.values
         missing_category(column)
@@ -180,8 +180,8 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         if unseen.any() and self.unknown == "error":
             first = column.values[unseen][0]
             raise ValueError(
-                f"covariates must hold categories of fit in {column.name!r}; got {first!r}, which "
-                f"was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is known "
+                f"covariates must hold categories of fit in {column.name!r}; got {str(first)!r}, "
+                f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is known "
                 "of its effect. To predict with none, or with the mean one, encode the covariates "
                 'before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
                 '"mean".'
@@ -242,8 +242,8 @@ def array_columns(Z: Any) -> list[Column]:
 def refuse_array(dtype: Any, example: Any) -> None:
     """Say how words are passed."""
     raise ValueError(
-        f"covariates must be numbers where they are an array; got {example!r} ({dtype}). Pass a "
-        "table with names (a pandas.DataFrame or a dict of columns): its columns of words become "
+        f"covariates must be numbers where they are an array; got {str(example)!r} ({dtype}). "
+        "Pass a table with names (a pandas.DataFrame or a dict of columns): its columns of words become "
         "one column per category but one."
     )
 
