@@ -395,3 +395,36 @@ def test_a_choice_without_signal_is_reported(data):
     with pytest.warns(UserWarning, match="is the largest of the 10 values tried.*W may be zero"):
         model = RMRCV(n_taus=10, C="scale", cv=3).fit(data.X, noise)
     assert model.rank_ == 0
+
+
+def test_a_bounded_score_finds_what_half_of_the_labels_hide():
+    """Where half of the labels are equal the median absolute error is best at W = 0."""
+    made = make_matrix_regression(60, (5, 4), rank=1, noise_scale=0.1, random_state=0)
+    y = np.where(made.y > np.quantile(made.y, 0.6), made.y, 0.0)
+    options = {"n_taus": 5, "C": 1.0, "cv": 3}
+    bounded = RMRCV(**options, scoring="neg_bounded_absolute_error").fit(made.X, y)
+    assert bounded.rank_ > 0
+    assert bounded.scorer_(bounded, made.X, y) < 0.0
+    weighted = RMRCV(**options, scoring="neg_bounded_absolute_error", epsilon=0.1)
+    weighted.fit(made.X, y, sample_weight=np.r_[np.zeros(5), np.ones(55)])
+    assert np.isfinite(weighted.cv_results_["mean_test_score"]).all()
+    with pytest.raises(ValueError, match="neg_bounded_absolute_error"):
+        SMMCV(**options, scoring="neg_bounded_absolute_error").fit(made.X, y > 0.0)
+
+
+def test_the_tube_of_a_search_follows_the_noise():
+    """Eight by eight entries of three channels, unfolded, without noise."""
+    rng = np.random.default_rng(0)
+    coef = np.zeros((8, 8, 3))
+    coef[2:6, 2:6] = 1.0
+    X = rng.standard_normal((400, 8, 24))
+    y = X.reshape(400, -1) @ coef.ravel()
+    model = RMRCV(n_taus=4, C="300*scale", cv=2).fit(X[:300], y[:300])
+    assert np.sqrt(np.mean((model.predict(X[300:]) - y[300:]) ** 2)) < 0.05
+    loud = y[:300] + y.std() * rng.standard_normal(300)
+    noisy = RMRCV([1.0], C=1.0, cv=2).fit(X[:300], loud)
+    same = RMRCV([1.0], C=1.0, cv=2, epsilon="scale").fit(X[:300], loud)
+    assert noisy.epsilon_ == same.epsilon_
+    scaled = RMRCV(n_taus=4, C="300*scale", cv=2).fit(7.0 * X[:300], 3.0 * loud)
+    plain = RMRCV(n_taus=4, C="300*scale", cv=2).fit(X[:300], loud)
+    assert scaled.epsilon_ == pytest.approx(3.0 * plain.epsilon_)

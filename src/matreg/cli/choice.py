@@ -10,6 +10,7 @@ from typing import Any
 
 import matreg
 
+from ..scoring import BOUNDED
 from .outputs import say
 
 MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM"}
@@ -133,7 +134,7 @@ def _check_scoring(name: str | None) -> None:
         return
     from sklearn.metrics import get_scorer_names
 
-    known = get_scorer_names()
+    known = [*get_scorer_names(), BOUNDED]
     if name not in known:
         likeness = {one: _likeness(name.lower(), one) for one in known}
         near = sorted(known, key=lambda one: -likeness[one])[:3]

@@ -22,7 +22,7 @@ EXAMPLE = """examples:
   matreg fit flat.csv --shape 30,25 --target cells --covariates age,site
   matreg fit epochs.h5 --samples data/X --target data/y --model smm
   matreg fit gaps.csv --shape 24,8 --model grmr         empty cells are gaps
-  matreg fit X.zarr --labels y.csv --loss huber --scoring neg_median_absolute_error
+  matreg fit X.zarr --labels y.csv --loss huber --scoring neg_bounded_absolute_error
 """
 
 

@@ -317,13 +317,16 @@ class RMRCV(PathSearch, MatrixRegressor):
         As in :class:`RMR`.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
-    cv : int, splitter or iterable, default=None
+    cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
-        of `fit` together.
+        of `fit` together. "loo" leaves out single samples, all of them from one path for each C and
+        epsilon instead of refits: for few samples, below about fifty. Its standard errors are a
+        jackknife over tenths of the samples.
     scoring : str or callable, default=None
         Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
-        pinball loss. With wrong labels among the samples take a robust one, such as
-        "neg_median_absolute_error".
+        pinball loss. With wrong labels among the samples take "neg_bounded_absolute_error": minus
+        the mean of ``min(|r|, 3 s)`` with s the scale of the leave-one-out residuals of a first
+        fit. That scorer is then the attribute `scorer_`.
     one_standard_error : bool, default=False
         Whether to take the largest tau whose score is within one standard error of the best.
     n_jobs : int, default=None

@@ -222,9 +222,9 @@ class SMMCV(MatrixClassifier, PathSearch):
         and ten times it.
     loss, penalty, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
         As in :class:`SMM`.
-    cv : int, splitter or iterable, default=None
+    cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
-        keeps the groups of `fit` together.
+        keeps the groups of `fit` together. "loo" as in :class:`RMRCV`.
     scoring : str or callable, default=None
         Score to maximise; accuracy by default. Any score of classes or decisions will do, such as
         "balanced_accuracy" or, for two classes, "roc_auc".
