@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .estimators.smm import SMM, SMMCV
     from .plotting import CoefDisplay, CVDisplay, OutlierDisplay, PathDisplay
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "GRMR",

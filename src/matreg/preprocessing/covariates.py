@@ -181,9 +181,9 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
             first = column.values[unseen][0]
             raise ValueError(
                 f"covariates must hold categories of fit in {column.name!r}; got {str(first)!r}, "
-                f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is known "
-                "of its effect. To predict with none, or with the mean one, encode the covariates "
-                'before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
+                f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is "
+                "known of its effect. To predict with none, or with the mean one, encode the "
+                'covariates before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
                 '"mean".'
             )
         out = one_hot(column, known)
@@ -243,8 +243,8 @@ def refuse_array(dtype: Any, example: Any) -> None:
     """Say how words are passed."""
     raise ValueError(
         f"covariates must be numbers where they are an array; got {str(example)!r} ({dtype}). "
-        "Pass a table with names (a pandas.DataFrame or a dict of columns): its columns of words become "
-        "one column per category but one."
+        "Pass a table with names (a pandas.DataFrame or a dict of columns): its columns of words "
+        "become one column per category but one."
     )
 
 
