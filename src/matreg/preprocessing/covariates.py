@@ -183,8 +183,8 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
                 f"covariates must hold categories of fit in {column.name!r}; got {str(first)!r}, "
                 f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is "
                 "known of its effect. To predict with none, or with the mean one, encode the "
-                'covariates before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
-                '"mean".'
+                "covariates before fit and predict: "
+                'matreg.preprocessing.CovariateEncoder(unknown="zero") or "mean".'
             )
         out = one_hot(column, known)
         if self.unknown == "mean":

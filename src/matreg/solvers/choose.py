@@ -100,8 +100,9 @@ def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]
             yield partial(solve_working_set, neighbour=last)
         elif not problem.loss.curved:
             yield partial(solve_nearby, start=start)
-    augmented = partial(solve_many, start=None if start is None else state_of(problem, start))
-    yield from (augmented, solve_cold) if has_many_samples(problem) else (solve_cold, augmented)
+    state = None if start is None else state_of(problem, start)
+    rest: list[Method] = [partial(solve_many, start=state), solve_cold]
+    yield from rest if has_many_samples(problem) else reversed(rest)
 
 
 def forced(method: str, start: SolverResult | None) -> Iterator[Method]:
