@@ -41,7 +41,7 @@ def problems(rounds: int) -> Iterator[tuple[str, Any, Any, Any, Any]]:
 
 def searches() -> Iterator[tuple[str, Any, dict[str, dict[str, Any]]]]:
     """Name, class, and how its folds may be fitted; the last is the most accurate."""
-    small = {"cv": 4, "n_taus": 6}
+    small = {"cv": 3, "n_taus": 4}
     tols: dict[str, dict[str, Any]] = {"default": small, "tight": small | {"tol": 1e-8}}
     yield "RMRCV", RMRCV, tols
     yield "RGLMCV", RGLMCV, tols

@@ -27,7 +27,7 @@ EXPERIMENTS: dict[str, int | None] = {
     "smm": 5,
     "shapes": 10,
 }
-BENCHMARKS: dict[str, list[str]] = {"fold_accuracy": []}
+BENCHMARKS: dict[str, list[str]] = {"fold_accuracy": ["--rounds", "3"]}
 KEPT = (".json", ".md", ".png")
 
 

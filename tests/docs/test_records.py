@@ -21,6 +21,8 @@ SOURCES = [
     *(f"src/matreg/{name}.py" for name in ("families", "losses", "smooth_losses", "penalties")),
     *(f"src/matreg/{name}.py" for name in ("design", "problem", "samples", "scoring", "robust")),
     "src/matreg/datasets",
+    # How results are written is not what they are.
+    *(f":!src/matreg/experiments/{name}.py" for name in ("records", "tables", "figures")),
 ]
 every_record = pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 
@@ -39,7 +41,8 @@ def test_a_record_says_where_it_comes_from(path):
     record = read(path)
     assert record["experiment"] == path.stem
     assert {"commit", "date", "command", "versions", "machine", "seconds"} <= record.keys()
-    assert record["versions"]["numpy"]
+    taken_over = "taken over from the page" in " ".join(record["notes"])
+    assert taken_over or record["versions"]["numpy"]
 
 
 def test_the_records_are_those_that_the_pages_include():

@@ -137,10 +137,20 @@ def test_rough_folds_leave_the_last_fit_tight(data):
         GRMRCV([-1.0]).fit(data.X, data.y)
 
 
-def test_the_chosen_model_without_its_search_can_be_fitted_again(data):
-    search = GRMRCV([1.0, 20.0], gamma=[20.0], outliers="split", cv=3).fit(data.X, data.y)
+@pytest.mark.parametrize(
+    "search",
+    [
+        GRMRCV([1.0, 20.0], gamma=[20.0], outliers="split", cv=3),
+        GRMRCV([1.0, 20.0], limit=4.0, cv=3),
+        RMRCV([1.0, 20.0], cv=3),
+        RGLMCV([1.0, 20.0], cv=3),
+    ],
+    ids=lambda search: type(search).__name__,
+)
+def test_the_chosen_model_without_its_search_can_be_fitted_again(data, search):
+    search.fit(data.X, data.y)
     again = clone(search.best_estimator_).fit(data.X, data.y)
-    np.testing.assert_allclose(again.coef_, search.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(again.coef_, search.coef_, rtol=1e-6, atol=1e-9)
 
 
 def test_halving_goes_on_with_the_better_half(data):

@@ -58,7 +58,7 @@ PATH_CONSTRAINTS: dict[str, list[Any]] = {
 # What a model knows of the samples it was given.
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
 # Parameters whose attribute of that name is not the number used.
-NO_NUMBER = ("matrix_shape", "outliers")
+NO_NUMBER = ("matrix_shape", "outliers", "solver")
 # What a search knows beyond the model that it chose.
 SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
 

@@ -168,8 +168,9 @@ def origin(record: Mapping[str, Any]) -> str:
     """Command, date, commit and seconds of a record in a sentence."""
     code = f"commit {record['commit'][:9]}" if record["commit"] else "an unknown commit"
     changed = " with changes" if str(record["commit"]).endswith("+") else ""
-    seconds = f"{record['seconds']:.0f} s on {record['machine']['cores']} cores"
-    return f"*`{record['command']}`, {record['date']}, {code}{changed}, {seconds}.*"
+    took = record["seconds"]
+    seconds = "" if took is None else f", {took:.0f} s on {record['machine']['cores']} cores"
+    return f"*`{record['command']}`, {record['date']}, {code}{changed}{seconds}.*"
 
 
 @cache
