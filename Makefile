@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 USERS := plot,data,files,disk,dask,onnx
 QUIET := install --quiet --disable-pip-version-check
 
-.PHONY: test test-fast test-oldest test-newest test-friends reproduce benchmark lint docs release-check clean
+.PHONY: test test-fast test-oldest test-newest test-friends reproduce records benchmark lint docs release-check clean
 # What the targets below run of the suite: `make test-oldest TESTS=tests/linalg`.
 TESTS ?=
 
@@ -44,6 +44,12 @@ lint: $(VENV)/.test
 
 reproduce: $(VENV)/.plot
 	$(BIN)/matreg reproduce shapes --out results
+
+# All tables and figures of the documents anew, an hour or more; `make records WHAT=finance` is one of them.
+# Commit before: the records name the commit that they were computed with.
+WHAT ?=
+records: $(VENV)/.plot $(VENV)/.data $(VENV)/.benchmark
+	$(BIN)/python tools/records.py $(WHAT)
 
 benchmark: $(VENV)/.benchmark
 	$(BIN)/python -m benchmarks

@@ -1,24 +1,70 @@
-"""Run the benchmarks of speed, growth and paths, one after the other.
+"""Run a benchmark and keep what it measured, or run those of speed one after the other.
 
-    python -m benchmarks
+    python -m benchmarks                                  speed, growth and paths
+    python -m benchmarks solvers --skip clarabel          one, with options of its own
+    python -m benchmarks fold_accuracy --record results   its tables too as JSON and Markdown
 
-Each is a module of its own with options: ``python -m benchmarks.solvers --help``.
+A record has the tables that :func:`benchmarks.timing.print_table` printed, with the commit, the
+versions, the machine and the seconds.
 """
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+import time
+from pathlib import Path
 
-if __name__ == "__main__":
-    for name in (
-        "solvers",
-        "growth",
-        "paths",
-        "grmr_speed",
-        "grmr_recovery",
-        "grmr_detail",
-        "grmr_missing",
-    ):
+from matreg.experiments.records import about, commit, write_record
+
+from . import timing
+
+SPEED = (
+    "solvers",
+    "growth",
+    "paths",
+    "grmr_speed",
+    "grmr_recovery",
+    "grmr_detail",
+    "grmr_missing",
+)
+
+
+def run_all() -> None:
+    """Run the benchmarks of speed, each in a process of its own."""
+    for name in SPEED:
         print(f"== benchmarks.{name}", flush=True)
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+
+
+def run_one(name: str, options: list[str]) -> None:
+    """Run one benchmark in this process; ``--record FOLDER`` writes its tables there."""
+    folder = None
+    if "--record" in options:
+        k = options.index("--record")
+        if k + 1 == len(options):
+            sys.exit("--record needs a folder")
+        folder = options[k + 1]
+        options = options[:k] + options[k + 2 :]
+    sys.argv = [name, *options]
+    commit()  # of the code that is about to be imported
+    start = time.perf_counter()
+    runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    if folder is not None:
+        save(name, options, Path(folder), time.perf_counter() - start)
+
+
+def save(name: str, options: list[str], folder: Path, seconds: float) -> None:
+    """Write the record of a benchmark that has run."""
+    if not timing.PRINTED:
+        sys.exit(f"benchmarks.{name} prints no table, so that there is nothing to record")
+    folder.mkdir(parents=True, exist_ok=True)
+    command = " ".join(["python -m benchmarks", name, *options])
+    own = {"experiment": name, "command": command, "form": "", "notes": []}
+    for path in write_record(own | about(timing.PRINTED, seconds), folder):
+        print(f"Written: {path}")
+
+
+if __name__ == "__main__":
+    run_one(sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else run_all()

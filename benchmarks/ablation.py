@@ -29,11 +29,15 @@ from matreg.losses import epsilon_insensitive
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose
+from matreg.solvers import warm_start as neighbour
+from matreg.solvers.active_set import active_set, box_qp
+from matreg.solvers.active_set import jacobian_reuse as reuse
+from matreg.solvers.active_set.jacobian import LinearSettings
 from matreg.solvers.certificate import rounding_floor
-from matreg.solvers.path import tau_grid, walk
-from matreg.solvers.rmr import active_set, box_qp, cold, interior_point, neighbour, reuse
-from matreg.solvers.rmr.linearisation import LinearSettings
-from matreg.solvers.rmr.tau_max import tau_max
+from matreg.solvers.interior import attempts as cold
+from matreg.solvers.interior import interior_point
+from matreg.solvers.largest_tau import tau_max
+from matreg.solvers.neighbours import tau_grid, walk
 from matreg.unpenalised import intercept
 
 TOL = 1e-6
@@ -161,27 +165,26 @@ def patched(*pairs: tuple[object, str, object]) -> Iterator[None]:
 
 def attempts(**changes: object) -> Callable[[], object]:
     """Other attempts from scratch."""
-    other = partial(cold.solve_cold, settings=cold.ColdSettings(**changes))
+    other = partial(cold.solve_cold, settings=cold.AttemptSettings(**changes))
     return lambda: patched((cold, "solve_cold", other))
 
 
 def interior(**changes: object) -> Callable[[], object]:
     """Other settings of the interior point method."""
-    sweeps = interior_point.DEFAULT, interior_point.CAREFUL
-    return attempts(sweeps=tuple(replace(sweep, **changes) for sweep in sweeps))
+    return attempts(interior=replace(interior_point.DEFAULT, **changes))
 
 
 COLD: dict[str, Callable[[], object]] = {
     "as it is": lambda: patched(),
-    "last resort": lambda: patched((cold, "last_resort", lambda tracker, n_iter, max_iter: n_iter)),
     "smaller boxes": attempts(smaller=()),
-    "second sweep": attempts(sweeps=(interior_point.DEFAULT,)),
     "crossover to a vertex": lambda: patched((cold, "crossover", lambda *args: None)),
+    "both of them": lambda: patched(
+        (cold, "crossover", lambda *args: None),
+        (cold, "solve_cold", partial(cold.solve_cold, settings=cold.AttemptSettings(smaller=()))),
+    ),
     "single precision": interior(single_steps=0),
     "caution": interior(caution=0.0),
-    "Gondzio correctors": interior(correctors=0),
     "weight of a settled W": interior(heaviest=1.0),
-    "trust in the thresholding": interior(halvings=0),
 }
 
 

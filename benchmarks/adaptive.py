@@ -26,8 +26,8 @@ from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max, tau_grid
-from matreg.solvers.path import follow, walk
-from matreg.solvers.solve import next_result
+from matreg.solvers.dispatch import next_result
+from matreg.solvers.neighbours import follow, walk
 from matreg.sparse_penalty import SparseLowRank
 
 SHARES = (0.9, 0.6, 0.3)  # of the nuclear norm in the penalty

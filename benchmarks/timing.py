@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from matreg.experiments.tables import Table
+
+# Tables of the benchmark that runs, for its record.
+PRINTED: list[Table] = []
+
 
 def median_time(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     """Median seconds of several runs, and the last result."""
@@ -22,6 +27,7 @@ def median_time(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows under a header, columns aligned."""
     text = [[cell if isinstance(cell, str) else f"{cell:.3g}" for cell in row] for row in rows]
+    PRINTED.append(Table(title, list(header), text))
     widths = [max(len(r[k]) for r in [list(header), *text]) for k in range(len(header))]
     print(f"\n{title}")
     for row in [list(header), *text]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -11,6 +12,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 
 import matreg
+from matreg.experiments.tables import Table
+
+
+def first_table(record):
+    """Cells of the first table of a record by row and column, as the table prints them."""
+    table = Table.from_record(record["tables"][0])
+    return {
+        row[0]: dict(zip(table.columns, (cell.split(" ±")[0] for cell in row), strict=True))
+        for row in reversed(table.formatted())  # of rows with one name the first one counts
+    }
+
 
 project = "matreg"
 author = "The matreg developers"
@@ -29,10 +41,16 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "records"]  # pages include the records
 templates_path = ["_templates"]
 myst_heading_anchors = 3
-myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath", "substitution"]
+# Numbers within sentences: {{ label_noise["10% wrong"]["RMR"] }} is a mean of the first table of
+# docs/records/label-noise.json.
+myst_substitutions = {
+    path.stem.replace("-", "_"): first_table(json.loads(path.read_text(encoding="utf-8")))
+    for path in (Path(__file__).parent / "records").glob("*.json")
+}
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

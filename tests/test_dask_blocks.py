@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from matreg import RGLM, RMR, SMM
 from matreg.blocks import ArrayBlocks, sample_runs
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.many.scan import Lens
+from matreg.solvers.passes.pass_spec import PassSpec
 from problems import assert_same_seen, random_data
 
 dask = pytest.importorskip("dask")
@@ -71,7 +71,7 @@ def test_what_is_seen_does_not_depend_on_the_chunks(data, cuts, far, most, ties)
         y = np.where(np.arange(1000) % 3 > 0, fitted, y)
     sizes = tuple(int(size) for size in np.diff([0, *sorted(cuts), 1000]))
     lazy = DaskBlocks(da.from_array(X, chunks=(sizes, P, Q)), y, np.ones(1000), (P, Q))
-    lens = Lens(W, np.array([0.2]), True, tube, 0.3, far, 0.02, most, 1.0, 1.0, 1e-12, 5)
+    lens = PassSpec(W, np.array([0.2]), True, tube, 0.3, far, 0.02, most, 1.0, 1.0, 1e-12, 5)
     with dask.config.set(scheduler="sync"):
         seen = lazy.map_reduce(lens)
     assert_same_seen(seen, memory((X, y)).map_reduce(lens))

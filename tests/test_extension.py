@@ -21,12 +21,12 @@ from matreg.losses import (
 )
 from matreg.penalties import SpectralElasticNet, SpectralPenalty
 from matreg.problem import Problem
+from matreg.solvers.active_set.active_set import solve_active_set
 from matreg.solvers.choose import following
-from matreg.solvers.path import walk
-from matreg.solvers.rmr.active_set import solve_active_set
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.tau_max import tau_max
-from matreg.solvers.universal import solve_universal
+from matreg.solvers.first_order import solve_universal
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.largest_tau import tau_max
+from matreg.solvers.neighbours import walk
 from matreg.unpenalised import intercept
 from problems import random_data
 

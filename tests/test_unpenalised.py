@@ -20,13 +20,13 @@ from matreg.losses import (
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
+from matreg.solvers.augmented.augmented import solve_core
+from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.choose import following
-from matreg.solvers.many.augmented import solve_core
-from matreg.solvers.many.solve import solve_many
-from matreg.solvers.rmr.admm import solve_admm
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.tau_max import tau_max
-from matreg.solvers.universal import solve_universal
+from matreg.solvers.first_order import solve_universal
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.largest_tau import tau_max
+from matreg.solvers.paper.admm import solve_admm
 from matreg.unpenalised import NOTHING, ONES, Columns, covariates, intercept
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}

@@ -1,14 +1,13 @@
-"""Draw the first figure of the README and of the site from the table of the reproduction page.
+"""Draw the first figure of the README and of the site from the record of the label noise.
 
     python tools/draw_wrong_labels.py
 
-Writes docs/figures/wrong-labels.png. Run it again when `matreg reproduce label-noise` has given
-new numbers.
+Writes docs/figures/wrong-labels.png. `make records WHAT=label-noise` runs it too.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -25,16 +24,12 @@ METHODS = {
 
 def errors_on_W() -> tuple[list[float], dict[str, list[float]]]:
     """Share of wrong labels in per cent, and the errors of each method."""
-    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    table = text[text.index("## Wrong labels") :]
-    lines = table[table.index("| Labels") :].splitlines()
-    names = [cell.strip() for cell in lines[0].strip("|").split("|")]
-    rows = [line.strip("|").split("|") for line in lines if re.match(r"\| \d+% wrong", line)]
-    rows = rows[: len({row[0] for row in rows})]  # the first of the two tables
+    record = json.loads((DOCS / "records" / "label-noise.json").read_text(encoding="utf-8"))
+    table = record["tables"][0]
+    rows = [row for row in table["rows"] if row[0].endswith("wrong")]
     shares = [float(row[0].split("%")[0]) for row in rows]
-    column = {
-        name: [float(row[k].split("±")[0]) for row in rows] for k, name in enumerate(names) if k
-    }
+    names = table["columns"]
+    column = {name: [row[k]["mean"] for row in rows] for k, name in enumerate(names) if k}
     return shares, column
 
 

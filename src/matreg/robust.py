@@ -77,7 +77,7 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
 
 
 def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> float:
-    """How much of what the samples have to do with the labels would be there by chance.
+    """Share of the sample-label association that is expected under random labels.
 
     With s_i the sign of the label i around the median, and samples around their mean, it is
 

@@ -124,10 +124,10 @@ def test_grmrcv_searches_by_default_in_any_units():
 
 def test_rough_folds_leave_the_last_fit_tight(data):
     grid = {"taus": [1.0, 20.0], "gamma": [20.0, 60.0], "limit": 4.0, "cv": 3}
-    rough = GRMRCV(**grid).fit(data.X, data.y)
+    rough = GRMRCV(**grid, fold_tol=1.0, fold_split_tol=1e-2).fit(data.X, data.y)
     last = GRMR(rough.tau_, gamma=rough.gamma_).fit(data.X, data.y)
     np.testing.assert_allclose(rough.coef_, last.coef_, rtol=1e-6, atol=1e-9)
-    tight = GRMRCV(**grid, fold_tol=None, fold_split_tol=None).fit(data.X, data.y)
+    tight = GRMRCV(**grid).fit(data.X, data.y)
     scores = [model.cv_results_["mean_test_score"] for model in (rough, tight)]
     assert not np.array_equal(*scores), "one alternation is less than several"
     assert rough.tau_ == tight.tau_
@@ -135,6 +135,12 @@ def test_rough_folds_leave_the_last_fit_tight(data):
         GRMRCV(fold_tol=-1.0).fit(data.X, data.y)
     with pytest.raises(ValueError, match=r"^taus must be a non-empty list"):
         GRMRCV([-1.0]).fit(data.X, data.y)
+
+
+def test_the_chosen_model_without_its_search_can_be_fitted_again(data):
+    search = GRMRCV([1.0, 20.0], gamma=[20.0], outliers="split", cv=3).fit(data.X, data.y)
+    again = clone(search.best_estimator_).fit(data.X, data.y)
+    np.testing.assert_allclose(again.coef_, search.coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_halving_goes_on_with_the_better_half(data):
@@ -275,7 +281,7 @@ def test_ctrl_c_chooses_on_the_finished_folds(data, monkeypatch):
 @pytest.mark.parametrize("finished", [1, 2])
 def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatch, finished):
     # The grid has len(TAUS) points: Ctrl-C comes in the third fold, when `finished` of them are.
-    module = sys.modules["matreg.solvers.solve"]
+    module = sys.modules["matreg.solvers.dispatch"]
     original, solved = module.next_result, []
 
     def interrupted(problem, last, **options):

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from matreg import RGLM, RMR, rglm_path, rmr_path
 from matreg.datasets import make_matrix_regression
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior.attempts import solve_cold
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_ctrl_c_returns_the_finished_points(data, monkeypatch):
         calls.append(problem)
         return solve_cold(problem)
 
-    monkeypatch.setattr(sys.modules["matreg.solvers.solve"], "solve_problem", interrupted)
+    monkeypatch.setattr(sys.modules["matreg.solvers.dispatch"], "solve_problem", interrupted)
     with pytest.warns(UserWarning, match="3 of 10 points"):
         path = rmr_path(data.X, data.y, n_taus=10)
     assert len(path.taus) == len(path.points) == 3

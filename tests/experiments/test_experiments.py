@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from matreg import RMRCV
 from matreg.experiments import (
     Options,
     finance,
@@ -22,10 +23,11 @@ from matreg.experiments import (
     smm,
     tau_path,
 )
-from matreg.experiments.figures import STYLE, image_grid, require_matplotlib
+from matreg.experiments.certainty import block_bootstrap, near_ties
+from matreg.experiments.figures import STYLE, image_grid, require_matplotlib, save
 from matreg.experiments.methods import METHODS, Tuning, fit_methods, rae
 from matreg.experiments.parallel import run_tasks
-from matreg.experiments.records import versions, which_form
+from matreg.experiments.records import to_markdown, versions, which_form
 from matreg.experiments.tables import Stat, Table
 
 needs_data = pytest.mark.skipif(
@@ -152,6 +154,29 @@ def test_result_is_written_as_tables_figures_and_record(square, tmp_path):
     assert record["seconds"] == 1.5
     assert record["versions"]["numpy"] == np.__version__
     assert_allclose(record["values"]["rae"], square.values["rae"])
+    assert record["command"] == "matreg reproduce shapes --rounds 1"
+    assert to_markdown(record) == (tmp_path / "new" / "shapes.md").read_text()
+    assert not list((tmp_path / "new").glob(".*")), "nothing beside"
+
+
+def test_a_table_comes_back_from_its_record():
+    rows = [["a", Stat(0.123456, 0.01), 1.5], ["b", Stat(0.2, np.nan), None]]
+    table = Table("Title", ["Name", "Error", "Other"], rows, digits=2)
+    again = Table.from_record(json.loads(json.dumps(table.to_record(), allow_nan=False)))
+    assert again.to_markdown() == table.to_markdown()
+
+
+def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
+    class Broken:
+        def savefig(self, stream, **kwargs):
+            stream.write(b"half")
+            raise OSError("disk full")
+
+    (tmp_path / "a-b.png").write_bytes(b"whole")
+    with pytest.raises(OSError, match="disk full"):
+        save(Broken, tmp_path, "a-b")
+    assert [path.name for path in tmp_path.iterdir()] == ["a-b.png"]
+    assert (tmp_path / "a-b.png").read_bytes() == b"whole"
 
 
 def test_error_falls_and_rises_along_the_path(tmp_path):
@@ -182,7 +207,33 @@ def test_finance(tmp_path):
     assert f"{scores['Intercept only']['d100']:.1f}" == "122.2"
     assert scores["RMR"]["rae"] < scores["SVR"]["rae"]
     assert scores["RMR"]["rae"] < scores["Intercept only"]["rae"]
-    assert len(result.save(tmp_path, ONE, 0.0)) == 5
+    assert len(result.save(tmp_path, ONE, 0.0)) == 6
+    for method, ties in result.values["near_ties"].items():
+        assert scores[method] in ties, "the chosen one is one of them"
+    low, high = result.values["bootstrap"]["RMR"]
+    assert (low < [*scores["RMR"].values()]).all() and ([*scores["RMR"].values()] < high).all()
+
+
+def test_blocks_of_days_follow_each_other_and_are_drawn_alike():
+    days = block_bootstrap(50, 20, 4000, 0)
+    assert days.shape == (4000, 50)
+    steps = np.diff(days, axis=1)
+    assert np.isin(steps[:, [*range(19), *range(20, 39)]], [1, -49]).all()
+    assert_allclose(np.bincount(days.ravel()) / days.size, 1 / 50, rtol=0.1)
+
+
+def test_near_ties_are_the_candidates_within_a_standard_error():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 4, 3)), rng.standard_normal(40)
+    search = RMRCV(n_taus=5, C=1.0, cv=4).fit(X, y)
+    table = search.cv_results_
+    best = table["mean_test_score"].argmax()
+    enough = table["mean_test_score"][best] - table["se_test_score"][best]
+    models = near_ties(search, X, y)
+    kept = table["param_tau"][table["mean_test_score"] >= enough]
+    assert_allclose([model.tau_ for model in models], kept)
+    chosen = next(model for model in models if model.tau_ == search.tau_)
+    assert_allclose(chosen.coef_, search.coef_, atol=1e-8)
 
 
 def test_blocks_are_white_squares_on_a_tenth_of_the_images():

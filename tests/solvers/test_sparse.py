@@ -12,9 +12,9 @@ from matreg.losses import absolute, epsilon_insensitive, huber, pinball, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max
-from matreg.solvers.path import walk
+from matreg.solvers.dispatch import next_result
+from matreg.solvers.neighbours import walk
 from matreg.solvers.rglm.solve import solve_rglm
-from matreg.solvers.solve import next_result
 from matreg.solvers.sparse import solve_sparse
 from matreg.sparse_penalty import SparseLowRank
 from matreg.unpenalised import Columns

@@ -12,12 +12,12 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.choose import solve_rmr
-from matreg.solvers.many.cores import Model
-from matreg.solvers.many.stream import solve_stream
-from matreg.solvers.rglm.gram import solve_streamed_rglm
+from matreg.solvers.first_order import solve_universal
+from matreg.solvers.passes.loop import solve_stream
+from matreg.solvers.passes.moments import solve_streamed_rglm
+from matreg.solvers.passes.reduced_problems import Model
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.solvers.rglm.standard_form import StandardForm
-from matreg.solvers.universal import solve_universal
 from matreg.unpenalised import NOTHING, covariates
 
 N, P, Q = 150, 5, 4

@@ -46,11 +46,13 @@ def run(args: argparse.Namespace) -> None:
     """Run one experiment, or all."""
     from ..experiments import Options
     from ..experiments.figures import require_matplotlib
+    from ..experiments.records import commit
 
     options = Options(
         rounds=args.rounds, seed=args.seed, quick=args.quick, data=args.data, jobs=args.jobs
     )
     require_matplotlib()  # now, not after minutes of computing
+    commit()
     check_folder(args.out)
     for name in NAMES if args.experiment == "all" else [args.experiment]:
         _reproduce(name, options, args.out)

@@ -58,6 +58,8 @@ PATH_CONSTRAINTS: dict[str, list[Any]] = {
 }
 # What a model knows of the samples it was given.
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_")
+# Parameters whose attribute of that name is not the number used.
+NO_NUMBER = ("matrix_shape", "outliers")
 # What a search knows beyond the model that it chose.
 SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_")
 
@@ -168,7 +170,7 @@ class Search(MatrixEstimator):
         numbers = {
             name: getattr(self, f"{name}_")
             for name in model.get_params(deep=False)
-            if name != "matrix_shape" and hasattr(self, f"{name}_")
+            if name not in NO_NUMBER and hasattr(self, f"{name}_")
         }
         model.set_params(**numbers)
         own = {*self.get_params(deep=False), *SEARCH}

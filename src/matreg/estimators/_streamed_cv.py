@@ -1,10 +1,10 @@
 """Cross-validation on samples that are read block by block.
 
-The parameters of RMR and SMM are chosen on a part of the samples that fits into memory, where the
-losses count for all: how well a choice does is known to about one over the root of the number of
-samples anyway. The best tau is proportional to the noise in ``sum_i beta_i X_i``. For n of N
-samples whose losses count N / n times that is the root of N / n times what it is for all. So the
-part is fitted with so much more tau, and what is reported is the tau of all samples.
+The parameters of RMR and SMM are chosen on a subsample that fits into memory, reweighted to the
+size of the full data. The score of a candidate has a standard error of about n^-1/2, so that a
+subsample is enough. The best tau is proportional to the noise in ``sum_i beta_i X_i``. On a
+subsample of n of N samples, reweighted by N / n, this noise is sqrt(N / n) times larger. The
+subsample is therefore fitted with so much more tau, and the tau of all samples is reported.
 
 R-GLM needs the moments of the folds alone, which one pass gives, and so uses all samples.
 """

@@ -16,8 +16,8 @@ def label_outlier_score(
 ) -> Array:
     """How much each label looks wrong, in robust standard deviations of the residuals.
 
-    A sample whose residual is beyond the loss' tube pulls with all its might: its multiplier is at
-    its bound, and its score the size of its residual. A residual on the edge of the tube tells
+    A sample whose residual is beyond the loss' tube has its multiplier at the bound, and its score
+    is the size of its residual. A residual on the edge of the tube tells
     nothing by its size, as many are there; the multiplier, relative to its bound, does. Inside of
     the tube the score is zero.
 

@@ -176,9 +176,9 @@ class GRMR(Cleaning, MatrixRegressor):
     problem is convex in (W, b) and in (X, E), not in both: what is found is a partial minimum.
 
     Whether to clean new samples was chosen by measurement with ``outliers="split"``, see
-    ``docs/dev/grmr.md``: where the samples have low rank, cleaning costs nothing and removes up to
-    98 % of the error when they are corrupted; on faces of unknown people it adds 2 to 12 % to the
-    error when they are clean, and takes off 2 to 28 % when they are all corrupted.
+    ``docs/dev/measurements/grmr.md``: where the samples have low rank, cleaning costs nothing and
+    removes up to 98 % of the error when they are corrupted; on faces of unknown people it adds 2 to
+    12 % to the error when they are clean, and takes off 2 to 28 % when they are all corrupted.
 
     Examples
     --------

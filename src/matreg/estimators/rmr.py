@@ -50,9 +50,9 @@ class RMR(ConvexEstimator, MatrixRegressor):
     ----------
     tau : float or str, default="scale"
         Weight of the nuclear norm. 0 is linear support vector regression; from :func:`tau_max` on
-        W is zero. "scale" is 0.005 of that, or more where chance has a part in it: a quarter of
-        ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean and the signs
-        s_i of the labels around their median.
+        W is zero. "scale" is 0.005 of that, or a quarter of the association expected by chance if
+        that is larger: ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean
+        and the signs s_i of the labels around their median.
     C : float or str, default="scale"
         Weight of the loss, a sum over the samples and not a mean. "scale" is three times the
         median absolute deviation of the labels over the squared median Frobenius norm of the

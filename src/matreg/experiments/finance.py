@@ -14,6 +14,7 @@ from .. import GRMRCV
 from .._typing import Array
 from ..datasets import load_istanbul
 from ..progress import Progress
+from .certainty import block_bootstrap, near_ties
 from .figures import STYLE, require_matplotlib
 from .methods import METHODS, Tuning, fit_methods, rae
 from .records import Options, Result
@@ -37,6 +38,8 @@ TUNING = Tuning(cv=FOLDS, n_taus=30, n_rglm_taus=30, rglm_min_ratio=1e-3, tol=1e
 # Unlike elsewhere the samples are small, so that G-RMR has a grid of its own.
 GAMMAS, LAMS = (30.0, 100.0, 300.0, 1000.0), (5.0, 15.0, 50.0, 150.0)
 TAU_FACTORS = (0.35, 0.7, 1.4, 2.8)
+# Samples of ten days overlap, so that days are drawn in blocks of twice as many.
+BLOCK, DRAWS, LEVEL = 20, 2000, 0.95
 
 
 class Scores(NamedTuple):
@@ -112,6 +115,19 @@ def run(options: Options) -> Result:
         f"{method}, one standard error": score(fit.model.predict(data.X_test), data.y_test)
         for method, fit in careful_fits.items()
     }
+    ties = {
+        method: near_ties(models[method], data.X_train, data.y_train)
+        for method in ("R-GLM", "RMR", "G-RMR")
+    }
+    tied = {
+        method: [score(model.predict(data.X_test), data.y_test) for model in tied]
+        for method, tied in ties.items()
+    }
+    days = block_bootstrap(len(data.y_test), BLOCK, 100 if options.quick else DRAWS, options.seed)
+    drawn = {
+        method: np.array([score(p[index], data.y_test[index]) for index in days])
+        for method, p in predictions.items()
+    }
     dates = data.dates[-len(data.y_test) :]
     chosen = {method: fit.parameters for method, fit in fits.items()}
     chosen["G-RMR"] = {name: getattr(cleaning, name) for name in ("tau_", "gamma_", "lam_")}
@@ -119,7 +135,7 @@ def run(options: Options) -> Result:
         name="finance",
         form=f"{len(data.y_train)} days train, {len(data.y_test)} days test; "
         f"{'short' if options.quick else 'whole'} grids.",
-        tables=[_table(scores | careful_scores)],
+        tables=[_table(scores | careful_scores), _certainty_table(tied, drawn)],
         figures={"growth": lambda: _draw(dates, predictions, data.y_test)},
         parameters={
             "tuning": vars(tuning),
@@ -129,8 +145,10 @@ def run(options: Options) -> Result:
         values={
             "scores": {method: row._asdict() for method, row in scores.items()},
             "one_standard_error": {m: row._asdict() for m, row in careful_scores.items()},
+            "near_ties": {m: [row._asdict() for row in rows] for m, rows in tied.items()},
+            "bootstrap": {m: _interval(rows) for m, rows in drawn.items()},
         },
-        notes=[_verdict(scores)],
+        notes=[_choices(chosen), _verdict(scores)],
     )
 
 
@@ -159,6 +177,45 @@ def _table(scores: dict[str, Scores]) -> Table:
         rows.append(row)
     columns = ["Method", "PCP [%]", "paper", "D100", "paper", "RAE", "paper"]
     return Table("Table 3: prediction of the Istanbul stock exchange", columns, rows)
+
+
+def _certainty_table(tied: dict[str, list[Scores]], drawn: dict[str, Array]) -> Table:
+    """Ranges of the scores over the near-ties of the choice and over draws of the test days."""
+    rows: list[list[Cell]] = []
+    for method, draws in drawn.items():
+        if method in tied:
+            values = np.array(tied[method])
+            ends = np.array([values.min(axis=0), values.max(axis=0)])
+            rows.append([method, f"{len(values)} near-ties", *_ranges(ends)])
+        rows.append([method, f"{LEVEL:.0%} of draws of days", *_ranges(_interval(draws))])
+    title = (
+        "How sure Table 3 is: candidates within one standard error of the best on the folds, and "
+        f"a bootstrap of the test days in blocks of {BLOCK}"
+    )
+    return Table(title, ["Method", "Over", "PCP [%]", "D100", "RAE"], rows)
+
+
+def _interval(draws: Array) -> Array:
+    """Ends of the central interval of each column, of shape (2, columns)."""
+    outside = (1.0 - LEVEL) / 2.0
+    return np.asarray(np.quantile(draws, [outside, 1.0 - outside], axis=0))
+
+
+def _ranges(ends: Array) -> list[str]:
+    return [
+        f"{form.format(low)} to {form.format(high)}"
+        for low, high, form in zip(*ends, FORMATS, strict=True)
+    ]
+
+
+def _choices(chosen: dict[str, dict[str, float]]) -> str:
+    """What the folds chose, in a sentence."""
+    parts = [
+        f"{method} " + ", ".join(f"{name.strip('_')} = {v:.3g}" for name, v in values.items())
+        for method, values in chosen.items()
+        if values
+    ]
+    return f"Chosen: {'; '.join(parts)}."
 
 
 def _paper(method: str) -> tuple[float | None, ...]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -113,23 +116,91 @@ class Result:
         for number, table in enumerate(self.tables, start=1):
             stem = self.name if number == 1 else f"{self.name}-{number}"
             paths += [_write(root / f"{stem}.csv", table.to_csv())]
-        text = "\n".join([table.to_markdown() for table in self.tables])
-        text += "".join(f"\n{note}\n" for note in [*self.notes, self.form])
-        paths += [_write(root / f"{self.name}.md", text)]
+        record = self.record(options, seconds)
+        paths += write_record(record, root)
         for key, draw in self.figures.items():
             paths += save(draw, root, f"{self.name}-{key}")
+        return paths
+
+    def record(self, options: Options, seconds: float) -> dict[str, Any]:
+        """Numbers, where they come from, and the tables that are made of them."""
         record = {
             "experiment": self.name,
+            "command": _command(self.name, options),
             "form": self.form,
-            "seconds": round(seconds, 2),
             "options": vars(options),
             "parameters": self.parameters,
             "values": self.values,
-            "versions": versions(),
-            "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+            "notes": list(self.notes),
         }
-        paths += [_write(root / f"{self.name}.json", json.dumps(record, indent=2, default=_plain))]
-        return paths
+        return record | about(self.tables, seconds)
+
+
+def about(tables: Sequence[Table], seconds: float) -> dict[str, Any]:
+    """What every record says: its tables, and when, how long and with what it was computed."""
+    return {
+        "tables": [table.to_record() for table in tables],
+        "seconds": round(seconds, 2),
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": versions(),
+        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+    }
+
+
+def write_record(record: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write a record as JSON, and its tables as Markdown."""
+    name = record["experiment"]
+    return [
+        _write(folder / f"{name}.md", to_markdown(record)),
+        _write(folder / f"{name}.json", json.dumps(record, indent=1, default=_plain) + "\n"),
+    ]
+
+
+def to_markdown(record: Mapping[str, Any]) -> str:
+    """Tables and notes of a record with a line that says where the numbers come from."""
+    tables = [Table.from_record(table).to_markdown() for table in record["tables"]]
+    paragraphs = [*tables, *(f"{note}\n" for note in [*record["notes"], record["form"]] if note)]
+    return "\n".join([*paragraphs, origin(record) + "\n"])
+
+
+def origin(record: Mapping[str, Any]) -> str:
+    """Command, date, commit and seconds of a record in a sentence."""
+    code = f"commit {record['commit'][:9]}" if record["commit"] else "an unknown commit"
+    changed = " with changes" if str(record["commit"]).endswith("+") else ""
+    seconds = f"{record['seconds']:.0f} s on {record['machine']['cores']} cores"
+    return f"*`{record['command']}`, {record['date']}, {code}{changed}, {seconds}.*"
+
+
+@cache
+def commit() -> str | None:
+    """Commit of the source, with a plus if the package has changed since; None without git.
+
+    The first call counts: ask before the work, as the source may change in the meantime.
+    """
+    here = Path(__file__)
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(here.parent), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", here.name)  # not a repository that only holds the venv
+        changed = git("status", "--porcelain", "--", str(here.parent.parent))
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _command(name: str, options: Options) -> str:
+    """The command that runs an experiment with these options, but for the number of processes."""
+    words = ["matreg", "reproduce", name]
+    words += [] if options.rounds is None else ["--rounds", str(options.rounds)]
+    words += ["--seed", str(options.seed)] if options.seed else []
+    words += ["--quick"] if options.quick else []
+    words += ["--data", "DIR"] if options.data else []
+    return " ".join(words)
 
 
 def versions() -> dict[str, str]:

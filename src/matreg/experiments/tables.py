@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,14 +51,14 @@ class Table:
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
-        cells = [list(self.columns), *self._formatted()]
+        cells = [list(self.columns), *self.formatted()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
         return "\n".join([self.title, "", lines[0], "-" * len(lines[0]), *lines[1:], ""])
 
     def to_markdown(self) -> str:
         """Write a Markdown table under its title."""
-        rows = [self.columns, ["---"] * len(self.columns), *self._formatted()]
+        rows = [self.columns, ["---"] * len(self.columns), *self.formatted()]
         return "\n".join([f"**{self.title}**", "", *(f"| {' | '.join(row)} |" for row in rows), ""])
 
     def to_csv(self) -> str:
@@ -82,12 +82,38 @@ class Table:
             )
         return stream.getvalue()
 
+    def to_record(self) -> dict[str, Any]:
+        """Everything as JSON knows it; :meth:`from_record` makes the same table again."""
+        rows = [[_to_json(cell) for cell in row] for row in self.rows]
+        columns = list(self.columns)
+        return {"title": self.title, "columns": columns, "rows": rows, "digits": self.digits}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Table:
+        """Table of what :meth:`to_record` gave."""
+        rows = [[_from_json(cell) for cell in row] for row in record["rows"]]
+        return cls(record["title"], record["columns"], rows, record["digits"])
+
     @property
     def _width(self) -> int:
         return len(self.columns)
 
-    def _formatted(self) -> list[list[str]]:
+    def formatted(self) -> list[list[str]]:
+        """Cells as text and Markdown show them."""
         return [[_format(cell, self.digits) for cell in row] for row in self.rows]
+
+
+def _to_json(cell: Cell) -> Any:
+    if not isinstance(cell, Stat):
+        return cell
+    # One round has no deviation, which JSON has no number for.
+    return {"mean": cell.mean, "std": None if np.isnan(cell.std) else cell.std}
+
+
+def _from_json(cell: Any) -> Cell:
+    if not isinstance(cell, dict):
+        return cell
+    return Stat(cell["mean"], np.nan if cell["std"] is None else cell["std"])
 
 
 def _spread(cell: Cell) -> list[Cell]:

@@ -5,13 +5,14 @@ All solve, for several right-hand sides in turn,
     (Phi Phi' + diag(D)) dbeta + Z dgamma = rhs,    Z'dbeta = total
 
 with a border Z of k columns, none, ones or several. Which factorisation is best depends on the size
-and on D, whose entries for samples inside the box tend to zero. Those that know ``f = Phi'dbeta``
-better than dbeta does, of which it is a small difference in a huge box, return it behind dbeta, in
-one array.
+and on D, whose entries for samples inside the box tend to zero. Some solvers compute
+``f = Phi'dbeta`` more accurately than it could be recomputed from dbeta (cancellation in a huge
+box); they return it appended to dbeta.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,16 +39,14 @@ class BorderedSettings:
         Rows of a large matrix that are updated at a time.
     refinements, accurate : int, float
         Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
-    small_system, large_system : int
-        Up to this order the augmented system costs next to nothing; up to the second it is worth
-        its price once all else has failed.
+    small_system : int
+        Up to this order the augmented system costs next to nothing.
     """
 
     stripe: int = 256
     refinements: int = 6
     accurate: float = 1e-3
     small_system: int = 700
-    large_system: int = 2000
 
 
 DEFAULT = BorderedSettings()
@@ -188,7 +187,9 @@ def factor_augmented(Phi: Array, D: Array, border: Array) -> BorderedSolve:
         K *= step[:, None]
         K *= step
         scale *= step
-    factor = scipy.linalg.lu_factor(K, check_finite=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # the solution is checked
+        factor = scipy.linalg.lu_factor(K, check_finite=False)
 
     def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
         f = np.zeros(size)
@@ -282,7 +283,6 @@ def factor(
     D: Array,
     border: Array,
     precision: type[np.floating[Any]],
-    sure: bool,
     settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise the system in the way that its size asks for.
@@ -299,13 +299,11 @@ def factor(
         Columns Z.
     precision : type
         Of Phi, where it matters little.
-    sure : bool
-        Whether accuracy is worth more than time.
     settings : BorderedSettings, optional
         Numbers of the factorisations.
     """
     n, d = design.n, coordinates.size
-    if n + d <= (settings.large_system if sure else settings.small_system):
+    if n + d <= settings.small_system:
         Phi = coordinates.of_samples(design)
         typical = float(np.vdot(Phi, Phi)) / n
         return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), border)

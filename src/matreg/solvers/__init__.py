@@ -4,20 +4,7 @@ This is the only door: what is not named here is the inside of a solver.
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point
-from .grmr.alternation import GRMRResult, alternate, outlier_fraction, shortfalls
-from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
-from .grmr.default_weights import default_weights, robust_scale
-from .grmr.problem import GRMRProblem
-from .grmr.restart import from_arrays, to_arrays
-from .grmr.start import Limits, first_samples, robust_pca, with_noise
-from .grmr.tracker import Decomposition
-from .loo.intervals import jackknife_plus
-from .loo.refits import refined
-from .loo.residuals import LeaveOneOut, leave_one_out
-from .path import tau_grid, walk
-from .rglm.gram import Reduced, moments, solve_moments, solve_streamed_rglm
-from .rglm.least_squares import RGLMState
-from .solve import (
+from .dispatch import (
     SOLVERS,
     check_blocks,
     known_moments,
@@ -28,7 +15,20 @@ from .solve import (
     solve_problem,
     tau_max,
 )
-from .universal import solve_universal
+from .first_order import solve_universal
+from .grmr.alternation import GRMRResult, alternate, outlier_fraction, shortfalls
+from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
+from .grmr.default_weights import default_weights, robust_scale
+from .grmr.problem import GRMRProblem
+from .grmr.restart import from_arrays, to_arrays
+from .grmr.start import Limits, first_samples, robust_pca, with_noise
+from .grmr.tracker import Decomposition
+from .loo.intervals import jackknife_plus
+from .loo.refits import refined
+from .loo.residuals import LeaveOneOut, leave_one_out
+from .neighbours import tau_grid, walk
+from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
+from .rglm.least_squares import RGLMState
 
 __all__ = [
     "SOLVERS",

@@ -170,7 +170,7 @@ class Tracker:
 
     @property
     def converged(self) -> bool:
-        """Whether to end: the gap is small enough, or whoever listens wants no more."""
+        """Whether to stop: converged, or a callback asked to stop."""
         return self.gap <= self.tol or self.stopped
 
     def offer_primal(self, W: Factors, residual: Array | None = None) -> float:
@@ -194,7 +194,7 @@ class Tracker:
         return value
 
     def record(self, iteration: int) -> None:
-        """Add a row to the history, print it if asked, and tell whoever listens."""
+        """Add a row to the history, print it if asked, and tell the callbacks."""
         line = self.history.add(
             iteration, self.primal, self.dual, self.gap, self.W.rank, self.method
         )

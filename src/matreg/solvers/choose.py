@@ -12,7 +12,8 @@ method            when it is tried
                   their bounds, the active set solves for the rest
 ``augmented``     there are at least twice as many samples as W has entries: an augmented
                   Lagrangian, whose Newton systems have the order of the entries
-``interior``      always: an interior point method, whose systems have the order of the samples
+``interior``      always: an interior point method, whose systems have the order of the samples.
+                  Where it does not succeed with fewer samples, ``augmented`` is tried after it
 ================  ================================================================================
 
 Beside these, ``first-order`` takes any convex loss and penalty, and ``admm`` is the algorithm of
@@ -28,14 +29,14 @@ from functools import partial
 from typing import Any
 
 from ..problem import RMRProblem
+from .active_set.active_set import solve_active_set
+from .active_set.jacobian import DEFAULT as LINEARISATION
+from .active_set.working_set import finish, solve_working_set
+from .augmented.augmented import State
+from .augmented.subsamples import at_point, solve_many, widened
 from .certificate import SolverResult
-from .many.augmented import State
-from .many.solve import at_point, solve_many, widened
-from .rmr.active_set import solve_active_set
-from .rmr.cold import solve_cold
-from .rmr.linearisation import DEFAULT as LINEARISATION
-from .rmr.neighbour import Neighbour, neighbour_of, solution_of
-from .rmr.working_set import finish, solve_working_set
+from .interior.attempts import solve_cold
+from .warm_start import Neighbour, neighbour_of, solution_of
 
 # Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
 # 51 simulated problems it took .5 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
@@ -99,9 +100,8 @@ def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]
             yield partial(solve_working_set, neighbour=last)
         elif not problem.loss.curved:
             yield partial(solve_nearby, start=start)
-    if has_many_samples(problem):
-        yield partial(solve_many, start=None if start is None else state_of(problem, start))
-    yield solve_cold
+    augmented = partial(solve_many, start=None if start is None else state_of(problem, start))
+    yield from (augmented, solve_cold) if has_many_samples(problem) else (solve_cold, augmented)
 
 
 def forced(method: str, start: SolverResult | None) -> Iterator[Method]:

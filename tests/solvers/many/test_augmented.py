@@ -16,14 +16,14 @@ from matreg.losses import (
 )
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.solvers.augmented import subsamples as solve
+from matreg.solvers.augmented.augmented import AugmentedLagrangian, solve_core
+from matreg.solvers.augmented.incremental_gram import IncrementalGram
+from matreg.solvers.augmented.newton import through_coefficients, through_samples
+from matreg.solvers.augmented.smoothed_objective import SmoothedObjective
+from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.certificate import Tracker
-from matreg.solvers.many import solve
-from matreg.solvers.many.augmented import AugmentedLagrangian, solve_core
-from matreg.solvers.many.newton import through_coefficients, through_samples
-from matreg.solvers.many.ramps import Ramps
-from matreg.solvers.many.solve import solve_many
-from matreg.solvers.many.sums import RampSums
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior.attempts import solve_cold
 from matreg.unpenalised import ONES, covariates, intercept
 from problems import random_data, random_weights
 
@@ -101,7 +101,7 @@ def ramps_at(problem, seed=0):
     rng = np.random.default_rng(seed)
     W = rng.standard_normal((problem.design.p, problem.design.q))
     beta = rng.uniform(problem.loss.lower, problem.loss.upper)
-    ramps = Ramps(problem, beta, rng.standard_normal(W.shape), width=2.0, s2=3.0)
+    ramps = SmoothedObjective(problem, beta, rng.standard_normal(W.shape), width=2.0, s2=3.0)
     gamma = np.full(problem.unpenalised.size, 0.3)
     return ramps, ramps.at(W, gamma, problem.design.forward(W))
 
@@ -131,7 +131,7 @@ def test_both_systems_give_the_direction_of_the_dense_hessian(shape, k):
     problem = problem_of("epsilon-insensitive", 60, p, q, unpenalised=basis)
     ramps, at = ramps_at(problem)
     gradient, slope = ramps.gradient(at, problem.design.adjoint(at.beta))
-    sums = RampSums(problem.design, basis)
+    sums = IncrementalGram(problem.design, basis)
     found = [
         through_samples(ramps, problem.design, at, gradient, slope),
         through_coefficients(ramps, sums, at, gradient, slope),
@@ -150,7 +150,7 @@ def test_both_systems_give_the_direction_of_the_dense_hessian(shape, k):
 
 def test_sums_follow_what_changes():
     problem = problem_of("epsilon-insensitive", 200)
-    sums, rng = RampSums(problem.design, ONES), np.random.default_rng(0)
+    sums, rng = IncrementalGram(problem.design, ONES), np.random.default_rng(0)
     beta, ramp = np.zeros(200), np.zeros(200, dtype=bool)
     flat = np.hstack([problem.design.X.reshape(200, -1), np.ones((200, 1))])
     for _ in range(5):

@@ -5,7 +5,7 @@ import pytest
 
 from matreg.linalg.factors import svd
 from matreg.penalties import SpectralElasticNet
-from matreg.solvers.many.best import Step, Tangent
+from matreg.solvers.passes.step_length import Step, Tangent
 
 
 def quadratic(target, scale):

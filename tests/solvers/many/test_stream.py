@@ -9,9 +9,9 @@ from matreg.blocks import ArrayBlocks
 from matreg.losses import epsilon_insensitive, hinge
 from matreg.penalties import SpectralElasticNet
 from matreg.progress import listening
-from matreg.solvers.many.cores import Band, Model, graded_core
-from matreg.solvers.many.scan import Lens, width_for
-from matreg.solvers.many.stream import Stream, solve_stream
+from matreg.solvers.passes.loop import Stream, solve_stream
+from matreg.solvers.passes.pass_spec import PassSpec, width_for
+from matreg.solvers.passes.reduced_problems import Band, Model, graded_core
 from problems import assert_same_seen, bound, objective, random_data, random_weights
 
 MEMORY = 3e6  # rows of a core: a few thousand
@@ -43,7 +43,7 @@ def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
 def look(blocks, near, far=0.0, seed=0, most=100_000):
     rng = np.random.default_rng(1)
     W = 0.5 * rng.standard_normal(30)
-    lens = Lens(W, np.array([0.2]), True, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
+    lens = PassSpec(W, np.array([0.2]), True, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
     return lens, blocks.map_reduce(lens).capped()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from matreg import RGLM
 from matreg.blocks import ArrayBlocks
-from matreg.solvers.rglm.gram import GramSettings, moments, solve_streamed_rglm
+from matreg.solvers.passes.moments import GramSettings, moments, solve_streamed_rglm
 from problems import random_data, random_weights
 
 TAUS = np.array([300.0, 30.0, 1.0])

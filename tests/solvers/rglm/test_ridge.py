@@ -15,11 +15,11 @@ from matreg.losses import squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
-from matreg.solvers.path import walk
-from matreg.solvers.rglm.gram import solve_streamed_rglm
+from matreg.solvers.dispatch import next_result
+from matreg.solvers.neighbours import walk
+from matreg.solvers.passes.moments import solve_streamed_rglm
 from matreg.solvers.rglm.least_squares import LeastSquaresSettings, solve_least_squares
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
-from matreg.solvers.solve import next_result
 from matreg.unpenalised import intercept as columns
 
 FAMILIES = ("normal", "binomial", "poisson")

@@ -6,9 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from matreg import RMR
 from matreg.solvers import starting_point
-from matreg.solvers.rmr import admm
-from matreg.solvers.rmr.admm import RegressionStep, solve_admm
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.paper import admm
+from matreg.solvers.paper.admm import RegressionStep, solve_admm
 from problems import SHAPE_IDS, SHAPES, gap_of_result, make_problem, random_data, random_weights
 
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.penalties import SpectralElasticNet
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.dual_ray import label_ray
-from matreg.solvers.rmr.tau_max import tau_max
+from matreg.solvers.choose import solve_rmr
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.interior.dual_ray import label_ray
+from matreg.solvers.largest_tau import tau_max
 from problems import (
     SHAPE_IDS,
     SHAPES,
@@ -124,7 +125,7 @@ HARD = [
 def test_small_and_hard(n, shape, seed, tau, C, epsilon, fit_intercept):
     X, y = random_data(n, *shape, seed=seed)
     problem = make_problem(X, y, tau=tau, C=C, epsilon=epsilon, fit_intercept=fit_intercept)
-    assert_solved(problem, solve_cold(problem))
+    assert_solved(problem, solve_rmr(problem))
 
 
 @pytest.mark.parametrize("sx", [1e-6, 1.0, 1e6])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg.solvers.rmr.kernels import DenseKernel, FactoredKernel
+from matreg.solvers.active_set.kernels import DenseKernel, FactoredKernel
 
 RNG = np.random.default_rng(0)
 PHI, DIAGONAL = RNG.standard_normal((12, 3)), RNG.uniform(0.1, 1.0, 12)

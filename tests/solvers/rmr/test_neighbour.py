@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.neighbour import Neighbour, Position, neighbour_of, snapped
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.warm_start import Neighbour, Position, neighbour_of, snapped
 from problems import make_problem, random_data
 
 

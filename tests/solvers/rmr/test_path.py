@@ -10,13 +10,18 @@ from matreg.datasets import make_matrix_regression
 from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
 from matreg.solvers import choose
+from matreg.solvers.active_set import active_set as follow_module
+from matreg.solvers.active_set.active_set import (
+    DEFAULT,
+    ActiveSetNewton,
+    Linearisation,
+    solve_active_set,
+)
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.choose import following
-from matreg.solvers.rmr import active_set as follow_module
-from matreg.solvers.rmr.active_set import DEFAULT, ActiveSetNewton, Linearisation, solve_active_set
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.neighbour import Neighbour, Position, neighbour_of
-from matreg.solvers.rmr.tau_max import tau_max
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.largest_tau import tau_max
+from matreg.solvers.warm_start import Neighbour, Position, neighbour_of
 from problems import at, gap_of_result, make_problem, random_data, random_weights
 
 CASES = {

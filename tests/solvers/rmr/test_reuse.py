@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg.solvers.rmr.reuse import ReusePolicy, ReuseSettings
+from matreg.solvers.active_set.jacobian_reuse import ReusePolicy, ReuseSettings
 
 OURS = ReuseSettings()
 

@@ -5,9 +5,10 @@ import pytest
 
 from matreg import RMR, rmr_path
 from matreg.datasets import make_matrix_regression
+from matreg.solvers import choose
+from matreg.solvers.active_set import active_set
 from matreg.solvers.choose import solve_rmr
-from matreg.solvers.rmr import active_set, cold
-from matreg.solvers.rmr.cold import solve_cold
+from matreg.solvers.interior.attempts import solve_cold
 from problems import at, certified_gap, gap_of_model, gap_of_result, make_problem, random_data
 
 
@@ -63,9 +64,11 @@ def test_thousands_of_samples_have_a_solver_of_their_own():
     assert model.dual_gap_ <= 1e-6 and model.solver_ == "augmented Lagrangian"
 
 
-def test_the_universal_solver_is_the_last_resort(monkeypatch):
-    monkeypatch.setattr(cold, "attempt", lambda tracker, posed, n_iter, *others: n_iter)
-    problem = make_problem(*random_data(30, 4, 3), tau=2.0)
-    result = solve_cold(problem, max_iter=10_000)
-    assert result.converged and result.method == "first-order"
+def test_where_one_method_fails_the_other_follows(monkeypatch):
+    problem = make_problem(*random_data(10, 4, 3), tau=2.0)
+    failed = solve_cold(problem, max_iter=1)
+    assert not failed.converged
+    monkeypatch.setattr(choose, "solve_cold", lambda *args, **others: failed)
+    result = solve_rmr(problem)
+    assert result.converged and result.method in ("augmented Lagrangian", "working set")
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

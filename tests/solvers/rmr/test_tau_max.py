@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from matreg.losses import absolute, hinge, pinball
 from matreg.solvers.choose import solve_rmr
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.tau_max import TauMaxSettings, tau_max
-from matreg.solvers.rmr.zero import optimal_multipliers
+from matreg.solvers.intercept_only import optimal_multipliers
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.largest_tau import TauMaxSettings, tau_max
 from problems import at, make_problem, random_problem
 
 TAU_CASES = {

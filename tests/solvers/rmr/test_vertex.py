@@ -6,10 +6,8 @@ import pytest
 from matreg.linalg.factors import singular_values, svd
 from matreg.losses import epsilon_insensitive
 from matreg.problem import relative_gap
-from matreg.solvers.certificate import Tracker
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.vertex import (
-    at_rounding_floor,
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.interior.crossover import (
     furthest_inside,
     in_box,
     lifted,
@@ -121,22 +119,6 @@ def test_least_squares_in_a_box_against_a_fine_search():
     second = M[:, 1] @ (goal[:, None] - M[:, :1] * first) / (M[:, 1] @ M[:, 1])
     values = np.linalg.norm(M @ np.stack([first, second]) - goal[:, None], axis=0)
     assert np.linalg.norm(M @ x - goal) <= values.min() + 1e-9
-
-
-def test_rounding_is_told_from_a_loss():
-    X, y = random_data(6, 4, 3, seed=5)
-    interpolated = make_problem(1e6 * X, y, tau=0.0, C=1e3, epsilon=0.0)
-    result = solve_cold(interpolated, tol=1e-6, max_iter=1000)
-    assert not result.converged and result.n_iter < 400  # it knows that more is of no use
-    penalty = interpolated.penalty.value(result.W.d)
-    assert penalty == pytest.approx(result.dual, rel=1e-6)
-
-    tracker = Tracker(interpolated, tol=1e-6)
-    assert not at_rounding_floor(tracker)  # W = 0 costs all of its loss
-    tracker.offer_primal(result.W)
-    assert not at_rounding_floor(tracker)  # W alone proves nothing
-    tracker.offer_dual(result.beta)
-    assert at_rounding_floor(tracker)
 
 
 def test_truncated_is_the_leading_part_of_the_decomposition():

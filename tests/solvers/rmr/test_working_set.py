@@ -10,11 +10,11 @@ from matreg.datasets import make_matrix_regression
 from matreg.losses import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
+from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_working_set
 from matreg.solvers.choose import following
-from matreg.solvers.rmr.cold import solve_cold
-from matreg.solvers.rmr.neighbour import Neighbour, position_of
-from matreg.solvers.rmr.tau_max import tau_max
-from matreg.solvers.rmr.working_set import WorkingSet, finish, solve_working_set
+from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.largest_tau import tau_max
+from matreg.solvers.warm_start import Neighbour, position_of
 from problems import at, gap_of_result, make_problem, random_data
 
 LOSSES = {

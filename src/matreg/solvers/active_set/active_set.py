@@ -1,0 +1,305 @@
+"""Newton steps with the box problem solved exactly: RMR from a neighbour's solution.
+
+The equations are those of the interior point method without its barriers
+(:mod:`.interior_point`): with ``Z = A'beta - T``, ridge rho and a scaling ``sigma >= rho``
+
+    SVT_tau(Z + (sigma - rho) W) = sigma W,
+    beta_i on the side of the tube that y - A W and gamma say.
+
+The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
+box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
+a neighbour, or where the line through two of them leads, few samples change sides, the rank is
+nearly right, and one or two such matrices are enough. Where the steps do not settle, a fit from
+scratch (:mod:`.cold`) takes over.
+
+sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
+thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
+the ratio in which the two changed between the last problems, and from the second linearisation on
+since the last of them. Where all but a few singular values of W are tiny, as if the truth is nearly
+recovered, that is many times tau over the large ones.
+
+The bound that beta gives is off by the square of its error, the objective of W by the error itself
+as soon as samples on the edge of the tube leave it. A step leaves none of them out, but W is of low
+rank only up to the second order, and cut to its rank it does not fit them any more. So W is made to
+fit by a step in the tangent space alone, cut again, and so on: each time what is cut off is smaller
+by the angle between the two tangent spaces. The last digits of a certificate come from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.factors import singular_values, truncated
+from ...linalg.threads import single_threaded
+from ...linalg.thresholding import SmoothedThresholding
+from ...problem import RMRProblem
+from ..certificate import SolverResult, Tracker
+from ..interior.dual_ray import best_on_ray
+from ..warm_start import Neighbour, position_of, snapped, solve_from
+from .box_qp import sides
+from .jacobian import Linearisation, LinearSettings, Point, affordable
+from .jacobian_reuse import ReusePolicy, ReuseSettings
+
+
+@dataclass(frozen=True)
+class ActiveSetSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    weight : float
+        Weight of W beside Z, as a multiple of what balances their changes.
+    faint : float
+        Singular values of W below this, relative to the largest one, do not count among the
+        typical ones, which tau is balanced with as long as there is but one solution.
+    patience : int
+        Linearisations after which to give up unless the bound changes half as much as ever before.
+    worthwhile : float
+        Fraction of the gap that another round of fitting W must leave at most to be worth a next.
+    most_linearisations : int
+        Linearisations, which are what takes the time, at most.
+    linear : LinearSettings
+        Those of a linearisation.
+    reuse : ReuseSettings
+        When a linearisation serves more than one step.
+    """
+
+    weight: float = 0.5
+    faint: float = 1e-4
+    patience: int = 6
+    worthwhile: float = 0.3
+    most_linearisations: int = 14
+    linear: LinearSettings = field(default_factory=LinearSettings)
+    reuse: ReuseSettings = field(default_factory=ReuseSettings)
+
+
+DEFAULT = ActiveSetSettings()
+
+
+class ActiveSetNewton:
+    """One run on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    tracker : Tracker
+        Where points are offered.
+    neighbour : Neighbour
+        Solution of a neighbouring problem.
+    """
+
+    def __init__(
+        self,
+        problem: RMRProblem,
+        tracker: Tracker,
+        neighbour: Neighbour,
+        settings: ActiveSetSettings = DEFAULT,
+    ) -> None:
+        self.settings = settings
+        self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
+        self.design, self.y, self.loss = problem.design, problem.y, problem.loss
+        self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
+        self.position = position_of(problem)
+
+    def start(self) -> tuple[Point, float, Linearisation | None]:
+        """The last solution or where the line leads, whichever has the better bound; that too.
+
+        And the last linearisation, if it may be used again.
+        """
+        last, ahead = self.neighbour.scaled(self.position), self.neighbour.ahead(self.position)
+        known = np.sign(snapped(last.beta, self.loss))
+        starts = []
+        for neighbour in (last,) if ahead is None else (last, ahead):
+            beta = np.where(neighbour.beta * known > 0.0, neighbour.beta, 0.0)
+            beta = snapped(np.clip(beta, self.loss.lower, self.loss.upper), self.loss)
+            Z = self.problem.image(beta)
+            bound, t = self.offer_dual(beta, Z)
+            starts.append((bound, neighbour, beta, Z, t))
+        bound, neighbour, beta, Z, t = max(starts, key=lambda start: start[0])
+        side, beta, Z = self.foretold(neighbour, beta), t * beta, t * Z
+        linear = self.neighbour.tools
+        if isinstance(linear, Linearisation):
+            at = self.point(neighbour.W, neighbour.gamma, beta, Z, side, linear.sigma)
+            if linear.serves(self.problem, at):
+                return at, bound, linear
+        at = self.point(
+            neighbour.W, neighbour.gamma, beta, Z, side, self.first_scaling(neighbour.W)
+        )
+        return at, bound, None
+
+    def foretold(self, neighbour: Neighbour, beta: Array) -> Array:
+        """Sides at a neighbour: by the multipliers on an edge, else by the residuals.
+
+        A line through two solutions moves residuals over an edge, but not their multipliers.
+        """
+        side = sides(beta, self.loss)
+        r = self.y - self.design.forward(neighbour.W)
+        r -= self.problem.unpenalised.times(neighbour.gamma)
+        return np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
+
+    def first_scaling(self, W: Array) -> float:
+        """Balance of the last two solutions, or else of tau with W itself."""
+        last, before = self.neighbour, self.neighbour.before
+        sigma = None if before is None else self.balance(last.W, last.Lambda, before)
+        if sigma is not None:
+            return sigma
+        d = singular_values(W)
+        d = d[d > self.settings.faint * d[0]]
+        if len(d) == 0:
+            return self.ridge
+        return max(self.ridge, self.settings.weight * self.tau / float(np.median(d)))
+
+    def balance(self, W: Array, Lambda: Array, since: Neighbour) -> float | None:
+        """Weight of W beside Z that balances how the two changed; None if W did not."""
+        far = float(np.linalg.norm(W - since.W))
+        if far == 0.0:
+            return None
+        moved = float(np.linalg.norm(Lambda - since.Lambda))
+        return max(self.ridge, self.settings.weight * moved / far)
+
+    def rescaled(self, at: Point) -> Point:
+        """The same point with the balance of what has changed since the last solution."""
+        sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.neighbour)
+        if sigma is None:
+            return at
+        return self.point(at.W, at.gamma, at.beta, at.Z, at.side, sigma)
+
+    def point(
+        self, W: Array, gamma: Array, beta: Array, Z: Array, side: Array, sigma: float
+    ) -> Point:
+        """A point with its thresholding."""
+        penalty = self.problem.penalty
+        M = Z + (sigma - self.ridge) * W
+        threshold = SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), 0.0, 0.0)
+        return Point(W, gamma, beta, Z, side, sigma, threshold)
+
+    def offer_dual(self, beta: Array, Z: Array) -> tuple[float, float]:
+        """Offer the multiple of beta that has the best bound; return this and the multiple."""
+        d = singular_values(Z)
+        bound, t = best_on_ray(self.problem, beta, d)
+        if bound > self.tracker.dual:
+            self.tracker.offer_dual(t * beta, t * Z)
+        return bound, t
+
+    def iterate(self) -> Iterator[Neighbour]:
+        """Steps until the tracker is satisfied or one of them does not pivot.
+
+        Yields the point at every new linearisation and at the end.
+        """
+        at, bound, linear = self.start()
+        self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
+        policy = self.settings.reuse
+        reuse = ReusePolicy(settings=policy) if linear is None else ReusePolicy.inheriting(policy)
+        made = 0
+        least, since = np.inf, 0
+        while not self.tracker.converged:
+            if linear is None or not reuse.promises(self.tracker.tol):
+                yield self.remember(at)
+                if since == self.settings.patience:
+                    return
+                at = at if reuse.fresh else self.rescaled(at)
+                if not affordable(self.problem, at, self.settings.linear):
+                    return
+                linear = Linearisation(self.problem, at, self.settings.linear)
+                reuse, made = reuse.renewed(), made + 1
+            new = self.step(at, linear, allow_afar=reuse.fresh)
+            length = np.inf if new is None else distance(new.beta, at.beta)
+            if not reuse.allows(length):
+                linear, reuse = None, replace(reuse, length=length)  # and the step is not taken
+                continue
+            if new is None or reuse.leads_away(length):
+                return
+            last, (bound, _) = bound, self.offer_dual(new.beta, new.Z)
+            change = abs(bound - last) / (self.tracker.dual or np.nan)
+            if reuse.fresh:
+                least, since = (change, 0) if change <= 0.5 * least else (least, since + 1)
+            at, reuse = new, reuse.after(length)
+            if change * reuse.rate**2 <= self.tracker.tol:
+                self.certify(at, linear)
+        # Where one linearisation was enough it may be for the next problem too.
+        yield replace(self.remember(at), tools=linear if made <= 1 else None)
+
+    def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
+        """Newton step with a linearisation; None if its quadratic problem is not solved.
+
+        With `allow_afar` it is solved even where pivoting does not end, which takes long.
+        """
+        drift = linear.drift(at)
+        target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
+        solution = linear.quadratic.pivot(target, at.side, self.settings.linear.box.max_wrong)
+        if solution is None and allow_afar:
+            residual = self.y - self.design.forward(at.W)
+            residual -= self.problem.unpenalised.times(at.gamma)
+            solution = linear.quadratic.solve_from_afar(target, residual, at.gamma)
+        if solution is None:
+            return None
+        dZ = self.design.adjoint(solution.beta - at.beta)
+        W = at.W + drift + linear.follow(dZ)
+        return self.point(W, solution.gamma, solution.beta, at.Z + dZ, solution.side, at.sigma)
+
+    def certify(self, at: Point, linear: Linearisation) -> None:
+        """Offer W cut to its rank, and made to fit again as long as that helps."""
+        low_rank, last = at.low_rank, np.inf
+        quadratic = linear.quadratic
+        image = quadratic.image_of(at.beta)
+        while True:
+            W = low_rank.matrix
+            residual = self.y - self.design.forward(W)
+            off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
+            if self.tracker.converged or not off < self.settings.worthwhile * last:
+                return
+            last = off
+            solved = quadratic.solve(residual + image, at.side)
+            if solved is None:
+                return
+            W = W + linear.follow(self.design.adjoint(solved[0] - at.beta))
+            low_rank = truncated(W, at.threshold.r)
+
+    def remember(self, at: Point) -> Neighbour:
+        """The current point for the next problem."""
+        Lambda = at.Z - self.ridge * at.W
+        solution = Neighbour(self.position, at.W, Lambda, at.beta, at.gamma)
+        return solution.after(self.neighbour)
+
+
+def distance(new: Array, old: Array) -> float:
+    """Length of a step relative to where it leads."""
+    return float(np.linalg.norm(new - old) / (np.linalg.norm(new) or 1.0))
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_active_set(
+    problem: RMRProblem,
+    *,
+    start: SolverResult,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+) -> SolverResult:
+    """Solve an RMR problem from the solution of a neighbouring one, if that is easy.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss of four numbers a sample, a spectral penalty with a ridge.
+    start : SolverResult
+        Solution of a problem with the same samples, for another tau or C close by.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Largest number of linearisations; they are given up after some anyway.
+    verbose : int, default=0
+        Whether to print one line per linearisation.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not; its state is for the next problem.
+    """
+    most = min(max_iter, DEFAULT.most_linearisations)
+    return solve_from(ActiveSetNewton, problem, start, tol, most, verbose, "active set")

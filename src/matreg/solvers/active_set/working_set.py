@@ -1,0 +1,257 @@
+"""RMR on many samples from the solutions of two neighbouring problems: few samples are free.
+
+Between neighbouring problems most samples stay well inside or well outside of the tube. Their
+multipliers are known, 0 or a bound, and held there. That restricts the dual and nothing else: the
+optimum for the others, the working set, is a lower bound of that of all samples, and each of its
+dual points is one of theirs, of the same value. It is their solution as soon as no sample that is
+held has crossed an edge. Evaluating the certificate takes one pass over all samples and shows which
+of them to add.
+
+Residuals are extrapolated linearly from the last two solutions; the previous extrapolation error
+estimates the new one. A sample is free if it could reach an edge within that error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Array, Index, Mask
+from ...linalg.threads import single_threaded
+from ...losses import PiecewiseLoss
+from ...problem import ROUNDING, RMRProblem
+from ..certificate import SolverResult, Tracker, starting_point
+from ..warm_start import Neighbour, Position, position_of, snapped, solution_of
+from .active_set import solve_active_set
+from .box_qp import sides
+
+
+@dataclass(frozen=True)
+class WorkingSetSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    margin : float
+        Samples are let free that may change sides if what was foretold for them is wrong by this
+        multiple of the root mean square that it was wrong by the last time.
+    share : float
+        The working set is solved to this share of the gap that is asked for.
+    few : float
+        Share of the samples that the first working set is at most; with more of them the solver
+        for many samples is quicker.
+    most_rounds, most_linearisations : int
+        Working sets at most, and linearisations of all of them together.
+    """
+
+    margin: float = 3.0
+    share: float = 0.3
+    few: float = 0.25
+    most_rounds: int = 5
+    most_linearisations: int = 8
+
+
+DEFAULT = WorkingSetSettings()
+
+
+class WorkingSet:
+    """The problem of some samples, with the multipliers of all others held.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of all samples.
+    index : ndarray of shape (k,)
+        Samples that are let free.
+    beta : ndarray of shape (n,)
+        Multipliers, of which those of the other samples count.
+    """
+
+    def __init__(self, problem: RMRProblem, index: Index, beta: Array) -> None:
+        self.index, self.held = index, beta.copy()
+        self.held[index] = 0.0
+        slope, loss = problem.design.adjoint(self.held), problem.loss.take(index)
+        columns = problem.unpenalised.take(index)
+        self.problem = replace(
+            problem,
+            design=problem.design.take(index),
+            y=problem.y[index],
+            loss=loss,
+            T=-slope if problem.T is None else problem.T - slope,
+            unpenalised=columns,
+            t=remainder(problem, self.held, loss),
+            constant=problem.dual_at(self.held, 0.0),
+        )
+        self.part = position_of(self.problem).slopes / position_of(problem).slopes
+
+    def restricted(self, neighbour: Neighbour) -> Neighbour:
+        """What a solution for all samples is for these."""
+        tau, slopes = neighbour.position
+        here = Position(tau, slopes * self.part)
+        before = neighbour.before and self.restricted(neighbour.before)
+        return replace(neighbour, position=here, beta=neighbour.beta[self.index], before=before)
+
+    def solve(self, neighbour: Neighbour, tol: float, max_iter: int) -> SolverResult:
+        """Solution from that of a neighbour for all samples."""
+        state = self.restricted(neighbour)
+        start = replace(starting_point(state.W, state.gamma, state.beta), state=state)
+        return solve_active_set(self.problem, start=start, tol=tol, max_iter=max_iter)
+
+    def lift(self, beta: Array) -> Array:
+        """Multipliers of all samples."""
+        lifted = self.held.copy()
+        lifted[self.index] = beta
+        return lifted
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_working_set(
+    problem: RMRProblem,
+    *,
+    neighbour: Neighbour,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+    settings: WorkingSetSettings = DEFAULT,
+) -> SolverResult:
+    """Solve an RMR problem from the last two solutions, if few samples change sides.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss without curvature, a spectral penalty with a ridge. Where a loss is curved no
+        multiplier is known for sure.
+    neighbour : Neighbour
+        Solution of the last problem with the same samples, for another tau or C close by, and of
+        the one before it.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Largest number of linearisations.
+    verbose : int, default=0
+        Whether to print one line per working set.
+    settings : WorkingSetSettings, optional
+        Numbers of the method.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    free, beta = first_guess(problem, neighbour, settings)
+    if np.count_nonzero(free) > settings.few * len(free):
+        return Tracker(problem, tol, verbose, "working set").result(0)
+    return grow(problem, neighbour, free, beta, tol, max_iter, verbose, settings)
+
+
+@single_threaded(lambda problem: problem.design.size)
+def finish(
+    problem: RMRProblem,
+    *,
+    neighbour: Neighbour,
+    reach: float,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+    settings: WorkingSetSettings = DEFAULT,
+) -> SolverResult:
+    """Solve an RMR problem from a point close to its solution.
+
+    Parameters
+    ----------
+    problem, tol, max_iter, verbose, settings
+        As in :func:`solve_working_set`.
+    neighbour : Neighbour
+        The point.
+    reach : float
+        Samples are let free whose residuals are this near to an edge.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    loss = problem.loss
+    residual = centred(problem, problem.y - problem.design.forward(neighbour.W))
+    free, held = crossing(loss, residual, reach), loss.gradient(residual)
+    return grow(problem, neighbour, free, held, tol, max_iter, verbose, settings)
+
+
+def grow(
+    problem: RMRProblem,
+    neighbour: Neighbour,
+    free: Mask,
+    beta: Array,
+    tol: float,
+    max_iter: int,
+    verbose: int,
+    settings: WorkingSetSettings,
+) -> SolverResult:
+    """Solve one working set after the other, until none of the samples that are held is wrong."""
+    tracker = Tracker(problem, tol, verbose, "working set")
+    start, n_iter = neighbour, 0
+    max_iter = min(max_iter, settings.most_linearisations)
+    for _ in range(settings.most_rounds):
+        if not free.any():  # then there is nothing to solve
+            break
+        part = WorkingSet(problem, np.flatnonzero(free), beta)
+        found = part.solve(start, settings.share * tol, max_iter - n_iter)
+        n_iter += found.n_iter
+        if not found.converged:
+            break
+        beta, Z = part.lift(found.beta), part.problem.image(found.beta)
+        residual = problem.y - problem.design.forward(found.W.matrix)
+        tracker.offer_primal(found.W, residual)
+        tracker.offer_dual(beta, Z)
+        tracker.record(n_iter)
+        residual -= problem.unpenalised.times(found.gamma)
+        wrong = ~free & (problem.loss.gradient(residual) != beta)
+        if tracker.converged or not wrong.any() or n_iter >= max_iter:
+            break
+        free = free | wrong
+        start = solution_of(problem, replace(found, beta=beta), Z).after(neighbour)
+    return tracker.result(n_iter)
+
+
+def first_guess(
+    problem: RMRProblem, neighbour: Neighbour, settings: WorkingSetSettings
+) -> tuple[Mask, Array]:
+    """Samples to let free, and the multipliers of all others."""
+    loss, here = problem.loss, position_of(problem)
+    ahead, before = neighbour.ahead(here), neighbour.before
+    assert ahead is not None and before is not None
+    expected = before.ahead(neighbour.position) or before
+    image, missed = problem.design.forward_each(ahead.W, neighbour.W - expected.W)
+    residual = centred(problem, problem.y - image)
+    missed += problem.unpenalised.times(neighbour.gamma - expected.gamma)
+    reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
+    free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, residual, reach)
+    return free, loss.gradient(residual)
+
+
+def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
+    """Sums that are left to the multipliers of a loss, within their reach but for rounding."""
+    left = problem.t - problem.unpenalised.sums(held)
+    within = problem.unpenalised.reachable(loss, left)
+    rounding = ROUNDING * float(np.abs(held).sum())
+    return within if np.abs(within - left).max(initial=0.0) <= rounding else left
+
+
+def centred(problem: RMRProblem, residual: Array) -> Array:
+    """Residuals ``y - A W - Z gamma`` at the best gamma for them.
+
+    There, and not at a gamma that is foretold, the slopes of the samples on an edge can make
+    up for the sum that those of all others leave: the working set has a dual point.
+    """
+    return residual - problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
+
+
+def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:
+    """Samples whose multipliers are neither zero nor at a bound."""
+    return np.abs(sides(snapped(beta, loss), loss)) == 1.0
+
+
+def crossing(loss: PiecewiseLoss, r: Array, move: Array | float) -> Mask:
+    """Samples that change sides if their residuals move by so much to either side."""
+    return loss.gradient(r - move) != loss.gradient(r + move)

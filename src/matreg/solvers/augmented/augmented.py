@@ -1,0 +1,286 @@
+"""Augmented Lagrangian: RMR where few of the samples are on a kink.
+
+Newton steps minimise the smoothed objective (:mod:`.smoothed_objective`). Then the multipliers are
+updated, the smoothing is made narrower and the penalty of ``U = W`` larger, until the certificate
+holds. Wide smoothing needs few steps whatever the start, and each narrowing few more as long as the
+samples that feel the smoothing, those on a ramp, outnumber the coordinates of W. Both splittings
+leave an error in the residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second
+penalty grows such that the two are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.threads import single_threaded
+from ...problem import RMRProblem
+from ..certificate import SolverResult, Tracker
+from .incremental_gram import IncrementalGram
+from .newton import direction
+from .smoothed_objective import Point, SmoothedObjective, edge_distances
+
+
+@dataclass(frozen=True)
+class AugmentedSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    first_width : float
+        First ramps, as a multiple of the median distance of the labels from the edges.
+    first_s2 : float
+        First s2, as a multiple of what the penalty and the size of W make comparable.
+    growth : tuple of (float, float)
+        By what the ramps get narrower after a minimisation of at most so many Newton steps, or
+        more.
+    balance : tuple of float
+        How far s2 may depart from the pace of the ramps at a time.
+    inner, first_inner : float
+        A minimisation ends when it can win no more than the share `inner` of the gap, the first one
+        at the share `first_inner` of what it began with.
+    most_steps, most_halvings : int
+        Newton steps of a minimisation, and of the search along each.
+    patience : int
+        Minimisations after which to give up unless the gap has halved.
+    first_samples, more_samples : int
+        Samples to begin with, as a multiple of the entries of W, and by how much they grow.
+    few : int
+        The samples grow as soon as those on the ramps are fewer than this multiple of the
+        coordinates of W.
+    ripe : int
+        With fewer samples on the ramps than this multiple of the coordinates of W, a working set
+        of those near an edge (:mod:`..rmr.working_set`) ends the search.
+    nearby : int
+        Samples on the ramps of a start from a problem close by, as a multiple of the coordinates
+        of W.
+    """
+
+    first_width: float = 20.0
+    first_s2: float = 30.0
+    growth: tuple[tuple[float, float], ...] = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
+    balance: tuple[float, float] = (0.4, 10.0)
+    inner: float = 0.1
+    first_inner: float = 0.01
+    most_steps: int = 40
+    most_halvings: int = 25
+    patience: int = 12
+    first_samples: int = 4
+    more_samples: int = 4
+    few: int = 4
+    ripe: int = 1
+    nearby: int = 2
+
+
+DEFAULT = AugmentedSettings()
+
+
+@dataclass(frozen=True)
+class State:
+    """Where to go on: coefficients, multiplier of ``U = W``, width of the ramps and penalty."""
+
+    W: Array
+    gamma: Array
+    Lambda: Array
+    width: float
+    s2: float
+
+
+def first_state(problem: RMRProblem, settings: AugmentedSettings) -> State:
+    """Start from nothing: W = 0, and so much smoothing that nearly all samples feel it."""
+    design = problem.design
+    p, q = design.p, design.q
+    _, gamma = problem.primal_at(0.0, problem.y)
+    distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
+    size = float(np.median(distance)) or float(distance.mean()) or 1.0
+    some = design.take(slice(0, min(design.n, 1000)))
+    entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
+    s2 = settings.first_s2 * (problem.penalty.tau * entry / size or 1.0)
+    return State(np.zeros((p, q)), gamma, np.zeros((p, q)), settings.first_width * size, s2)
+
+
+class AugmentedLagrangian:
+    """One run on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    tracker : Tracker
+        Where points are offered.
+    start : State or None
+        Where to start; None is W = 0.
+    settings : AugmentedSettings, default=DEFAULT
+        Numbers of the method.
+    """
+
+    def __init__(
+        self,
+        problem: RMRProblem,
+        tracker: Tracker,
+        start: State | None,
+        settings: AugmentedSettings = DEFAULT,
+    ) -> None:
+        self.problem, self.tracker, self.settings = problem, tracker, settings
+        self.design = problem.design
+        self.sums = IncrementalGram(self.design, problem.unpenalised)
+        self.n_steps = 0
+        self.start = first_state(problem, settings) if start is None else start
+
+    def iterate(self) -> Iterator[Point]:
+        """Points after each minimisation, offered to the tracker."""
+        state, inner = self.start, self.settings.inner
+        AW = self.design.forward(state.W)
+        ramps = SmoothedObjective(
+            self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2
+        )
+        # The samples' own slopes are the best guess of their multipliers.
+        beta = ramps.at(state.W, state.gamma, AW).beta
+        ramps = SmoothedObjective(self.problem, beta, state.Lambda, state.width, state.s2)
+        at = ramps.at(state.W, state.gamma, AW)
+        goal = self.settings.first_inner * self.distance(ramps, *self.gradient(ramps, at))
+        share = inner
+        while True:
+            at, steps = self.minimise(ramps, at, goal)
+            A_low_rank = self.certify(at)
+            self.state = State(at.W, at.gamma, at.Lambda, ramps.width, ramps.s2)
+            yield at
+            ramps = self.narrowed(ramps, at, A_low_rank, steps)
+            # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
+            share = inner * share if steps == 0 else inner
+            goal = share * (self.tracker.primal - self.tracker.dual)
+            at = ramps.at(at.W, at.gamma, at.AW)
+
+    def gradient(self, ramps: SmoothedObjective, at: Point) -> tuple[Array, Array]:
+        """Gradient of W and gamma."""
+        return ramps.gradient(at, self.sums.adjoint(at.beta))
+
+    def distance(self, ramps: SmoothedObjective, gradient: Array, slope: Array) -> float:
+        """About how far above its minimum the function is at most."""
+        quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
+        return quadratic + 0.5 * float(np.abs(slope).sum()) * ramps.width
+
+    def minimise(self, ramps: SmoothedObjective, at: Point, goal: float) -> tuple[Point, int]:
+        """Newton steps until no more than `goal` is left; count them."""
+        for step in range(self.settings.most_steps):
+            gradient, slope = self.gradient(ramps, at)
+            if self.distance(ramps, gradient, slope) <= goal:
+                return at, step
+            dW, dgamma = direction(ramps, self.sums, at, gradient, slope)
+            new = self.search(ramps, at, dW, dgamma)
+            self.n_steps += 1
+            if new is None:  # rounding
+                return at, step
+            at = new
+        return at, self.settings.most_steps
+
+    def search(self, ramps: SmoothedObjective, at: Point, dW: Array, dgamma: Array) -> Point | None:
+        """Point that lies lower in a direction; None if there is none."""
+        AdW = self.design.forward(dW)
+        slope = ramps.slope(at, dW, dgamma, AdW)
+        rounding = 1e-13 * abs(at.value)
+        t = 1.0
+        for _ in range(self.settings.most_halvings):
+            if not slope < 0.0:
+                return None
+            new = ramps.at(at.W + t * dW, at.gamma + t * dgamma, at.AW + t * AdW)
+            ahead = ramps.slope(new, dW, dgamma, AdW)
+            lower = new.value <= at.value + 1e-4 * t * slope + rounding
+            if lower and ahead <= 0.3 * abs(slope):
+                return new
+            if not ahead > slope:  # no curvature is left to measure: rounding
+                return None
+            t *= min(0.7, max(0.05, slope / (slope - ahead)))
+        return None
+
+    def certify(self, at: Point) -> Array:
+        """Offer the multipliers and the thresholded W; return the images of this one."""
+        problem = self.problem
+        beta = problem.unpenalised.feasible(problem.loss, at.beta, problem.t)
+        Z = self.sums.adjoint(beta)
+        self.tracker.offer_dual(beta, Z if problem.T is None else Z - problem.T)
+        low_rank = at.threshold.factors(at.threshold.g)
+        image = self.design.forward(low_rank.matrix)
+        self.tracker.offer_primal(low_rank, problem.y - image)
+        return image
+
+    def narrowed(
+        self, ramps: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
+    ) -> SmoothedObjective:
+        """Narrower ramps and a larger s2, with the multipliers of a minimum."""
+        near = at.ramp | (at.beta != ramps.beta)
+        off_loss = norm((ramps.step * (at.beta - ramps.beta))[near])
+        off_rank = norm((at.AW - A_low_rank)[near])
+        ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
+        growth = next(growth for most, growth in self.settings.growth if steps <= most)
+        s2 = ramps.s2 * growth * float(np.clip(ratio, *self.settings.balance))
+        return SmoothedObjective(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
+
+
+def norm(x: Array) -> float:
+    """Euclidean norm."""
+    return float(np.linalg.norm(x))
+
+
+def coordinates(rank: int, shape: tuple[int, ...], k: int) -> int:
+    """Dimension of the matrices of a rank and a shape, and of k columns without a penalty."""
+    return rank * (sum(shape) - rank) + max(k, 1)
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_core(
+    problem: RMRProblem,
+    start: State | None = None,
+    *,
+    tol: float = 1e-6,
+    scale: float | None = None,
+    few: int = 0,
+    max_iter: int = 1000,
+    verbose: int = 0,
+    settings: AugmentedSettings = DEFAULT,
+) -> SolverResult:
+    """Solve an RMR problem on samples in memory from where another one ended.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    start : State, default=None
+        Where to start; None is W = 0.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    scale : float, default=None
+        Objective that `tol` is relative to; by default that of the problem itself.
+    few : int, default=0
+        Stop, too, when the samples on the ramps are at most this multiple of the coordinates of W.
+    max_iter : int, default=1000
+        Largest number of Newton steps.
+    verbose : int, default=0
+        Whether to print one line per minimisation.
+    settings : AugmentedSettings, default=DEFAULT
+        Numbers of the method.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, with the :class:`State` where to go on.
+    """
+    tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
+    run = AugmentedLagrangian(problem, tracker, start, settings)
+    best, waited = np.inf, 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for at in run.iterate():
+            tracker.record(run.n_steps)
+            d = coordinates(at.threshold.r, at.W.shape, len(at.gamma))
+            done = tracker.primal - tracker.dual <= tol * (scale or abs(tracker.primal))
+            if done or tracker.stopped or run.n_steps >= max_iter:
+                break
+            if np.count_nonzero(at.ramp) <= few * d:
+                break
+            best, waited = (tracker.gap, 0) if tracker.gap < 0.5 * best else (best, waited + 1)
+            if waited == settings.patience:
+                break
+    return tracker.result(run.n_steps, run.state)

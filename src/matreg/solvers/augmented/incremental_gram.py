@@ -1,0 +1,109 @@
+"""Gram matrices and adjoints that are updated by the samples that have changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array, Index, Mask
+from ...design import Design
+from ...unpenalised import Basis
+
+
+@dataclass(frozen=True)
+class SumsSettings:
+    """Numbers of the sums.
+
+    Attributes
+    ----------
+    piece : int
+        Samples that are added to a sum at a time.
+    afresh : float
+        Share of the samples from which on a sum is taken afresh.
+    most_updates : int
+        Updates after which it is anyway: each leaves some rounding behind.
+    enough : int
+        Samples in the Gram matrix at most, as a multiple of its order. Of more, a fixed part
+        stands for all: while the ramps are that wide a rough Newton step is as good.
+    """
+
+    piece: int = 512
+    afresh: float = 0.1
+    most_updates: int = 100
+    enough: int = 12
+
+
+DEFAULT = SumsSettings()
+
+
+def spread_out(index: Index) -> Array:
+    """Numbers in [0, 1) that look random, always the same for the same samples."""
+    return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
+
+
+class IncrementalGram:
+    """``A'beta`` and the Gram matrix of the samples on the ramps.
+
+    From one Newton step to the next few of the samples change sides, so that most of both sums
+    stays.
+
+    Parameters
+    ----------
+    design : Design
+        The samples.
+    basis : Basis
+        Columns Z without a penalty.
+    settings : SumsSettings, default=DEFAULT
+        Numbers of the sums.
+    """
+
+    def __init__(self, design: Design, basis: Basis, settings: SumsSettings = DEFAULT) -> None:
+        self.design, self.basis, self.settings = design, basis, settings
+        self.order = design.p * design.q + basis.size
+        self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
+        self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
+        self.updates = 0
+        self.scattered = spread_out(np.arange(design.n))
+
+    def adjoint(self, beta: Array) -> Array:
+        """``A'beta``."""
+        changed = np.flatnonzero(beta != self.beta)
+        if len(changed) > self.settings.afresh * len(beta):
+            self.Z = self.design.adjoint(beta)
+        elif len(changed):
+            change = beta[changed] - self.beta[changed]
+            self.Z = self.Z + self.design.take(changed).adjoint(change)
+        self.beta = beta
+        return self.Z
+
+    def gram(self, ramp: Mask, weights: Array) -> Array:
+        """``[A Z]' diag(weights) [A Z]`` over the ramps, of order ``p q + k``; not a copy."""
+        new = np.where(ramp, weights, 0.0)
+        share = self.settings.enough * self.order / max(int(np.count_nonzero(ramp)), 1)
+        if share < 1.0:
+            share = 2.0 ** np.floor(np.log2(share))  # in steps, so that most of the part stays
+            new = np.where(self.scattered < share, new / share, 0.0)
+        changed = np.flatnonzero(new != self.weights)
+        self.updates += 1
+        if len(changed) > np.count_nonzero(new) or self.updates > self.settings.most_updates:
+            self.weights = np.zeros_like(new)
+            self.G[:] = 0.0
+            changed, self.updates = np.flatnonzero(new), 0
+        piece = self.settings.piece
+        for start in range(0, len(changed), piece):
+            self._add(changed[start : start + piece], new)
+        self.weights = new
+        return self.G
+
+    def _add(self, index: Index, new: Array) -> None:
+        rows, m = np.empty((len(index), self.order)), self.design.p * self.design.q
+        rows[:, :m] = self.design.take(index).stack().reshape(len(index), -1)
+        rows[:, m:] = self.basis.take(index).columns(len(index))
+        change = new[index] - self.weights[index]
+        for part, sign in ((change > 0.0, 1.0), (change < 0.0, -1.0)):
+            if part.any():
+                scaled = rows[part] if not part.all() else rows
+                scaled *= np.sqrt(np.abs(change[part]))[:, None]
+                # A product with itself, which takes half the time of another.
+                self.G += sign * (scaled.T @ scaled)

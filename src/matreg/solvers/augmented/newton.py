@@ -1,0 +1,137 @@
+"""Newton directions of the smooth function.
+
+Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
+thresholding, F the samples on the ramps and D their slopes. The first part couples, in the basis of
+the singular vectors, nothing but an entry (k, l) with (l, k). So the system is of the order of W,
+or of that of F where this is smaller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...design import Design
+from ...linalg.bordered import cholesky, with_border
+from ...linalg.thresholding import SmoothedThresholding
+from .incremental_gram import IncrementalGram
+from .smoothed_objective import Point, SmoothedObjective
+
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """Numbers of the directions.
+
+    Attributes
+    ----------
+    some : float
+        Gamma has no curvature where no sample is on a ramp: then that of this share of them.
+    """
+
+    some: float = 1e-3
+
+
+DEFAULT = NewtonSettings()
+
+
+def direction(
+    ramps: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
+    """Newton direction of W and gamma, from the gradient of W and that of gamma."""
+    count = int(np.count_nonzero(at.ramp))
+    if 0 < count < sums.order // 2:
+        return through_samples(ramps, sums.design, at, gradient, slope)
+    return through_coefficients(ramps, sums, at, gradient, slope)
+
+
+def through_samples(
+    ramps: SmoothedObjective, design: Design, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
+    """From a system of the order of the samples on the ramps.
+
+    The inverse of the first part of the Hessian is known: with it the step is the answer of W to
+    changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
+    """
+    ridge, s2 = ramps.problem.penalty.ridge, ramps.s2
+
+    def inverse(O: Array) -> Array:
+        return 1.0 / (ridge + s2 * (1.0 - O))
+
+    smallest = 1.0 / (ridge + s2)
+    index = np.flatnonzero(at.ramp)
+    samples = design.take(index)
+    Phi = at.threshold.coordinates(lambda O: inverse(O) - smallest).of(samples.stack())
+    S = smallest * samples.gram
+    S += Phi @ Phi.T
+    np.einsum("ii->i", S)[:] += 1.0 / ramps.weights[index]
+    once = cholesky(S.copy())
+
+    def solve(rhs: Array) -> Array:
+        x = once(rhs)
+        return x + once(rhs - S @ x)
+
+    rhs = samples.forward(at.threshold.apply(gradient, inverse))
+    bordered = with_border(solve, ramps.problem.unpenalised.take(index).columns(len(index)))
+    dbeta, dgamma = bordered(rhs, slope)
+    return at.threshold.apply(samples.adjoint(dbeta) - gradient, inverse), dgamma
+
+
+def through_coefficients(
+    ramps: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
+    """From a system of the order of W, in the basis of the singular vectors."""
+    problem = ramps.problem
+    # Without curvature the slopes of the ramps are proportional to 1 / width, which is left out
+    # of the sum: so it need not be taken again for another width.
+    unit = 1.0 if problem.loss.curved else ramps.width
+    G = sums.gram(at.ramp, unit * ramps.weights)
+    left, right = bases(at.threshold)
+    H = rotated(G, left, right)
+    H /= unit
+    add_curvature(H, at.threshold, problem.penalty.ridge, ramps.s2)
+    rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
+    if not at.ramp.any():
+        H[m:, m:] += DEFAULT.some * float(ramps.weights.sum()) * np.eye(len(slope))
+    x = cholesky(H)(-rhs)
+    return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]
+
+
+def bases(threshold: SmoothedThresholding) -> tuple[Array, Array]:
+    """Orthogonal matrices of the left and right singular vectors."""
+    U, V = threshold.U, threshold.V
+    if threshold.has_rest:
+        rest = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
+        V = np.hstack([V, rest])
+    return (U, V) if threshold.wide else (V, U)
+
+
+def rotated(G: Array, left: Array, right: Array) -> Array:
+    """Gram matrix of the coordinates ``left' X right``, with the border as it is for these."""
+    p, q = len(left), len(right)
+    m = p * q
+    H = np.empty_like(G)
+    # Each row, and then each column, is a matrix; two arrays of this size are enough.
+    half, whole = np.empty((m, p, q)), H[:m, :m].reshape(m, p, q)
+    np.matmul(G[:m, :m].reshape(m, p, q), right, out=half)
+    np.matmul(left.T, half, out=whole)
+    np.matmul(H[:m, :m].T.reshape(m, p, q), right, out=half)
+    np.matmul(left.T, half, out=whole)
+    border = (left.T @ G[m:, :m].reshape(-1, p, q) @ right).reshape(-1, m)
+    H[m:, :m], H[:m, m:], H[m:, m:] = border, border.T, G[m:, m:]
+    return H
+
+
+def add_curvature(H: Array, threshold: SmoothedThresholding, ridge: float, s2: float) -> None:
+    """Add ``ridge + s2 (I - J)`` to a matrix in the basis of the singular vectors."""
+    k, rest = len(threshold.d), len(threshold.V) - len(threshold.d)
+    own = ridge + s2 * (1.0 - 0.5 * (threshold.Os + threshold.Oa))
+    other = -0.5 * s2 * (threshold.Os - threshold.Oa)
+    outside = np.repeat((ridge + s2 * (1.0 - threshold.Oc))[:, None], rest, axis=1)
+    diagonal = np.hstack([own, outside]) if threshold.wide else np.vstack([own.T, outside.T])
+    q = diagonal.shape[1]
+    m = diagonal.size
+    H[np.arange(m), np.arange(m)] += diagonal.reshape(-1)
+    row, column = np.indices((k, k))
+    H[row * q + column, column * q + row] += other

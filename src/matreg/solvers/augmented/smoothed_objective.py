@@ -1,0 +1,139 @@
+"""The smoothed objective, a Moreau envelope: its kinks are ramps, it is smooth in W and gamma.
+
+The loss and the spectral part h of the penalty are split off, ``r = y - A W - Z gamma`` and ``U =
+W``, with multipliers beta and Lambda. Minimising out r and U of the augmented Lagrangian leaves
+
+    ridge/2 ||W||^2 + <T, W> + t'gamma  +  Moreau envelopes of loss and h,
+
+strongly convex in W and once differentiable. Where the slope of the loss of a sample jumps from
+``lower`` to ``upper`` it now rises on a ramp of a given width in the units of the labels, the same
+for all samples whatever their weights: the step of the envelope is ``width / (upper - lower)``.
+
+References
+----------
+D. P. Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982, chapter 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array, Mask
+from ...linalg.thresholding import SmoothedThresholding
+from ...losses import PiecewiseLoss
+from ...problem import RMRProblem
+
+
+@dataclass(frozen=True)
+class Point:
+    """The smooth function at (W, gamma).
+
+    Attributes
+    ----------
+    W, gamma, AW : ndarray (p, q), (k,), (n,)
+        The point and the images of W.
+    beta, Lambda : ndarray (n,), ndarray (p, q)
+        Multipliers after an update.
+    ramp : ndarray of bool (n,)
+        Samples that are on a ramp.
+    threshold : SmoothedThresholding
+        Of ``W + Lambda/s2``: its thresholded values are those of U.
+    value : float
+        The function.
+    """
+
+    W: Array
+    gamma: Array
+    AW: Array
+    beta: Array
+    Lambda: Array
+    ramp: Mask
+    threshold: SmoothedThresholding
+    value: float
+
+
+class SmoothedObjective:
+    """The smooth function for given multipliers, width of the ramps and penalty of ``U = W``.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge.
+    beta : ndarray of shape (n,)
+        Multipliers of the residuals.
+    Lambda : ndarray of shape (p, q)
+        Multiplier of ``U = W``.
+    width : float
+        Of the ramps, in the units of the labels.
+    s2 : float
+        Penalty of ``U = W``.
+    """
+
+    def __init__(
+        self, problem: RMRProblem, beta: Array, Lambda: Array, width: float, s2: float
+    ) -> None:
+        self.problem, self.beta, self.Lambda = problem, beta, Lambda
+        self.width, self.s2 = width, s2
+        self.step = width / (problem.loss.upper - problem.loss.lower)
+
+    @property
+    def weights(self) -> Array:
+        """Slopes of the ramps, of shape (n,)."""
+        return np.asarray(1.0 / (self.step + self.problem.loss.curvature))
+
+    def at(self, W: Array, gamma: Array, AW: Array) -> Point:
+        """The function and the updated multipliers at a point."""
+        problem, loss, s2 = self.problem, self.problem.loss, self.s2
+        v = problem.y - AW - problem.unpenalised.times(gamma) + self.step * self.beta
+        beta = loss.multiplier(v, self.step)
+        over = np.abs(v) - loss.epsilon
+        sizes = np.abs(beta)
+        ramp = (sizes > 0.0) & (sizes < np.where(v > 0.0, loss.upper, -loss.lower))
+        threshold = self.thresholding(W + self.Lambda / s2)
+        u = threshold.g
+        value = (
+            0.5 * problem.penalty.ridge * float(np.vdot(W, W))
+            + float(sizes @ (np.maximum(over, 0.0) - 0.5 * (self.step + loss.curvature) * sizes))
+            + problem.penalty.part(u)
+            + 0.5 * s2 * float(np.sum((threshold.d - u) ** 2))
+            + float(problem.t @ gamma)
+        )
+        if problem.T is not None:
+            value += float(np.vdot(problem.T, W))
+        Lambda = threshold.compose(s2 * (threshold.d - u))
+        return Point(W, gamma, AW, beta, Lambda, ramp, threshold, value)
+
+    def thresholding(self, M: Array) -> SmoothedThresholding:
+        """Prox of the penalty without its ridge, of step 1/s2."""
+        s2, penalty = self.s2, self.problem.penalty
+
+        def shrink(d: Array, m: float) -> tuple[Array, Array]:
+            g, slope = penalty.threshold(s2 * d, s2, m)
+            return g / s2, slope
+
+        return SmoothedThresholding(M, shrink, 0.0, 0.0)
+
+    def slope(self, at: Point, dW: Array, dgamma: Array, AdW: Array) -> float:
+        """Derivative at a point in a direction, without a pass over the data."""
+        problem = self.problem
+        slope = float(np.vdot(problem.penalty.ridge * at.W + at.Lambda, dW))
+        moved = AdW + problem.unpenalised.times(dgamma)
+        slope += float(problem.t @ dgamma) - float(at.beta @ moved)
+        return slope if problem.T is None else slope + float(np.vdot(problem.T, dW))
+
+    def gradient(self, at: Point, Z: Array) -> tuple[Array, Array]:
+        """Gradient of W and gamma at a point with ``A'beta = Z``."""
+        problem = self.problem
+        gradient = problem.penalty.ridge * at.W + at.Lambda - Z
+        if problem.T is not None:
+            gradient += problem.T
+        return gradient, problem.t - problem.unpenalised.sums(at.beta)
+
+
+def edge_distances(loss: PiecewiseLoss, r: Array) -> Array:
+    """Distances of the residuals from the nearest kink of their losses."""
+    above = np.where(loss.upper > 0.0, np.abs(r - loss.epsilon), np.inf)
+    below = np.where(loss.lower < 0.0, np.abs(r + loss.epsilon), np.inf)
+    return np.minimum(above, below)

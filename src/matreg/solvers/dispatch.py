@@ -1,0 +1,260 @@
+"""One entrance: a declared model and samples in, a certified result out.
+
+What is asked for decides, in this order: samples in memory or read block by block; a loss of four
+numbers per sample with a spectral penalty and a ridge (RMR), a smooth loss with a spectral elastic
+net (R-GLM), a loss with a prox and a penalty of sparse matrices of low rank, or anything else that
+is convex, which the first-order solver takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..blocks import Blocks
+from ..losses import PiecewiseLoss
+from ..model import Model
+from ..penalties import SpectralElasticNet, SpectralPenalty
+from ..problem import Problem
+from ..samples import Samples, SampleSet
+from ..sparse_penalty import SparseLowRank
+from .certificate import SolverResult
+from .choose import remembered, solve_rmr
+from .first_order import solve_universal
+from .largest_tau import tau_max as rmr_tau_max
+from .neighbours import follow
+from .paper.admm import solve_admm
+from .passes.loop import solve_stream
+from .passes.moments import Reduced, moments, solve_streamed_rglm
+from .passes.reduced_problems import Model as Core
+from .rglm.solve import rglm_tau_max, solve_rglm
+from .sparse import solve_sparse, sparse_tau_max
+
+SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
+
+
+def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
+    """Solve a declared model on samples.
+
+    Parameters
+    ----------
+    model : Model
+        What is minimised.
+    samples : SampleSet
+        In memory or read block by block.
+    **options
+        `start`, a result to start from; `tol`, the relative duality gap at which to stop;
+        `max_iter`, `verbose`; and `solver`, one of :data:`SOLVERS`, by default "auto", the rule of
+        :mod:`matreg.solvers.choose`.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    if isinstance(samples, Samples):
+        return solve_problem(model.on(samples), **options)
+    (result,) = path_on_blocks(model, samples, np.array([model.penalty.tau]), **options)
+    return result
+
+
+def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> SolverResult:
+    """Solve a problem in memory; `solver` says how, "auto" is the quickest that takes it."""
+    rho, eta = options.pop("rho", 1.0), options.pop("eta", 0.999)
+    if is_rmr(problem):
+        if solver == "admm":
+            return solve_admm(problem, rho=rho, eta=eta, **options)
+        if solver != "first-order":
+            return solve_rmr(problem, method=solver, **options)
+    elif solver not in ("auto", "first-order"):
+        raise ValueError(
+            f"solver={solver!r} needs a loss of four numbers per sample (PiecewiseLoss) and a "
+            'spectral penalty with a ridge: take "auto" or "first-order" for this problem.'
+        )
+    elif solver == "auto" and is_rglm(problem):
+        start = options.pop("start", None)
+        return solve_rglm(problem, start=None if start is None else start.state, **options)
+    elif solver == "auto" and is_sparse(problem):
+        start = options.pop("start", None)
+        return solve_sparse(problem, start=None if start is None else start.state, **options)
+    return solve_universal(problem, **options)
+
+
+def is_rmr(problem: Problem) -> bool:
+    """Whether the solvers of RMR take a problem."""
+    spectral = isinstance(problem.penalty, SpectralPenalty) and problem.penalty.ridge > 0.0
+    return isinstance(problem.loss, PiecewiseLoss) and spectral and not is_rglm(problem)
+
+
+def is_rglm(problem: Problem) -> bool:
+    """Whether the solvers of R-GLM take a problem."""
+    loss, penalty = problem.loss, problem.penalty
+    smooth = (
+        loss.quadratic if isinstance(loss, PiecewiseLoss) else hasattr(loss, "second_derivative")
+    )
+    return smooth and isinstance(penalty, SpectralElasticNet) and problem.homogeneous
+
+
+def is_sparse(problem: Problem) -> bool:
+    """Whether the solver of sparse matrices of low rank takes a problem."""
+    exact = hasattr(problem.loss, "prox") and hasattr(problem.loss, "gradient")
+    return exact and isinstance(problem.penalty, SparseLowRank) and problem.homogeneous
+
+
+def path(
+    model: Model, samples: SampleSet, along: str, values: Array, **options: Any
+) -> Iterator[SolverResult]:
+    """Solve a declared model for one value after another of tau or C, each from the last.
+
+    Parameters
+    ----------
+    model : Model
+        What is minimised.
+    samples : SampleSet
+        In memory or read block by block.
+    along : {"tau", "C"}
+        What changes.
+    values : ndarray of shape (k,)
+        Its values, in an order in which one leads to the next.
+    **options
+        As in :func:`solve`.
+
+    Yields
+    ------
+    SolverResult
+        One per value, without its state.
+    """
+    if not isinstance(samples, Samples):
+        yield from path_on_blocks(model, samples, values, **options)
+        return
+    problem = model.on(samples)
+    problems = (moved(model, samples, problem, along, float(value)) for value in values)
+    yield from follow(problems, lambda one, last: next_result(one, last, **options))
+
+
+def next_result(problem: Problem, last: SolverResult | None, **options: Any) -> SolverResult:
+    """The result of a problem from that of the last one, with what the next one can use of it."""
+    result = solve_problem(problem, start=last, **options)
+    return remembered(problem, result, last) if is_rmr(problem) else result
+
+
+def moved(model: Model, samples: Samples, problem: Problem, along: str, value: float) -> Problem:
+    """The problem at another value, on the same design, whose products are remembered."""
+    if along == "tau":
+        return replace(problem, penalty=problem.penalty.at(value))
+    return replace(problem, loss=model.at(C=value).losses(samples.y, samples.weights))
+
+
+def path_on_blocks(
+    model: Model, blocks: Any, taus: Array, *, memory: float = 2.0**30, **options: Any
+) -> list[SolverResult]:
+    """Solutions on samples that are read block by block."""
+    check_blocks(model, options.get("solver", "auto"))
+    limits: dict[str, Any] = {name: options[name] for name in ("tol", "verbose") if name in options}
+    if quadratic(model):
+        limits.pop("verbose", None)
+        if "max_iter" in options:
+            limits["max_iter"] = options["max_iter"]
+        return solve_streamed_rglm(
+            blocks,
+            taus,
+            ridge=model.penalty.ridge,
+            fit_intercept=model.fit_intercept,
+            G=known_moments(blocks),
+            **limits,
+        )
+    return [
+        solve_stream(
+            blocks,
+            Core(
+                model.losses,
+                model.penalty.at(float(tau)),
+                model.fit_intercept,
+                (blocks.p, blocks.q),
+            ),
+            memory=memory,
+            rare=blocks.rare,
+            **limits,
+        )
+        for tau in taus
+    ]
+
+
+def one_sample_loss(model: Model) -> Any:
+    """The losses of one sample of each class, which show of what kind they are."""
+    return model.losses(np.array([1.0, 0.0]), np.ones(2))
+
+
+def quadratic(model: Model) -> bool:
+    """Whether second moments of the samples are all that a model needs of them."""
+    loss = one_sample_loss(model)
+    spectral = isinstance(model.penalty, SpectralElasticNet)
+    return isinstance(loss, PiecewiseLoss) and loss.quadratic and spectral
+
+
+def check_blocks(model: Model, solver: str = "auto") -> None:
+    """Refuse a model that needs all samples in memory."""
+    loss = one_sample_loss(model)
+    linear = isinstance(loss, PiecewiseLoss) and not loss.curved
+    spectral = isinstance(model.penalty, SpectralPenalty)
+    if solver != "auto":
+        what = f"solver={solver!r}"
+    elif quadratic(model) or (linear and spectral and model.penalty.ridge > 0.0):
+        return
+    elif not spectral:
+        what = f"penalty={type(model.penalty).__name__}"
+    else:
+        what = f"{'loss' if model.penalty.ridge > 0.0 else 'family'}={model.loss.name!r}"
+    raise ValueError(
+        f"{what} needs all samples in memory, but X is read block by block: losses without "
+        'curvature with a ridge do not, nor does family="normal", and for classes SMM does not; or '
+        "take a part of the samples, or load X if it fits."
+    )
+
+
+def known_moments(blocks: Any) -> Array:
+    """Second moments of all samples, which take a pass the first time."""
+    if blocks.moments is None:
+        (blocks.moments,) = moments(blocks)
+    return np.asarray(blocks.moments)
+
+
+def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
+    """Smallest weight of the penalty at which W is zero.
+
+    Parameters
+    ----------
+    model : Model
+        What is minimised; its own tau does not matter.
+    samples : SampleSet
+        In memory, or read block by block for the squared loss.
+    tol : float, default=1e-3
+        Relative accuracy where several samples share a kink of the loss.
+    """
+    if not isinstance(samples, Samples):
+        blocks: Blocks = samples  # type: ignore[assignment]
+        return Reduced(known_moments(blocks), (blocks.p, blocks.q), model.fit_intercept).tau_max
+    return problem_tau_max(model.on(samples), tol)
+
+
+def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
+    """Smallest weight of the penalty at which W is zero, for a problem in memory."""
+    if is_sparse(problem):
+        return sparse_tau_max(problem)
+    if not isinstance(problem.penalty, SpectralElasticNet):
+        raise ValueError(
+            f"tau must be a number with the penalty {type(problem.penalty).__name__}: the smallest "
+            "tau with W = 0 is known for SpectralElasticNet alone."
+        )
+    if is_rglm(problem):
+        return rglm_tau_max(problem)
+    if is_rmr(problem):
+        return rmr_tau_max(problem, tol=tol)
+    raise ValueError(
+        f"tau must be a number with the loss {type(problem.loss).__name__}: the smallest tau with "
+        "W = 0 is known for losses of the class PiecewiseLoss and smooth ones alone."
+    )

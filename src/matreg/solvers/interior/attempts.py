@@ -1,0 +1,117 @@
+"""RMR from scratch by the interior point method, in smaller boxes first where its own is huge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...linalg.threads import single_threaded
+from ...problem import RMRProblem
+from ..certificate import SolverResult, Tracker
+from ..intercept_only import only_multipliers
+from .crossover import crossover
+from .dual_ray import label_ray
+from .interior_point import DEFAULT, InteriorPoint, InteriorSettings
+
+
+@dataclass(frozen=True)
+class AttemptSettings:
+    """Which attempts are made, one after the other.
+
+    Attributes
+    ----------
+    smaller : tuple of float
+        Boxes to try before the own one, as multiples of what the labels ask for.
+    narrower : float
+        By how much, relative to it, the tube is narrower there.
+    interior : InteriorSettings
+        Numbers of the interior point method.
+    """
+
+    smaller: tuple[float, ...] = (1e4, 1e6, 1e8)
+    narrower: float = 1e-7
+    interior: InteriorSettings = DEFAULT
+
+
+ATTEMPTS = AttemptSettings()
+
+
+def attempts(problem: RMRProblem, settings: AttemptSettings) -> Iterator[RMRProblem]:
+    """The problem, before it with smaller boxes if its own is larger than any solution needs.
+
+    If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
+    certificate will tell. The tube is a little narrower there, so that rounding does not leave
+    it, which costs C times as much as it should in a huge box.
+    """
+    loss = problem.loss
+    largest = float(loss.size.max())
+    if problem.homogeneous and loss.bounded:
+        scale = float(np.abs(label_ray(problem, np.inf)).max())
+        for factor in settings.smaller:
+            if 0.0 < factor * scale < largest:
+                smaller = loss.scaled(factor * scale / largest)
+                epsilon = loss.epsilon * (1.0 - settings.narrower)
+                yield replace(problem, loss=replace(smaller, epsilon=epsilon))
+    yield problem
+
+
+@single_threaded(lambda problem: problem.design.size)
+def solve_cold(
+    problem: RMRProblem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    verbose: int = 0,
+    settings: AttemptSettings = ATTEMPTS,
+) -> SolverResult:
+    """Solve an RMR problem to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss of four numbers a sample, a spectral penalty with a ridge.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=200
+        Largest number of Newton steps.
+    verbose : int, default=0
+        Whether to print one line per step.
+    settings : AttemptSettings
+        Which attempts are made.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    tracker = Tracker(problem, tol, verbose, "W = 0")
+    only = only_multipliers(problem)
+    if only is not None:  # all it takes where W = 0
+        tracker.offer_dual(only)
+    tracker.record(0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        n_iter = 0
+        for posed in attempts(problem, settings):
+            if not tracker.converged and n_iter < max_iter:
+                n_iter = attempt(tracker, posed, n_iter, max_iter, settings.interior)
+    return tracker.result(n_iter)
+
+
+def attempt(
+    tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int, settings: InteriorSettings
+) -> int:
+    """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
+    tracker.method = "interior point"
+    run = InteriorPoint(posed, tracker, settings)
+    for step, _ in enumerate(run.iterate(run.start())):
+        if step > 0:
+            n_iter += 1
+            tracker.record(n_iter)
+        if n_iter >= max_iter:
+            break
+    if not tracker.converged:
+        tracker.method = "crossover"
+        crossover(tracker, posed, run.best)
+    return n_iter

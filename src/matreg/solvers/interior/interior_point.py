@@ -1,0 +1,402 @@
+"""Interior point method with smoothed singular value thresholding.
+
+Barriers keep the dual variable beta inside of its box, with slacks ``s`` and multipliers ``m``
+(:mod:`matreg.barriers`); the pair of W and the spectral ball is kept on its own central path by the
+smoothed thresholding of the penalty (`linalg.thresholding`). With the ridge rho, the curvature k,
+``Z = A'beta - T`` and a scaling ``sigma >= rho`` the equations at barrier parameter mu are
+
+    A W + Z gamma - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
+    s m = mu,    Z'beta = t,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
+
+and each Newton step of theirs comes down to one linear system for beta and gamma
+(`linalg.bordered`). Without the smoothing the thresholding would know nothing of the singular
+values below tau until they have crossed it, and the steps would stall where the optimum is
+degenerate.
+
+Predictor and corrector are those of Mehrotra (1992), the further ones those of Gondzio (1996).
+
+References
+----------
+S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 1992.
+J. Gondzio, Multiple centrality corrections in a primal-dual method for linear programming,
+Comput. Optim. Appl. 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._typing import Array
+from ...barriers import Barriers, Box, centring, largest_step
+from ...linalg.bordered import factor
+from ...linalg.factors import Factors, singular_values
+from ...linalg.thresholding import Coordinates, SmoothedThresholding
+from ...problem import RMRProblem
+from ..certificate import Tracker
+from .dual_ray import best_on_ray, label_ray
+
+
+@dataclass(frozen=True)
+class InteriorSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    cut : float
+        Slopes of the thresholding below this, times the weight of W, are not worth coordinates of
+        their own. Where the optimum is degenerate the small ones count: without that weight 1e-4
+        costs half as many steps again there.
+    widest : float
+        Smoothing is never wider than this fraction of tau: wider says nothing about the solution.
+    settled, heaviest : float
+        sigma grows as W converges, so that small singular values are resolved too: with `settled`
+        times the size of W over its last step, up to `heaviest`.
+    centrality : float
+        The barrier parameter may run ahead of the duality gap by this factor, or the steps get
+        short; by more where the prediction was good.
+    caution : float
+        After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
+        larger, the next ones leave at least this share of the barrier parameter; it fades.
+    correctors : int
+        Correctors after the second-order one, each as cheap as a solve.
+    single_steps : int
+        Steps in single precision, which halves their time. Problems that need more than these are
+        degenerate, and take half as many again without double precision.
+    patience : int
+        Steps without progress after which an attempt is given up.
+    """
+
+    cut: float = 1e-5
+    widest: float = 0.1
+    settled: float = 0.1
+    heaviest: float = 300.0
+    centrality: float = 0.1
+    caution: float = 0.2
+    correctors: int = 3
+    single_steps: int = 12
+    patience: int = 12
+
+
+DEFAULT = InteriorSettings()
+
+EMPTY = np.zeros((0, 0))
+
+
+@dataclass
+class Point:
+    """Iterate: dual variables with slacks and multipliers of their box, W, gamma and Z."""
+
+    beta: Array
+    s: Array
+    m: Array
+    W: Array
+    gamma: Array
+    Z: Array
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of it is a number: the linear algebra may fail in an extreme box."""
+        parts = (self.beta, self.s, self.m, self.W, self.Z, self.gamma)
+        return all(np.isfinite(part).all() for part in parts)
+
+    def moved(self, step: float, direction: Point) -> Point:
+        """The point a step further."""
+        return Point(
+            self.beta + step * direction.beta,
+            self.s + step * direction.s,
+            self.m + step * direction.m,
+            self.W + step * direction.W,
+            self.gamma + step * direction.gamma,
+            self.Z + step * direction.Z,
+        )
+
+
+class Best(NamedTuple):
+    """The point of smallest gap, with W of low rank."""
+
+    gap: float
+    W: Factors
+    gamma: Array
+    beta: Array
+
+
+class InteriorPoint:
+    """One run on a problem whose box and tube may differ from those of the tracker's problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR, with a ridge and at least one finite bound of its dual variables.
+    tracker : Tracker
+        Where points are offered; it belongs to the problem that the user posed.
+    settings : InteriorSettings
+        Numbers of the method.
+    """
+
+    def __init__(
+        self, problem: RMRProblem, tracker: Tracker, settings: InteriorSettings = DEFAULT
+    ) -> None:
+        self.problem = problem
+        self.design = problem.design
+        self.y = problem.y
+        self.box = Box(problem.loss)
+        self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
+        self.tracker = tracker
+        self.settings = settings
+        self.primal, self.steps = np.inf, 0
+        self.size = self.fitting_size()
+        self.last_W: Array | None = None
+        self.best = Best(np.inf, tracker.W, tracker.gamma, tracker.beta)
+        self.dual, self.last_dual, self.gap, self.caution = 0.0, -np.inf, np.inf, 0.0
+
+    def fitting_size(self) -> float:
+        """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
+        x = self.problem.unpenalised.without(self.y)
+        G = self.design.adjoint(x)
+        image = self.design.forward(G)
+        curvature = float(image @ image)
+        if not 0.0 < curvature < np.inf:
+            return 0.0
+        return abs(float(x @ image)) / curvature * float(np.linalg.norm(G, 2))
+
+    def start(self) -> Point:
+        """Centre of the box, shifted along the labels, with multipliers that match it."""
+        loss = self.problem.loss
+        beta = label_ray(self.problem, 0.9)
+        beta, slacks = self.box.slacks(beta, self.margin(beta))
+        Z = self.problem.image(beta)
+        W = self.problem.penalty.gradient_conjugate(Z).matrix
+        residual = self.y - self.design.forward(W)
+        gamma = self.problem.primal_at(0.0, residual)[1]
+        residual -= self.problem.unpenalised.times(gamma)
+        spread = 3.0 * np.abs(residual).mean() + 1e-12 * np.abs(self.y).max()
+        g = loss.curvature * beta - residual
+        x = np.stack([self.box.cost + g, loss.epsilon - g])
+        root = np.sqrt(x * x + 4.0 * spread * spread)
+        m = np.concatenate([0.5 * (root + x), 0.5 * (root - x)])
+        return Point(beta, slacks, np.where(self.box.present, m, 0.0), W, gamma, Z)
+
+    def margin(self, beta: Array) -> Array:
+        """Smallest slacks to start with: a fraction of the box or, in a huge one, of beta."""
+        loss = self.problem.loss
+        width = np.where(
+            self.box.kinked, np.minimum(loss.upper, -loss.lower), loss.upper - loss.lower
+        )
+        reach = float(np.abs(beta).max()) or np.inf
+        width = np.where(self.box.kinked & np.isfinite(width), width, np.minimum(width, reach))
+        return 0.05 * np.where(np.isfinite(width), width, 1.0)
+
+    def mu(self, point: Point) -> float:
+        """Mean complementarity."""
+        return self.box.mean(point.s, point.m)
+
+    def iterate(self, point: Point) -> Iterator[Point]:
+        """Newton steps until the tracker is satisfied or no progress is made."""
+        best, lowest, since = np.inf, np.inf, 0
+        while True:
+            system = self.linearise(point)
+            gap = self.offer(point, system)
+            yield point
+            # A barrier parameter may underflow in a box that is larger than the solution needs.
+            if self.tracker.converged or not np.isfinite(gap) or self.mu(point) == 0.0:
+                return
+            # While the bound is below zero only the barrier parameter tells of progress.
+            mu = self.mu(point)
+            progress = 0.0 < gap < 0.9 * best or mu < 0.9 * lowest
+            best, lowest = min(best, max(gap, 0.0)), min(lowest, mu)
+            since = 0 if progress else since + 1
+            solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
+            if since >= self.settings.patience or solved:
+                return
+            direction, length = self.direction(point, system, gap)
+            if not direction.finite:
+                return
+            point = point.moved(length, direction)
+            self.steps += 1
+
+    def linearise(self, point: Point) -> ThresholdingAt:
+        """Thresholding at the current point, with the images under A that the step needs."""
+        dense = singular_values(point.W)
+        sigma, cut = self.scaling(point.W, dense)
+        smoothing = self.smoothing(sigma, self.mu(point))
+        threshold = self.thresholding(point, sigma, smoothing, cut)
+        plain = threshold.value(0.0)
+        residual = threshold.compose(plain) - sigma * point.W
+
+        def psi(O: Array) -> Array:
+            return 1.0 / (self.ridge * O + sigma * (1.0 - O))
+
+        drift = threshold.apply(residual, psi)
+        low_rank = threshold.compose(plain / sigma)
+        AW, A_low_rank, A_drift = self.design.forward_each(point.W, low_rank, drift)
+        coordinates = threshold.coordinates(lambda O: O * psi(O))
+        slope_psi = psi(threshold.slope)
+        return ThresholdingAt(
+            sigma, dense, threshold, coordinates, plain, slope_psi, drift, AW, A_low_rank, A_drift
+        )
+
+    def thresholding(
+        self, point: Point, sigma: float, smoothing: float, cut: float
+    ) -> SmoothedThresholding:
+        """Thresholding around ``Z + (sigma - rho) W``."""
+        penalty = self.problem.penalty
+        M = point.Z + (sigma - self.ridge) * point.W
+        return SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), smoothing, cut)
+
+    def scaling(self, W: Array, d: Array) -> tuple[float, float]:
+        """Weight of W, of singular values d, beside Z, and which slopes are negligible with it."""
+        # A W smaller than what fits the labels says nothing yet about its final size.
+        norm = max(float(d[0]), self.size)
+        moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
+        settled = self.settings.settled * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
+        self.last_W = W
+        weight = min(max(settled, 1.0), self.settings.heaviest)
+        sigma = max(self.ridge, weight * self.tau / norm) if norm > 0.0 else self.ridge
+        # Small slopes count by what they are relative to sigma.
+        return sigma, self.settings.cut * weight
+
+    def smoothing(self, sigma: float, mu: float) -> float:
+        """Smoothing of the thresholding that goes with a barrier parameter."""
+        return min(sigma * mu, (self.settings.widest * self.tau) ** 2)
+
+    def offer(self, point: Point, system: ThresholdingAt) -> float:
+        """Offer the points at hand to the tracker; return the gap of this run."""
+        beta = point.beta
+        # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
+        dual, t = best_on_ray(self.problem, beta, singular_values(point.Z))
+        if dual > self.tracker.dual:
+            self.tracker.offer_dual(t * beta)
+        w = system.plain / system.sigma
+        low_rank = system.threshold.factors(w)
+        self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
+        primal = min(
+            self.problem.primal_at(self.price(point.W, system.dense), self.y - system.AW)[0],
+            self.problem.primal_at(self.problem.price(low_rank), self.y - system.A_low_rank)[0],
+        )
+        self.primal, self.dual = primal, dual
+        gap = primal - self.least(dual)
+        if gap < self.best.gap:
+            self.best = Best(gap, low_rank, point.gamma, beta)
+        return gap
+
+    def price(self, W: Array, d: Array) -> float:
+        """Penalty and linear term of a W with singular values d, with the constant."""
+        linear = 0.0 if self.problem.T is None else float(np.vdot(self.problem.T, W))
+        return self.problem.penalty.value(d) + linear + self.problem.constant
+
+    def least(self, dual: float) -> float:
+        """The bound, no worse than that of beta = 0 where this is feasible."""
+        return max(dual, self.problem.constant) if self.problem.homogeneous else dual
+
+    def direction(self, point: Point, system: ThresholdingAt, gap: float) -> tuple[Point, float]:
+        """Predictor and correctors, and how far to go."""
+        step = NewtonStep(self, point, system)
+        self.take_caution()
+        products = point.s * point.m
+        affine = step.box(-products)
+        length = step.longest(affine)
+        after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
+        mu, count = self.mu(point), self.box.count
+        # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
+        lead = self.settings.centrality * (1.0 - length)
+        floor = lead * gap / (count + 2 * min(point.W.shape))
+        target = max(centring(mu, after / count), floor, self.caution * mu)
+        step.aim_at(target)
+        wish = target - products - affine.s * affine.m
+        direction = step.box(wish)
+        length = step.longest(direction)
+        for _ in range(self.settings.correctors):
+            further = min(1.0, 1.3 * length + 0.1)
+            ahead = (point.s + further * direction.s) * (point.m + further * direction.m)
+            repair = np.clip(ahead, 0.1 * target, 10.0 * target) - ahead
+            wish_new = wish + np.maximum(repair, -10.0 * target)
+            trial = step.box(wish_new)
+            length_new = step.longest(trial)
+            if not length_new >= length + 0.1 * (further - length):
+                break
+            direction, length, wish = trial, length_new, wish_new
+        return step.complete(direction), min(1.0, 0.99 * length)
+
+    def take_caution(self) -> None:
+        """Increase centring after a step that worsened the bound, and relax it gradually."""
+        gap = self.primal - self.least(self.dual)
+        lost = self.last_dual - self.dual
+        if lost > 0.1 * (self.tracker.primal - self.tracker.dual) or gap > 1.2 * self.gap:
+            self.caution = min(max(3.0 * self.caution, self.settings.caution), 0.5)
+        else:
+            self.caution /= 1.3
+        self.last_dual, self.gap = self.dual, gap
+
+
+@dataclass
+class ThresholdingAt:
+    """Thresholding around a point, the singular values of W and the images of some matrices."""
+
+    sigma: float
+    dense: Array
+    threshold: SmoothedThresholding
+    coordinates: Coordinates
+    plain: Array
+    slope_psi: Array
+    drift: Array
+    AW: Array
+    A_low_rank: Array
+    A_drift: Array
+
+
+class NewtonStep:
+    """The Newton system at a point, factorised once for predictor and corrector."""
+
+    def __init__(self, run: InteriorPoint, point: Point, system: ThresholdingAt) -> None:
+        self.run, self.point, self.system = run, point, system
+        curvature, columns = run.problem.loss.curvature, run.problem.unpenalised
+        g = system.AW + columns.times(point.gamma) - run.y + curvature * point.beta
+        self.barriers = Barriers(run.box, point.s, point.m, g)
+        precision = np.float32 if run.steps < run.settings.single_steps else np.float64
+        self.solve = factor(
+            run.design,
+            system.coordinates,
+            self.barriers.D + curvature,
+            columns.columns(run.design.n),
+            precision,
+        )
+        self.missing = run.problem.t - columns.sums(point.beta)
+        self.drift, self.A_drift = system.drift, system.A_drift
+
+    def aim_at(self, mu: float) -> None:
+        """Let the thresholding aim at the smoothing of `mu` instead of none."""
+        system = self.system
+        smoothing = self.run.smoothing(system.sigma, mu)
+        change = system.slope_psi * (system.threshold.value(smoothing) - system.plain)
+        shift = system.threshold.compose(change)
+        self.drift = system.drift + shift
+        self.A_drift = system.A_drift + self.run.design.forward(shift)
+
+    def box(self, wish: Array) -> Point:
+        """Direction of slacks, multipliers and gamma for a wished change of ``s m``.
+
+        In place of W is how it follows Z, if the linear system knows.
+        """
+        rhs = self.barriers.rhs(wish) - self.A_drift
+        solved, dgamma = self.solve(rhs, self.missing)
+        dbeta, f = np.split(solved, [len(rhs)])
+        ds, dm = self.barriers.slack_directions(dbeta, wish)
+        response = self.system.coordinates.adjoint(f) if len(f) else EMPTY
+        return Point(dbeta, ds, dm, response, dgamma, EMPTY)
+
+    def longest(self, direction: Point) -> float:
+        """Longest step of at most 1 within the box."""
+        return largest_step((self.point.s, direction.s), (self.point.m, direction.m))
+
+    def complete(self, direction: Point) -> Point:
+        """The same direction with those of W and Z, from how W follows Z if that is known."""
+        system, sigma, response = self.system, self.system.sigma, direction.W
+        dZ = self.run.design.adjoint(direction.beta)
+        if not response.size:
+            ridge = self.run.ridge
+            response = system.threshold.apply(dZ, lambda O: O / (ridge * O + sigma * (1.0 - O)))
+        return replace(direction, W=self.drift + response, Z=dZ)

@@ -1,0 +1,150 @@
+"""The smallest weight of the nuclear norm at which W is zero.
+
+W = 0 is optimal if and only if some dual optimal beta of the columns without a penalty alone
+(:mod:`.zero`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the smallest norm
+among them, and
+
+    tau_max = max over W of h(W) / ||W||_*,    h(W) = min over these beta of <A'beta, W>.
+
+Dinkelbach's method (1967) for such a ratio maximises ``h(W) - tau ||W||_* - ||W||_F^2 / 2`` at the
+best tau known, which is RMR on the tied samples with the others as a linear term, and takes the
+ratio of what it finds as the next tau. Any W bounds tau_max from below and any beta from above; the
+two meet superlinearly.
+
+References
+----------
+W. Dinkelbach, On nonlinear fractional programming, Management Science 1967.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._typing import Array
+from ..linalg.factors import spectral_norm
+from ..linalg.threads import single_threaded
+from ..losses import PiecewiseLoss
+from ..penalties import SpectralElasticNet
+from ..problem import RMRProblem
+from .choose import solve_rmr
+from .intercept_only import only_multipliers, optimal_multipliers
+
+
+@dataclass(frozen=True)
+class TauMaxSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    rounds : int
+        Values of tau that are tried at most.
+    inner : float
+        Relative duality gap of the fit to the tied samples in each.
+    max_iter : int
+        Newton steps of such a fit.
+    """
+
+    rounds: int = 20
+    inner: float = 1e-3
+    max_iter: int = 200
+
+
+DEFAULT = TauMaxSettings()
+
+
+@single_threaded(lambda problem: problem.design.size)
+def tau_max(problem: RMRProblem, *, tol: float = 1e-3, settings: TauMaxSettings = DEFAULT) -> float:
+    """Smallest tau at which W = 0 solves an RMR problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own tau is ignored.
+    tol : float, default=1e-3
+        Relative accuracy where several samples share the edge of the tube, from above: W is zero
+        at the tau that is returned, and a fit or two is what it takes.
+    settings : TauMaxSettings, optional
+        Numbers of the method for this case.
+
+    Returns
+    -------
+    float
+        The spectral norm of ``A'beta`` for the dual optimal beta where it is smallest.
+    """
+    only = only_multipliers(problem)
+    if only is not None:
+        return spectral_norm(problem.image(only))
+    return smallest_norm(tied_samples(problem), tol, settings)
+
+
+def tied_samples(problem: RMRProblem) -> RMRProblem:
+    """RMR on the samples whose beta is free; the others add a linear term.
+
+    Its labels are zero: on the edge of the tube, where the samples are at W = 0, the labels and
+    ``Z gamma`` for them cancel.
+    """
+    beta, lower, upper = optimal_multipliers(problem)
+    free = np.flatnonzero(lower < upper)
+    zero = np.zeros(len(free))
+    return replace(
+        problem,
+        design=problem.design.take(free),
+        y=zero,
+        loss=PiecewiseLoss(lower[free], upper[free], zero, zero),
+        unpenalised=problem.unpenalised.take(free),
+        T=-problem.image(beta),
+        t=problem.t - problem.unpenalised.sums(beta),
+    )
+
+
+def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> float:
+    """Minimum of ``||A'beta - T||_2`` over the box and ``Z'beta = t``, from above.
+
+    Parameters
+    ----------
+    problem : Problem
+        RMR with labels of zero, a loss of kinks alone and any tau.
+    tol : float
+        Relative accuracy; a norm of this share of that of the middle of all beta is zero.
+    settings : TauMaxSettings
+        Numbers of the method.
+    """
+    Z = problem.image(middle(problem))
+    U, _, Vt = np.linalg.svd(Z, full_matrices=False)
+    size = high = spectral_norm(Z)
+    low = max(smallest_product(problem, np.outer(U[:, 0], Vt[0])), 0.0)
+    start = None
+    for _ in range(settings.rounds):
+        if high - low <= tol * high or high <= tol * size:
+            return high
+        posed = replace(problem, penalty=SpectralElasticNet(low))
+        start = solve_rmr(posed, start=start, tol=settings.inner, max_iter=settings.max_iter)
+        high = min(high, spectral_norm(problem.image(start.beta)))
+        if start.W.rank:
+            low = max(low, smallest_product(problem, start.W.matrix) / float(start.W.d.sum()))
+    warnings.warn(
+        f"tau_max is between {low:.6g} and {high:.6g}: {settings.rounds} rounds did not bring the "
+        f"bounds within a relative distance of {tol:g}. The upper one is taken.",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
+    return high
+
+
+def middle(problem: RMRProblem) -> Array:
+    """A beta well inside of the bounds."""
+    return problem.feasible(0.5 * (problem.loss.lower + problem.loss.upper))
+
+
+def smallest_product(problem: RMRProblem, W: Array) -> float:
+    """Minimum of ``<A'beta - T, W>`` over the box and ``Z'beta = t``, or less.
+
+    Minus the minimum is that of the loss of the residuals ``-A W`` over gamma, by duality.
+    """
+    largest, _ = problem.primal_at(0.0, -problem.design.forward(W))
+    linear = 0.0 if problem.T is None else float(np.vdot(problem.T, W))
+    return -largest - linear

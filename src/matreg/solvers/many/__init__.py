@@ -1,1 +1,0 @@
-"""RMR on many samples, of which few are on the edge of the tube."""

@@ -1,0 +1,402 @@
+"""RMR on samples that are read block by block: a handful of passes to a certificate.
+
+A small sample gives a first W. Each pass over all samples then evaluates the objective at W and
+reduces the samples to a core of few rows (:mod:`.reduced_problems`), which is solved in memory
+(:mod:`..augmented`) for the next W. While W is still far off the core is graded, then it is a band
+with two groups, whose dual value bounds the optimum from below. The pass that verifies a W is the
+one that makes the core for the next.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Index, Mask
+from ...blocks import Block, Blocks, joined, raise_not_finite
+from ...interruption import ADVICE, may_keep
+from ...linalg.factors import Factors, zero_factors
+from ...losses import PiecewiseLoss
+from ...progress import tell
+from ..augmented.augmented import AugmentedSettings, State, coordinates, solve_core
+from ..augmented.smoothed_objective import edge_distances
+from ..augmented.subsamples import solve_many
+from ..certificate import COLUMNS, SolverResult
+from .pass_spec import EDGES, PassSpec, floor_for, width_for
+from .reduced_problems import Band, Model, graded_core
+from .step_length import Best, Step, Tangent
+from .summary import PassSummary
+
+STREAM_COLUMNS = np.dtype(
+    [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
+)
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    rows, least_rows : int
+        Rows of a core, as a multiple of the entries of W, and at least of its coordinates.
+    overhead : int
+        Bytes that a row takes in the solver, as a multiple of itself in float64.
+    rare : float
+        Share of the sample that samples of a rare kind are raised to.
+    held_out : float
+        Share of the sample that is held out: W has fitted the others, which look nearer to the
+        kinks.
+    wide_enough, reach : float
+        A band must be `wide_enough` times the error of W wide, and samples beyond `reach` times
+        the error are left to the linear term of a graded core.
+    rough, fine : float
+        Gap of the sample, and of the cores relative to tol.
+    most_passes, most_failures : int
+        Passes at most, and passes in a row that may fail to improve on the best.
+    core : AugmentedSettings
+        Numbers of the solver of the cores.
+    """
+
+    rows: int = 20
+    least_rows: int = 40
+    overhead: int = 3
+    rare: float = 0.25
+    held_out: float = 0.1
+    wide_enough: float = 1.5
+    reach: float = 5.0
+    rough: float = 1e-4
+    fine: float = 0.2
+    most_passes: int = 25
+    most_failures: int = 4
+    core: AugmentedSettings = field(default_factory=AugmentedSettings)
+
+
+DEFAULT = StreamSettings()
+# Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
+# digits.
+ROUNDING = 1e-6
+NONE: Index = np.zeros(0, dtype=np.intp)
+
+
+class Stream:
+    """One run.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    model : Model
+        What to solve on them.
+    tol : float
+        Relative duality gap at which to stop.
+    memory : float
+        Bytes that a core may take.
+    verbose : int
+        Whether to print one line per pass.
+    rare : ndarray of int
+        Indices of samples of a rare kind, of which the sample needs enough.
+    settings : StreamSettings, default=DEFAULT
+        Numbers of the method.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        model: Model,
+        tol: float,
+        memory: float,
+        verbose: int,
+        rare: Index = NONE,
+        settings: StreamSettings = DEFAULT,
+    ) -> None:
+        self.blocks, self.model, self.tol = blocks, model, tol
+        self.verbose, self.rare, self.settings = verbose, rare, settings
+        size = blocks.p * blocks.q
+        self.most_rows = max(int(memory / (settings.overhead * 8 * size)), 1000)
+        self.rows = min(settings.rows * size, self.most_rows, blocks.n)
+        nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
+        self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
+        self.state: State | None = None
+        self.history: list[tuple[Any, ...]] = []
+        self.begun = time.perf_counter()
+        self.trust = 1.0  # the part of a graded step to take
+        self.counts: Array = np.zeros(len(EDGES) + 1)
+        self.n = float(blocks.n)  # samples of positive weight, about
+
+    # -- the sample
+
+    def first(self) -> tuple[Factors, Array]:
+        """W and gamma of a sample; sets scale and histogram of the distances, and the error."""
+        ours = self.settings
+        while True:
+            block, stand_for = self.look()
+            share = float(np.mean(block.weights > 0.0))
+            block, stand_for = with_weight(block, stand_for)
+            self.n = float(stand_for.sum())
+            self.mean_weight = float(np.average(block.weights, weights=stand_for))
+            out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
+            fitted = ~out if len(out) > 1 else out
+            part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
+            problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
+            result = solve_many(problem, start=self.state, tol=ours.rough, settings=ours.core)
+            self.state = result.state
+            d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
+            enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
+            if self.rows >= enough:
+                break
+            self.rows = enough
+        W, part = result.W, block.take(out)
+        self.held_out = part._replace(X=part.X.astype(np.float64))
+        r = part.y - self.predicted(W.matrix.reshape(-1), result.gamma)
+        distance = edge_distances(self.model.loss_of(part.y, part.weights), r)
+        off = np.abs(block.y - np.median(block.y))
+        self.rounding = ROUNDING * (float(np.median(off)) or float(np.mean(off)) or 1.0)
+        off = distance[distance > self.rounding]
+        self.unit = float(np.median(off)) if len(off) else 1.0
+        bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
+        counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
+        self.counts = counts.astype(np.float64)
+        self.error = 2.0 * np.sqrt(d / len(problem.y)) / self.slope()
+        return W, result.gamma
+
+    def predicted(self, W: Array, gamma: Array) -> Array:
+        """Linear predictor of the samples that were held out."""
+        basis = self.held_out.basis(self.model.fit_intercept)
+        return np.asarray(self.held_out.X @ W + basis.times(gamma))
+
+    def look(self) -> tuple[Block, Array]:
+        """A sample with enough of the rare ones, and how many samples each of it stands for."""
+        block, index = self.blocks.sample(self.rows, seed=0)
+        n, rare = self.blocks.n, self.rare
+        own, most = np.isin(index, rare), int(self.settings.rare * self.rows)
+        if own.sum() >= min(most, len(rare)):
+            return block, np.full(len(index), n / len(index))
+        places = np.linspace(0, len(rare) - 1, min(most, len(rare))).astype(int)
+        more, _ = self.blocks.take([(int(i), int(i) + 1) for i in rare[places]])
+        common = block.take(~own)
+        counts = [(n - len(rare)) / max(len(common.y), 1), len(rare) / len(more.y)]
+        stand_for = np.repeat(counts, [len(common.y), len(more.y)])
+        return joined([common, more])[0], stand_for
+
+    def losses(self, block: Block, stand_for: Array, part: Mask) -> PiecewiseLoss:
+        """Losses of a part of a sample, with the weight of all."""
+        each = stand_for[part]
+        loss = self.model.loss_of(block.y[part], block.weights[part])
+        return loss.times(self.n / each.sum() * each)
+
+    def slope(self) -> float:
+        """Share of the samples near a kink, but not on it, per distance from it."""
+        total = np.cumsum([0.0, *self.counts[1:]])
+        at = int(np.searchsorted(total, 0.1 * total[-1]))
+        at = min(max(at, 1), len(EDGES) - 1)
+        share = total[at] / total[-1] if total[-1] > 0.0 else 1.0
+        return float(share / (EDGES[at] * self.unit))
+
+    # -- rounds
+
+    def lens(self, W: Factors, gamma: Array) -> PassSpec:
+        """What to look at in the next pass: a band if it is wide enough, or graded."""
+        # There may be more on the kinks than rows.
+        near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
+        far = floor = 0.0
+        if self.settings.wide_enough * self.error > near:
+            far = self.settings.reach * self.error
+            floor = floor_for(self.counts, self.unit, far)
+            near = width_for(self.counts, self.unit, self.rows, far, floor)
+        return PassSpec(
+            W=W.matrix.reshape(-1),
+            gamma=gamma,
+            fit_intercept=self.model.fit_intercept,
+            loss_of=self.model.loss_of,
+            near=near,
+            far=far,
+            floor=floor,
+            most=self.most_rows,
+            mean_weight=self.mean_weight,
+            unit=self.unit,
+            rounding=self.rounding,
+            seed=len(self.history) * 0x51ED27,
+        )
+
+    def solve(self, lens: PassSpec, seen: PassSummary) -> SolverResult:
+        """The core of a pass, solved."""
+        band = None if lens.graded else Band(self.model, lens, seen)
+        problem = graded_core(self.model, lens, seen) if band is None else band.problem
+        ours = self.settings
+        tol = max(ours.fine * self.tol, 1e-12)
+        result = solve_core(
+            problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
+        )
+        self.state = result.state
+        if band is not None and result.dual > self.best.dual:
+            self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
+        return result
+
+    def restarted(self, lens: PassSpec) -> State | None:
+        """The last state with ramps as wide as W is wrong."""
+        if self.state is None:
+            return None
+        width = max(self.state.width, min(self.error, lens.near))
+        factor = self.state.width / width
+        W = lens.W.reshape(self.model.shape)
+        return replace(self.state, W=W, gamma=lens.gamma, width=width, s2=self.state.s2 * factor)
+
+    def update_error(self, W: Factors, gamma: Array, lens: PassSpec) -> None:
+        """How far off the new W is, from how far it moved."""
+        moved = self.predicted(W.matrix.reshape(-1) - lens.W, gamma - lens.gamma)
+        change = float(np.sqrt(np.mean(moved**2)))
+        d = coordinates(W.rank, self.model.shape, len(gamma))
+        near = max(min(self.n * self.slope() * change, self.rows / 2), 1.0)
+        self.error = change * min(0.5, 1.5 * np.sqrt(d / near))
+
+    def run(self) -> None:
+        """Passes until the certificate holds."""
+        W, gamma = self.first()
+        step: Step | None = None
+        failures, taken = 0, 1.0
+        while True:
+            lens = self.lens(W, gamma)
+            started = time.perf_counter()
+            seen = self.blocks.map_reduce(lens).capped()
+            if seen.bad >= 0:
+                raise_not_finite(seen.bad)
+            self.counts = seen.counts.astype(np.float64)
+            primal = self.model.penalty.value_of(W) + seen.loss
+            tangent = Tangent.of(seen)
+            if primal <= self.best.primal:
+                self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
+                self.best.tangent = tangent
+            self.record(W, seen, lens.graded, time.perf_counter() - started)
+            done = self.best.gap <= self.tol or self.stopped
+            if done or len(self.history) >= self.settings.most_passes:
+                return
+            # Cores are no more accurate than this.
+            good = primal <= (1.0 + self.settings.fine * self.tol) * self.best.primal
+            failures = 0 if good else failures + 1
+            if failures == self.settings.most_failures:
+                return
+            if step is not None:
+                self.trust = step.best_part(taken, tangent, self.model.penalty)
+            if failures:
+                W, gamma, step = *self.back_off(W, gamma, tangent), None
+            elif len(seen.rows) == 0:  # the distances are not what they were: look again, now known
+                step = None
+            else:
+                result = self.solve(lens, seen)
+                self.update_error(result.W, result.gamma, lens)
+                dW, dgamma = result.W.matrix - W.matrix, result.gamma - gamma
+                step = Step(W, gamma, tangent, dW, dgamma)
+                taken = self.trust if lens.graded else 1.0
+                W, gamma = (result.W, result.gamma) if taken == 1.0 else step.part(taken)
+
+    def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
+        """After a step that led too far: a part of it, then more rows."""
+        self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
+        best = self.best
+        dW, dgamma = W.matrix - best.W.matrix, gamma - best.gamma
+        step = Step(best.W, best.gamma, best.tangent, dW, dgamma)
+        return step.part(step.back(tangent, self.model.penalty))
+
+    def record(self, W: Factors, seen: PassSummary, graded: bool, seconds: float) -> None:
+        """Add a row to the history, print it if asked, and tell whoever listens."""
+        best, gigabytes = self.best, self.blocks.nbytes / 1e9
+        now = time.perf_counter() - self.begun
+        method = "graded" if graded else "band"
+        row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
+        self.history.append((*row, len(seen.rows), seconds, gigabytes))
+        self.stopped = tell(f"pass {len(self.history)}", best.gap, self.tol)
+        if self.verbose:
+            if len(self.history) == 1:
+                print(
+                    f"{'pass':>5} {'seconds':>8} {'GB':>7} {'GB/s':>6} {'rows kept':>10} "
+                    f"{'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}"
+                )
+            print(
+                f"{len(self.history):5d} {seconds:8.2f} {gigabytes:7.2f} "
+                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.rows):10d} {best.primal:13.6e} "
+                f"{best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
+                flush=True,
+            )
+
+    def result(self) -> SolverResult:
+        """The best certified point; its beta is not computed, but the state says how."""
+        best = self.best
+        return SolverResult(
+            W=best.W,
+            gamma=best.gamma,
+            beta=np.zeros(0),
+            primal=best.primal,
+            dual=best.dual,
+            gap=best.gap,
+            n_iter=len(self.history),
+            converged=best.gap <= self.tol,
+            history=np.array(self.history, dtype=STREAM_COLUMNS),
+            method="passes",
+            state=best.lift,
+        )
+
+
+def solve_stream(
+    blocks: Blocks,
+    model: Model,
+    *,
+    tol: float = 1e-6,
+    memory: float = 2.0**30,
+    verbose: int = 0,
+    rare: Index = NONE,
+    settings: StreamSettings = DEFAULT,
+) -> SolverResult:
+    """Solve RMR on samples that are read block by block.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    model : Model
+        What to solve on them.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    memory : float, default=2**30
+        Bytes that the rows in memory and the solver on them may take.
+    verbose : int, default=0
+        Whether to print one line per pass.
+    rare : ndarray of int, default=none
+        Indices of samples of a rare kind, such as a small class: a sample of all would miss them.
+    settings : StreamSettings, default=DEFAULT
+        Numbers of the method.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
+        empty, and `state` is the :class:`~.cores.Lift` that computes it block by block.
+    """
+    run = Stream(blocks, model, tol, memory, verbose, rare, settings)
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        if not (np.isfinite(run.best.primal) and may_keep()):
+            raise
+        warnings.warn(
+            f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
+            f"relative duality gap of {run.best.gap:.1e}. {ADVICE}",
+            stacklevel=2,
+        )
+        return replace(run.result(), interrupted=True)
+    return run.result()
+
+
+def with_weight(block: Block, stand_for: Array) -> tuple[Block, Array]:
+    """The samples of positive weight, and how many each stands for."""
+    some = block.weights > 0.0
+    if not some.any():
+        raise ValueError(
+            "sample_weight must be positive for more samples: all of those that were looked at "
+            "first have weight zero. Leave the others out of X."
+        )
+    return block.take(some), stand_for[some]

@@ -1,0 +1,436 @@
+"""R-GLM with the squared loss from one pass over the samples, and one more to prove it.
+
+The objective depends on the samples through their second moments alone: the Gram matrix of the rows
+``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
+pseudo-samples with the same objective, up to a constant, for any penalty and, by subtraction, any
+fold. Squaring loses digits of ill-conditioned samples; the second pass evaluates objective,
+gradient and bound on the samples themselves, and where the gap is too large the exact gradient
+corrects the moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import Array, Index
+from ...blocks import Block, Blocks, raise_not_finite
+from ...design import ArrayDesign
+from ...linalg.factors import Factors, singular_values, zero_factors
+from ...losses import squared
+from ...penalties import SpectralElasticNet
+from ...problem import Problem, relative_gap
+from ...unpenalised import NOTHING
+from ..certificate import COLUMNS, SolverResult
+from ..rglm.path import PathSolver
+
+
+@dataclass(frozen=True)
+class GramSettings:
+    """Numbers of the method.
+
+    Attributes
+    ----------
+    piece : int
+        Rows that are treated at a time, in float64.
+    most_entries : int
+        Entries of a sample up to which the Gram matrix of them is worth its memory and time.
+    rounding : float
+        Eigenvalues below this, relative to the largest, are rounding.
+    exact : float
+        Residuals below this, relative to the labels, are rounding: the fit is exact.
+    fine : float
+        Gap of the reduced problem relative to the tolerance.
+    most_corrections : int
+        Corrections at most.
+    """
+
+    piece: int = 2048
+    most_entries: int = 8192
+    rounding: float = 1e-14
+    exact: float = 1e-12
+    fine: float = 0.1
+    most_corrections: int = 3
+
+
+DEFAULT = GramSettings()
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Second moments of the samples, by fold.
+
+    Attributes
+    ----------
+    G : ndarray of shape (folds, m + k + 2, m + k + 2)
+        Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k covariates, of the folds.
+    bad : int
+        Index of the first sample that is not finite, -1 if all are.
+    """
+
+    G: Array
+    bad: int
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of two parts of the samples."""
+        found = [bad for bad in (self.bad, other.bad) if bad >= 0]
+        return Moments(self.G + other.G, min(found, default=-1))
+
+
+@dataclass(frozen=True)
+class MomentScan:
+    """Moments of a block.
+
+    Attributes
+    ----------
+    folds : ndarray of shape (n,) or None
+        Fold of each sample.
+    count : int
+        Number of folds.
+    settings : GramSettings
+        Numbers of the method.
+    """
+
+    folds: Index | None = None
+    count: int = 1
+    settings: GramSettings = DEFAULT
+
+    def __call__(self, block: Block) -> Moments:
+        """Moments of a block."""
+        m, piece = block.X.shape[1], self.settings.piece
+        order = m + 2 + (0 if block.Z is None else block.Z.shape[1])
+        G, bad = np.zeros((self.count, order, order)), -1
+        for start in range(0, len(block.y), piece):
+            part = slice(start, min(start + piece, len(block.y)))
+            rows = np.ones((part.stop - start, order))
+            rows[:, :m], rows[:, -1] = block.X[part], block.y[part]
+            if block.Z is not None:
+                rows[:, m + 1 : -1] = block.Z[part]
+            wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
+            if len(wrong) and bad < 0:
+                bad = block.start + start + int(wrong[0])
+            rows *= np.sqrt(block.weights[part])[:, None]
+            if self.folds is None:
+                G[0] += rows.T @ rows
+                continue
+            fold = self.folds[block.start + start : block.start + part.stop]
+            for k in np.unique(fold):
+                some = rows[fold == k]
+                G[k] += some.T @ some
+        return Moments(G, bad)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a certificate needs of all samples, for several coefficients.
+
+    Attributes
+    ----------
+    rr, yr : ndarray of shape (taus,)
+        Sums of ``s r^2`` and ``s y r``.
+    r : ndarray of shape (taus, k)
+        Sums of ``s r`` times the columns without a penalty.
+    Z : ndarray of shape (taus, m)
+        Sums of ``s r X``.
+    """
+
+    rr: Array
+    yr: Array
+    r: Array
+    Z: Array
+
+    def merge(self, other: Sums) -> Sums:
+        """Sums over two parts of the samples."""
+        return Sums(self.rr + other.rr, self.yr + other.yr, self.r + other.r, self.Z + other.Z)
+
+
+@dataclass(frozen=True)
+class CertificateScan:
+    """Sums over a block, at coefficients W (taus, m) and gamma (taus, k)."""
+
+    W: Array
+    gamma: Array
+    fit_intercept: bool
+
+    def __call__(self, block: Block) -> Sums:
+        """Sums over a block."""
+        samples, y = block.design, block.y
+        columns = block.basis(self.fit_intercept).columns(len(y))
+        r = y - samples.forward_each(*self.W) - self.gamma @ columns.T
+        sr = block.weights * r
+        Z = samples.adjoint_each(*sr)[:, :, 0]
+        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z)
+
+
+@dataclass(frozen=True)
+class DualRows:
+    """Dual variables ``t s_i (y_i - <W, X_i> - Z_i'gamma)`` of the samples of a block."""
+
+    W: Array
+    gamma: Array
+    fit_intercept: bool
+    t: float
+
+    def __call__(self, block: Block) -> Array:
+        """Those of a block."""
+        r = block.y - block.design.forward(self.W)
+        r = r - block.basis(self.fit_intercept).times(self.gamma)
+        return np.asarray(self.t * block.weights * r)
+
+
+class Reduced:
+    """The problem of the moments.
+
+    Parameters
+    ----------
+    G : ndarray of shape (m + k + 2, m + k + 2)
+        Moments of the samples, ones, covariates and label.
+    shape : tuple of int
+        (p, q).
+    fit_intercept : bool
+        Whether there is an intercept, without covariates.
+    settings : GramSettings, default=DEFAULT
+        Numbers of the method.
+    """
+
+    def __init__(
+        self,
+        G: Array,
+        shape: tuple[int, int],
+        fit_intercept: bool,
+        settings: GramSettings = DEFAULT,
+    ) -> None:
+        m = shape[0] * shape[1]
+        self.settings = settings
+        self.shape, self.fit_intercept = shape, fit_intercept
+        several = len(G) > m + 2
+        columns = slice(m + 1, -1) if several else slice(m, m + int(fit_intercept))
+        # Moments of the columns without a penalty, and their fits of all else.
+        self.own, self.rest = G[columns, columns], G[columns]
+        self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
+        C = G - self.rest.T @ self.fits
+        self.size = float(np.sqrt(G[-1, -1]))
+        self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """Roots (k,) and eigenvectors (m, k) of the eigenvalues of S that are not rounding."""
+        values, V = np.linalg.eigh(self.S)
+        kept = values > self.settings.rounding * max(values[-1], 0.0) if len(values) else values > 0
+        return np.sqrt(values[kept]), V[:, kept]
+
+    def problem(self, ridge: float, c: Array | None = None) -> Problem:
+        """Pseudo-samples; `c` stands for the moments of samples and labels if given."""
+        root, V = self.factor
+        z = (V.T @ (self.c if c is None else c)) / root
+        rows = (root[:, None] * V.T).reshape(-1, *self.shape)
+        penalty = SpectralElasticNet(1.0, ridge)
+        return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, NOTHING)
+
+    def gamma(self, W: Array) -> Array:
+        """Best coefficients of the columns without a penalty for W (m,)."""
+        return np.asarray(self.fits[:, -1] - self.fits[:, : len(W)] @ W)
+
+    def allowed(self, tau: float, rr: float) -> float:
+        """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
+        return tau or 1e-10 * float(np.sqrt(rr * max(np.trace(self.S), 0.0)))
+
+    def bound(
+        self, penalty: SpectralElasticNet, rr: float, yr: float, Z: Array
+    ) -> tuple[float, float]:
+        """Multiple t of the residuals that is the best dual point, and its bound."""
+        d = singular_values(Z.reshape(self.shape))
+        if rr <= 0.0:
+            return 0.0, 0.0
+        if penalty.ridge > 0.0:
+            t = penalty.best_multiple(yr, rr, d, np.inf)
+        else:
+            t = best_multiple(rr, yr, float(d[0]), self.allowed(penalty.tau, rr))
+        return t, t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d)
+
+    @property
+    def noise(self) -> float:
+        """Sum of squares of residuals below which they are the rounding of the labels."""
+        return (self.settings.exact * self.size) ** 2
+
+    @property
+    def tau_max(self) -> float:
+        """Smallest tau with W = 0."""
+        return float(np.linalg.norm(self.c.reshape(self.shape), 2))
+
+
+def moments(
+    blocks: Blocks,
+    folds: Index | None = None,
+    count: int = 1,
+    settings: GramSettings = DEFAULT,
+) -> Array:
+    """Moments of all samples, by fold: one pass.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    folds : ndarray of shape (n,), default=None
+        Fold of each sample; one for all by default.
+    count : int, default=1
+        Number of folds.
+    settings : GramSettings, default=DEFAULT
+        Numbers of the method.
+
+    Returns
+    -------
+    ndarray of shape (count, p*q + k + 2, p*q + k + 2)
+        Gram matrices of samples, ones, covariates and labels.
+    """
+    m = blocks.p * blocks.q
+    most = settings.most_entries
+    if m > most:
+        raise ValueError(
+            f"X has samples of {m} entries; R-GLM on data beyond memory holds the Gram matrix of "
+            f"the entries, which is meant for up to {most} of them. Reduce the samples, "
+            "for example by block means, or take a part of them that fits into memory."
+        )
+    seen = blocks.map_reduce(MomentScan(folds, count, settings), 8 * count * (m + 2) ** 2)
+    if seen.bad >= 0:
+        raise_not_finite(seen.bad)
+    return seen.G
+
+
+def solve_moments(
+    reduced: Reduced,
+    taus: Array,
+    tol: float,
+    max_iter: int,
+    c: Array | None = None,
+    *,
+    ridge: float = 0.0,
+) -> list[SolverResult]:
+    """Solutions of the reduced problem, largest tau first, each from the last."""
+    problem = reduced.problem(ridge, c)
+    solver = PathSolver(reduced.settings.fine * tol, max_iter)
+    results: list[SolverResult] = []
+    for tau in taus:
+        last = results[-1] if results else None
+        posed = replace(problem, penalty=problem.penalty.at(float(tau)))
+        if problem.design.n == 0:  # all samples are equal
+            p, q = reduced.shape
+            empty = np.zeros(0)
+            history = np.zeros(0, dtype=COLUMNS)
+            results.append(
+                SolverResult(zero_factors(p, q), empty, empty, 0.0, 0.0, 0.0, 0, True, history)
+            )
+            continue
+        results.append(solver.solve(posed, last))
+    return results
+
+
+def solve_streamed_rglm(
+    blocks: Blocks,
+    taus: Array,
+    *,
+    ridge: float = 0.0,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    G: Array | None = None,
+    settings: GramSettings = DEFAULT,
+) -> list[SolverResult]:
+    """R-GLM with the squared loss on samples that are read block by block.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    taus : ndarray of shape (k,)
+        Values of tau, largest first.
+    ridge : float, default=0.0
+        Weight of half the squared Frobenius norm.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, where the blocks have no covariates.
+    tol : float, default=1e-6
+        Relative duality gap, on all samples, at which to stop.
+    max_iter : int, default=10000
+        Largest number of iterations for one tau.
+    G : ndarray of shape (m + k + 2, m + k + 2), default=None
+        Moments of all samples, if they are known: then one pass is spared.
+    settings : GramSettings, default=DEFAULT
+        Numbers of the method.
+
+    Returns
+    -------
+    list of SolverResult
+        One per tau, certified on all samples. `beta` is empty; `state` computes it block by block.
+    """
+    if G is None:
+        (G,) = moments(blocks, settings=settings)
+    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept, settings)
+    penalties = [SpectralElasticNet(float(tau), ridge) for tau in taus]
+    results = solve_moments(reduced, taus, tol, max_iter, ridge=ridge)
+    proven = certified(blocks, reduced, penalties, results, tol)
+    for _ in range(settings.most_corrections):
+        wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
+        if not wrong:
+            break
+        corrected = list(results)
+        for k in wrong:  # the moments, such that the gradient at W is what the samples say
+            W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
+            one, c = taus[k : k + 1], reduced.S @ W + Z
+            (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, ridge=ridge)
+        new = certified(blocks, reduced, penalties, corrected, tol)
+        proven = [a if a[0].gap <= b[0].gap else b for a, b in zip(new, proven, strict=True)]
+    return [result for result, _ in proven]
+
+
+def certified(
+    blocks: Blocks,
+    reduced: Reduced,
+    penalties: list[SpectralElasticNet],
+    results: list[SolverResult],
+    tol: float,
+) -> list[tuple[SolverResult, Array]]:
+    """Solutions with objective, bound and gap on all samples, and their exact gradients."""
+    Ws = [result.W.matrix.reshape(-1) for result in results]
+    fit_intercept, m = reduced.fit_intercept, len(Ws[0])
+    gammas = np.stack([reduced.gamma(W) for W in Ws])
+    sums = blocks.map_reduce(CertificateScan(np.stack(Ws), gammas, fit_intercept))
+    found = []
+    for k, (penalty, result) in enumerate(zip(penalties, results, strict=True)):
+        shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
+        rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
+        yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
+        Z = sums.Z[k] - shift @ reduced.rest[:, :m]
+        free = penalty.tau == penalty.ridge == 0.0
+        exact = free and rr <= reduced.noise  # then residuals are mere rounding
+        t, dual = (0.0, 0.0) if exact else reduced.bound(penalty, rr, yr, Z)
+        primal = 0.5 * rr + penalty.value_of(result.W)
+        gap = 0.0 if exact else relative_gap(primal, dual)
+        gamma = gammas[k] + shift
+        proof = replace(
+            result,
+            gamma=gamma,
+            beta=np.zeros(0),
+            primal=primal,
+            dual=dual,
+            gap=gap,
+            converged=gap <= tol,
+            history=row(result.n_iter, primal, dual, gap, result.W),
+            state=DualRows(Ws[k], gamma, fit_intercept, t),
+        )
+        found.append((proof, Z))
+    return found
+
+
+def best_multiple(rr: float, yr: float, norm: float, tau: float) -> float:
+    """Maximiser of ``t yr - t^2 rr / 2`` where ``|t| norm`` is at most tau."""
+    t = yr / rr
+    return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
+
+
+def row(n_iter: int, primal: float, dual: float, gap: float, W: Factors) -> NDArray[Any]:
+    """The history of a certificate."""
+    return np.array([(n_iter, 0.0, primal, dual, gap, W.rank, "moments")], dtype=COLUMNS)

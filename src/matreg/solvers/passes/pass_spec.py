@@ -1,0 +1,229 @@
+"""One pass over the samples at a given W and gamma.
+
+The samples near a kink of their loss are kept as they are. For all samples, sums are accumulated in
+four groups: above and below the tube, and on its upper and lower edge up to rounding. There may be
+more samples on an edge than can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...blocks import Block
+from ...losses import PiecewiseLoss
+from ..augmented.incremental_gram import spread_out
+from ..augmented.smoothed_objective import edge_distances
+from .summary import GROUPS, ROW, PassSummary
+
+# Labels and weights of some samples to their losses; it travels to the workers of a cluster.
+LossOf = Callable[[Array, Array], PiecewiseLoss]
+
+# Edges of the histogram of distances, relative to the scale of the residuals.
+EDGES = np.geomspace(1e-9, 1e3, 241)
+MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]])
+
+
+@dataclass(frozen=True)
+class ScanSettings:
+    """Numbers of a pass.
+
+    Attributes
+    ----------
+    rows : int
+        Samples that are treated at a time: their numbers stay in the cache.
+    heavy : float
+        Weights above this multiple of the mean count as lying on a kink: no part of any group.
+    """
+
+    rows: int = 2**13
+    heavy: float = 20.0
+
+
+DEFAULT = ScanSettings()
+
+
+@dataclass(frozen=True)
+class PassSpec:
+    """Where to look and what to keep.
+
+    Attributes
+    ----------
+    W : ndarray of shape (p*q,)
+        Coefficients.
+    gamma : ndarray of shape (k,)
+        Coefficients of the columns without a penalty.
+    fit_intercept : bool
+        Whether ones are that column, for blocks without covariates.
+    loss_of : callable
+        Labels and weights to losses.
+    near : float
+        Distance from a kink up to which every sample is kept.
+    far : float
+        Distance up to which some are: at distance x with probability ``near / x``. Not larger than
+        `near` for none.
+    floor : float
+        For that, samples nearer to a kink than this count as this far.
+    most : int
+        Rows to keep at most; if there are more, `near` is made smaller.
+    mean_weight : float
+        Mean of the sample weights.
+    unit : float
+        Scale of the residuals, for the histogram.
+    rounding : float
+        Residuals this near to a kink are on it.
+    seed : int
+        Of the sampling, which is a function of the index of a sample and nothing else.
+    settings : ScanSettings, default=DEFAULT
+        Numbers of the pass.
+    """
+
+    W: Array
+    gamma: Array
+    fit_intercept: bool
+    loss_of: LossOf
+    near: float
+    far: float
+    floor: float
+    most: int
+    mean_weight: float
+    unit: float
+    rounding: float
+    seed: int
+    settings: ScanSettings = DEFAULT
+
+    @property
+    def graded(self) -> bool:
+        """Whether samples beyond `near` may be kept, too."""
+        return self.far > self.near
+
+    @property
+    def nothing(self) -> PassSummary:
+        """What is seen of no samples: merged with another one it changes nothing."""
+        zero = np.zeros(GROUPS)
+        return PassSummary(
+            loss=0.0,
+            sums=np.zeros((GROUPS, len(self.W))),
+            columns=np.zeros((GROUPS, len(self.gamma))),
+            labels=zero,
+            slopes=zero,
+            tubes=zero,
+            members=np.zeros(GROUPS, dtype=np.intp),
+            counts=np.zeros(len(EDGES) + 1, dtype=np.intp),
+            bad=-1,
+            X=[],
+            Z=[],
+            rows=np.zeros(0, dtype=ROW),
+            most=self.most,
+            limit=self.near,
+        )
+
+    def __call__(self, block: Block) -> PassSummary:
+        """Look at a block."""
+        whole, rows = self.nothing, self.settings.rows
+        for start in range(0, len(block.y), rows):
+            whole = whole.merge(self.look(block.part(start, start + rows)))
+        return whole
+
+    def residuals(self, block: Block) -> Array:
+        """Residuals of the samples of a block."""
+        fitted = block.design.forward(self.W) + block.basis(self.fit_intercept).times(self.gamma)
+        return np.asarray(block.y - fitted)
+
+    def look(self, piece: Block) -> PassSummary:
+        """Look at some rows."""
+        y, weights, samples = piece.y, piece.weights, piece.design
+        index = piece.start + np.arange(len(y))
+        with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+            r = self.residuals(piece)
+            loss = self.loss_of(y, weights)
+            beta, distance = self.groups(loss, r)
+            some = slice(GROUPS if beta[2:].any() else 2)
+            sums = np.zeros((GROUPS, len(self.W)))
+            sums[some] = samples.adjoint_each(*beta[some])[:, :, 0]
+            heavy = weights > self.settings.heavy * self.mean_weight
+            apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
+            key = apart * spread_out(index + self.seed) if self.graded else apart
+        bad = index[~np.isfinite(r)]
+        kept = np.flatnonzero((key <= self.near) & (apart <= max(self.near, self.far)))
+        columns = (index, y, weights, beta.T, apart, key)
+        rows = np.empty(len(kept), dtype=ROW)
+        for name, column in zip(ROW.names or (), columns, strict=True):
+            rows[name] = column[kept]
+        bins = np.searchsorted(EDGES * self.unit, distance[weights > 0.0])
+        return PassSummary(
+            loss=loss.value(r) if len(bad) == 0 else np.nan,
+            sums=sums,
+            columns=beta @ piece.basis(self.fit_intercept).columns(len(y)),
+            labels=beta @ y,
+            slopes=beta.sum(axis=1),
+            tubes=np.abs(beta) @ loss.epsilon,
+            members=np.count_nonzero(beta, axis=1),
+            counts=np.bincount(bins, minlength=len(EDGES) + 1),
+            bad=int(bad[0]) if len(bad) else -1,
+            X=[piece.X[kept]],
+            Z=[] if piece.Z is None else [piece.Z[kept]],
+            rows=rows,
+            most=self.most,
+            limit=self.near,
+        )
+
+    def groups(self, loss: PiecewiseLoss, r: Array) -> tuple[Array, Array]:
+        """Multipliers (4, k) at the residuals in each group, and distances from the nearest kink.
+
+        No distance is below `rounding`. On a kink the slope is zero, on whichever side of it
+        rounding has put the residual.
+        """
+        upper = (np.abs(r - loss.epsilon) <= self.rounding) & (loss.upper > 0.0)
+        lower = (np.abs(r + loss.epsilon) <= self.rounding) & (loss.lower < 0.0)
+        slope = np.where(upper | lower, 0.0, loss.gradient(r))
+        beta = np.zeros((GROUPS, len(r)))
+        np.maximum(slope, 0.0, out=beta[0])
+        np.minimum(slope, 0.0, out=beta[1])
+        beta[2, upper], beta[3, lower] = loss.upper[upper], loss.lower[lower]
+        return beta, np.maximum(edge_distances(loss, r), self.rounding)
+
+
+def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 0.0) -> float:
+    """The `near` with which about so many rows are kept, from the histogram of the distances.
+
+    Parameters
+    ----------
+    counts, unit : ndarray, float
+        Histogram and its unit.
+    rows : int
+        Number of rows wanted.
+    far : float
+        Distance beyond which none is kept; 0 if none beyond `near`.
+    floor : float, default=0
+        Samples nearer than this count as this far.
+    """
+    middle = unit * MIDDLES
+
+    def expected(near: float) -> float:
+        keep = np.minimum(1.0, near / np.maximum(middle, floor))
+        keep = np.where(middle <= max(far, near), keep, 0.0)
+        if far <= near:
+            keep = np.where(middle <= near, 1.0, 0.0)
+        return float(counts @ keep)
+
+    found = [near for near in middle if expected(near) <= rows]
+    return float(found[-1]) if found else float(middle[0])
+
+
+def floor_for(counts: Array, unit: float, far: float) -> float:
+    """The `floor` with which half of the rows are for samples on a kink, if there are many.
+
+    Parameters
+    ----------
+    counts, unit : ndarray, float
+        Histogram and its unit.
+    far : float
+        Distance beyond which none is kept.
+    """
+    apart = unit * MIDDLES[1:]
+    others = float(np.sum(np.where(apart <= far, counts[1:] / apart, 0.0)))
+    return float(counts[0]) / others if others > 0.0 else far

@@ -1,0 +1,162 @@
+"""Problems of few rows that stand for all samples.
+
+**Band and groups.** Rows near a kink are kept. Of the others, those above move their multipliers
+together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
+on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and
+nothing else: the optimum of this problem is a *lower bound* of that of all samples, and each of its
+dual points is one of theirs, of the same value. A group is one sample: the mean of its members,
+weighted by their slopes. Nothing depends on whether the guess of the sides was right; if it was,
+the optimum is that of all samples.
+
+**Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of that as weight.
+A linear term makes the gradient at the present W exactly that of all samples. It is no bound, but
+a good step where a band would be too narrow for how wrong W still is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Array, Index
+from ...blocks import Block
+from ...design import ArrayDesign
+from ...losses import PiecewiseLoss
+from ...penalties import SpectralPenalty
+from ...problem import Problem, RMRProblem
+from ...unpenalised import Columns, intercept
+from .pass_spec import LossOf, PassSpec
+from .summary import GROUPS, PassSummary
+
+# Signs of the multipliers of the groups.
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is to be solved on all samples.
+
+    Attributes
+    ----------
+    loss_of : callable
+        Labels and weights of samples to their losses, without curvature.
+    penalty : SpectralPenalty
+        Penalty of W, with a ridge.
+    fit_intercept : bool
+        Whether there is an intercept, where the blocks have no covariates.
+    shape : tuple of int
+        (p, q).
+    """
+
+    loss_of: LossOf
+    penalty: SpectralPenalty
+    fit_intercept: bool
+    shape: tuple[int, int]
+
+    def on(self, X: Array, Z: Array | None, y: Array, loss: PiecewiseLoss) -> RMRProblem:
+        """The problem on some rows (k, p*q), with covariates (k, m) or None."""
+        design = ArrayDesign(X.reshape(-1, *self.shape))
+        basis = intercept(self.fit_intercept) if Z is None else Columns(Z)
+        return Problem(design, y, loss, self.penalty, basis)
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Dual point of all samples from that of a band and its groups.
+
+    Attributes
+    ----------
+    lens : PassSpec
+        Where the sides were seen.
+    index, beta : ndarray of shape (k,)
+        Samples of the band and their multipliers.
+    shares : ndarray of shape (4,)
+        Shares theta of the groups.
+    """
+
+    lens: PassSpec
+    index: Index
+    beta: Array
+    shares: Array
+
+    def __call__(self, block: Block) -> Array:
+        """Multipliers of the samples of a block."""
+        r = self.lens.residuals(block)
+        groups, _ = self.lens.groups(self.lens.loss_of(block.y, block.weights), r)
+        beta = np.asarray(self.shares @ groups)
+        first, last = np.searchsorted(self.index, [block.start, block.start + len(block.y)])
+        beta[self.index[first:last] - block.start] = self.beta[first:last]
+        return beta
+
+
+class Band:
+    """The rows near a kink and the groups of all others.
+
+    Parameters
+    ----------
+    model : Model
+        What to solve.
+    lens : PassSpec
+        Where the samples were looked at.
+    seen : PassSummary
+        What was seen of them.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem of the rows and, after them, the groups.
+    """
+
+    def __init__(self, model: Model, lens: PassSpec, seen: PassSummary) -> None:
+        self.lens = lens
+        X, Z, self.rows = seen.sorted()
+        y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
+        # The groups are all of their samples but for the rows that were kept.
+        kept = np.ascontiguousarray(self.rows["beta"].T)
+        self.slopes = seen.slopes - kept.sum(axis=1)
+        rest = (seen.members > np.count_nonzero(kept, axis=1)) & (self.slopes * SIGNS > 0.0)
+        self.groups = np.flatnonzero(rest)
+        some, slopes = self.groups, self.slopes[self.groups]
+        tubes = (seen.tubes - np.abs(kept) @ loss.epsilon)[some] / np.abs(slopes)
+        group_loss = PiecewiseLoss(
+            np.minimum(slopes, 0.0),
+            np.maximum(slopes, 0.0),
+            np.maximum(tubes, 0.0),
+            np.zeros(len(some)),
+        )
+        if Z is not None:
+            Z = np.concatenate([Z, (seen.columns - kept @ Z)[some] / slopes[:, None]])
+        self.problem = model.on(
+            np.concatenate([X, (seen.sums - kept @ X)[some] / slopes[:, None]]),
+            Z,
+            np.concatenate([y, (seen.labels - kept @ y)[some] / slopes]),
+            joined(loss, group_loss),
+        )
+
+    def lift(self, beta: Array) -> Lift:
+        """Dual point of all samples from one of the problem."""
+        k, shares = len(self.rows), np.zeros(GROUPS)
+        shares[self.groups] = beta[k:] / self.slopes[self.groups]
+        return Lift(self.lens, self.rows["index"], beta[:k], shares)
+
+
+def graded_core(model: Model, lens: PassSpec, seen: PassSummary) -> RMRProblem:
+    """The problem of the rows that were kept, with the slope of all samples at W."""
+    X, Z, rows = seen.sorted()
+    chance = seen.limit / np.maximum(rows["distance"], seen.limit)
+    loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
+    beta = rows["beta"][:, :2].sum(axis=1) / chance
+    G, g = seen.gradient
+    problem = model.on(X, Z, rows["y"], loss)
+    # Sums that the rows cannot reach would have no solution.
+    t = problem.unpenalised.reachable(loss, problem.unpenalised.sums(beta) - g)
+    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=t)
+
+
+def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:
+    """Losses of two sets of samples as one."""
+    names = ("lower", "upper", "epsilon", "curvature")
+    return PiecewiseLoss(
+        *(np.concatenate([getattr(first, name), getattr(second, name)]) for name in names)
+    )

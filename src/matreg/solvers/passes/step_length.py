@@ -1,0 +1,116 @@
+"""The best point so far of passes over the samples, and step lengths between passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Array
+from ...linalg.factors import Factors, svd
+from ...penalties import SpectralPenalty
+from ...problem import relative_gap
+from .reduced_problems import Lift
+from .summary import PassSummary
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """The loss of all samples at some (W, gamma) and its slopes: a lower bound of it everywhere.
+
+    Attributes
+    ----------
+    loss, G, g : float, ndarray of shape (p*q,), ndarray of shape (k,)
+        The loss, and minus its derivatives by W and gamma.
+    """
+
+    loss: float
+    G: Array
+    g: Array
+
+    @classmethod
+    def of(cls, seen: PassSummary) -> Tangent:
+        """From what was seen in a pass."""
+        return cls(seen.loss, *seen.gradient)
+
+    def slope(self, D: Array, dgamma: Array) -> float:
+        """Derivative of the loss in a direction."""
+        return -float(self.G @ D.reshape(-1)) - float(self.g @ dgamma)
+
+
+# Parts of a step that are tried.
+PARTS = tuple(0.75**k for k in range(36))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step from a point where the tangent is known.
+
+    Attributes
+    ----------
+    W, gamma, tangent : Factors, ndarray of shape (k,), Tangent
+        The point.
+    D, dgamma : ndarray of shape (p, q), ndarray of shape (k,)
+        The step.
+    """
+
+    W: Factors
+    gamma: Array
+    tangent: Tangent
+    D: Array
+    dgamma: Array
+
+    def part(self, t: float) -> tuple[Factors, Array]:
+        """W and gamma after a part of the step."""
+        return svd(self.W.matrix + t * self.D), self.gamma + t * self.dgamma
+
+    def slopes(self, ahead: Tangent) -> tuple[float, float]:
+        """Derivatives of the loss along the step, before and after it."""
+        before, after = (end.slope(self.D, self.dgamma) for end in (self.tangent, ahead))
+        return before, after
+
+    def back(self, ahead: Tangent, penalty: SpectralPenalty) -> float:
+        """The part of the step to take instead of all of it, which led too far.
+
+        The loss is convex, so that its tangents at both ends bound it from below: the part is where
+        the larger of the two, and the penalty, is smallest.
+        """
+        behind, slope = self.slopes(ahead)
+
+        def value(t: float) -> float:
+            bound = max(self.tangent.loss + t * behind, ahead.loss + (t - 1.0) * slope)
+            return penalty.value_of(self.part(t)[0]) + bound
+
+        return min(PARTS[1:], key=value)
+
+    def best_part(self, taken: float, ahead: Tangent, penalty: SpectralPenalty) -> float:
+        """The part of the step that was best, by the slopes of the loss before and after a part.
+
+        A graded core says where the optimum is but for chance. If chance makes c times the error
+        that there was before, the best part is 1 / (1 + c^2), and leaves the share
+        c / sqrt(1 + c^2) of it instead of c.
+        """
+        behind, slope = self.slopes(ahead)
+        curvature = max(slope - behind, 0.0) / taken
+
+        def value(t: float) -> float:
+            return penalty.value_of(self.part(t)[0]) + t * behind + 0.5 * curvature * t * t
+
+        return min(PARTS, key=value)
+
+
+@dataclass
+class Best:
+    """The best certified point so far."""
+
+    W: Factors
+    gamma: Array
+    tangent: Tangent
+    primal: float = np.inf
+    dual: float = 0.0
+    lift: Lift | None = None
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return relative_gap(self.primal, self.dual) if np.isfinite(self.primal) else 1.0

@@ -1,0 +1,136 @@
+"""The summary of a pass: sums over all samples, and a few rows as they are.
+
+Two such summaries merge to that of both, in any order and however the samples are cut into blocks:
+sums are added up, and of the rows those with the smallest keys stay, at most a given number.
+
+With the distance of a sample from its kink as key these are the nearest. With the distance times a
+number u in [0, 1) that looks random, a sample at distance x stays with probability ``limit / x``,
+where `limit` is the smallest key that did not: priority sampling.
+
+References
+----------
+N. Duffield, C. Lund and M. Thorup, Priority sampling for estimation of arbitrary subset sums,
+Journal of the ACM 54 (2007), 32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import Array, Index
+from ..augmented.incremental_gram import spread_out
+
+# Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
+GROUPS = 4
+# What is known of a row besides its entries: its multiplier in each group that it belongs to, and
+# how far from a kink it is.
+ROW = np.dtype(
+    [
+        ("index", np.int64),
+        ("y", np.float64),
+        ("weight", np.float64),
+        ("beta", np.float64, GROUPS),
+        ("distance", np.float64),
+        ("key", np.float64),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class PassSummary:
+    """Sums over some samples, and the rows that were kept.
+
+    Sums are by group, with multipliers ``beta_i``: the slopes of the losses of the samples above
+    (positive) and below (negative), and the largest and the smallest slope of those on a kink.
+
+    Attributes
+    ----------
+    loss : float
+        Sum of the losses.
+    sums, columns, labels, slopes, tubes, members : ndarray (4, p*q), (4, k), (4,), (4,), (4,), (4,)
+        Sums of ``beta_i X_i``, ``beta_i Z_i``, ``beta_i y_i``, ``beta_i`` and
+        ``|beta_i| epsilon_i``, and numbers of samples, of each group.
+    counts : ndarray of int
+        Histogram of the distances from the kinks, of the samples of positive weight.
+    bad : int
+        Index of the first sample that is not finite, -1 if all are.
+    X : list of ndarray (k, p*q)
+        The rows that were kept, in their own dtype.
+    Z : list of ndarray (k, m)
+        Their columns without a penalty; empty without covariates.
+    rows : structured ndarray of dtype ROW
+        Their numbers.
+    most : int
+        Rows to keep at most; there are twice as many until :meth:`capped`.
+    limit : float
+        All samples with a smaller key were kept.
+    """
+
+    loss: float
+    sums: Array
+    columns: Array
+    labels: Array
+    slopes: Array
+    tubes: Array
+    members: Index
+    counts: Index
+    bad: int
+    X: list[NDArray[Any]]
+    Z: list[Array]
+    rows: NDArray[Any]
+    most: int
+    limit: float
+
+    @property
+    def gradient(self) -> tuple[Array, Array]:
+        """Minus the derivatives of the loss of all samples by W (p*q,) and gamma (k,)."""
+        return self.sums[:2].sum(axis=0), self.columns[:2].sum(axis=0)
+
+    def merge(self, other: PassSummary) -> PassSummary:
+        """What is seen of two parts of the samples."""
+        found = [bad for bad in (self.bad, other.bad) if bad >= 0]
+        added = ("loss", "sums", "columns", "labels", "slopes", "tubes", "members", "counts")
+        both = replace(
+            self,
+            **{name: getattr(self, name) + getattr(other, name) for name in (*added, "X", "Z")},
+            bad=min(found, default=-1),
+            rows=np.concatenate([self.rows, other.rows]),
+            limit=min(self.limit, other.limit),
+        )
+        # Not at once: each time all rows are copied.
+        return both.capped() if len(both.rows) > 2 * self.most else both
+
+    def capped(self) -> PassSummary:
+        """The same with no more rows than `most`: those of the smallest keys."""
+        if len(self.rows) <= self.most:
+            return self
+        # Of equal keys a choice that looks random, but depends on the samples alone.
+        order = np.lexsort((spread_out(self.rows["index"]), self.rows["key"]))
+        kept = np.zeros(len(order), dtype=bool)
+        kept[order[: self.most]] = True
+        ends = np.cumsum([len(part) for part in self.X])[:-1]
+        stays = np.split(kept, ends)
+        return replace(
+            self,
+            X=[part[stay] for part, stay in zip(self.X, stays, strict=True) if stay.any()],
+            Z=[part[stay] for part, stay in zip(self.Z, stays, strict=False) if stay.any()],
+            rows=self.rows[kept],
+            limit=min(self.limit, float(self.rows["key"][order[self.most]])),
+        )
+
+    def sorted(self) -> tuple[Array, Array | None, NDArray[Any]]:
+        """The rows that were kept in order: entries (k, p*q), columns (k, m) if any, numbers."""
+        order = np.argsort(self.rows["index"], kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        X = np.empty((len(order), self.sums.shape[1]))
+        start = 0
+        for part in self.X:
+            X[place[start : start + len(part)]] = part
+            start += len(part)
+        Z = np.concatenate(self.Z)[order] if self.Z else None
+        return X, Z, self.rows[order]

@@ -1,1 +1,0 @@
-"""Solvers of robust matrix regression."""

@@ -1,0 +1,100 @@
+"""Tables and numbers of the documents are those of the records that the commands wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from matreg.experiments.records import to_markdown
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [path for path in DOCS.rglob("*.md") if path.parent.name not in ("records", "_build")]
+RECORDS = sorted((DOCS / "records").glob("*.json"))
+# What results depend on.
+SOURCES = [
+    *(f"src/matreg/{name}" for name in ("solvers", "linalg", "estimators", "experiments")),
+    *(f"src/matreg/{name}.py" for name in ("families", "losses", "smooth_losses", "penalties")),
+    *(f"src/matreg/{name}.py" for name in ("design", "problem", "samples", "scoring", "robust")),
+    "src/matreg/datasets",
+]
+every_record = pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@every_record
+def test_the_included_tables_have_the_numbers_of_the_record(path):
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == to_markdown(read(path))
+
+
+@every_record
+def test_a_record_says_where_it_comes_from(path):
+    record = read(path)
+    assert record["experiment"] == path.stem
+    assert {"commit", "date", "command", "versions", "machine", "seconds"} <= record.keys()
+    assert record["versions"]["numpy"]
+
+
+def test_the_records_are_those_that_the_pages_include():
+    included = {
+        name
+        for page in PAGES
+        for name in re.findall(r"\{include\} \S*records/([\w-]+)\.md", page.read_text())
+    }
+    assert included == {path.stem for path in RECORDS}
+
+
+def test_the_page_of_the_paper_has_no_typed_table_of_results():
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all("](#" in row or "---" in row or "the paper" in row for row in rows), rows
+
+
+def test_the_readme_has_the_numbers_of_the_record():
+    """It cannot include a record: PyPI shows it as it is."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = read(DOCS / "records" / "label-noise.json")["tables"][0]
+    row = next(row for row in table["rows"] if row[0] == "10% wrong")
+    found = re.search(r"least squares with low rank is (\.\d+), that of `RMR` (\.\d+)", text)
+    for typed, method in zip(found.groups(), ("R-GLM", "RMR"), strict=True):
+        mean = row[table["columns"].index(method)]["mean"]
+        assert typed == f"{mean:.2f}".removeprefix("0"), f"the record says {mean:.4f}"
+
+
+@every_record
+def test_a_record_is_as_new_as_the_code(path):
+    """Skipped with the reason if it is not: `make records` may take an hour."""
+    commit = (read(path)["commit"] or "").removesuffix("+")
+    if not commit:
+        pytest.skip(f"{path.name} does not know its commit")
+    later = ["log", "-1", "--format=%h of %as: %s", f"{commit}..HEAD", "--", *SOURCES]
+    try:
+        done = subprocess.run(["git", "-C", ROOT, *later], capture_output=True, text=True)
+    except OSError:
+        pytest.skip("git is not there")
+    if done.returncode:
+        pytest.skip(f"{path.name} is of commit {commit[:9]}, which is not in this repository")
+    if done.stdout:
+        pytest.skip(f"{path.name} is older than commit {done.stdout.strip()}: run make records")
+
+
+def test_a_benchmark_keeps_the_tables_that_it_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT))
+    main = pytest.importorskip("benchmarks.__main__")
+    timing = pytest.importorskip("benchmarks.timing")
+    monkeypatch.setattr(timing, "PRINTED", [])
+    with pytest.raises(SystemExit, match="no table"):
+        main.save("none", [], tmp_path, 1.0)
+    timing.print_table("Title", ["solver", "seconds"], [["ours", 0.12345]])
+    main.save("some", ["--repeats", "3"], tmp_path, 1.0)
+    record = read(tmp_path / "some.json")
+    assert record["command"] == "python -m benchmarks some --repeats 3"
+    assert record["tables"][0]["rows"] == [["ours", "0.123"]]
+    assert "| ours | 0.123 |" in (tmp_path / "some.md").read_text()

@@ -1,0 +1,74 @@
+"""Run the experiments and benchmarks whose tables the documents show, and keep their records.
+
+    python tools/records.py                    all of them, an hour or more
+    python tools/records.py finance tau-path   some
+    python tools/records.py --rounds 1 shapes  fewer repetitions than the documents should show
+
+Writes docs/records/NAME.json, NAME.md and the figures NAME-*.png, which the pages include.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent / "docs"
+# What the documents show, and how many rounds of it; None is the experiment's own number.
+EXPERIMENTS: dict[str, int | None] = {
+    "tau-path": None,
+    "finance": None,
+    "risk-bound": None,
+    "label-noise": None,
+    "head-pose": None,
+    "smm": 5,
+    "shapes": 10,
+}
+BENCHMARKS: dict[str, list[str]] = {"fold_accuracy": []}
+KEPT = (".json", ".md", ".png")
+
+
+def experiment(name: str, rounds: int | None, folder: str) -> None:
+    """Run an experiment of the paper; its files go to a folder."""
+    command = [sys.executable, "-m", "matreg", "reproduce", name, "--out", folder]
+    rounds = rounds or EXPERIMENTS[name]
+    command += [] if rounds is None else ["--rounds", str(rounds)]
+    subprocess.run(command, check=True)
+
+
+def benchmark(name: str, folder: str) -> None:
+    """Run a benchmark; its record goes to a folder."""
+    command = [sys.executable, "-m", "benchmarks", name, "--record", folder, *BENCHMARKS[name]]
+    subprocess.run(command, check=True, cwd=DOCS.parent)
+
+
+def main() -> None:
+    """Run one after the other; what is there stays until its successor is complete."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    every = [*EXPERIMENTS, *BENCHMARKS]
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(every)}; by default all")
+    parser.add_argument("--rounds", type=int, help="repetitions of the experiments")
+    args = parser.parse_args()
+    unknown = set(args.names) - set(every)
+    if unknown:
+        parser.error(f"no record is called {', '.join(sorted(unknown))}; known: {', '.join(every)}")
+    kept = DOCS / "records"
+    kept.mkdir(exist_ok=True)
+    for name in args.names or every:
+        with tempfile.TemporaryDirectory(dir=DOCS.parent, prefix=".records-") as folder:
+            if name in EXPERIMENTS:
+                experiment(name, args.rounds, folder)
+            else:
+                benchmark(name, folder)
+            for path in Path(folder).iterdir():
+                if path.suffix in KEPT:
+                    shutil.move(path, kept / path.name)
+        if name == "label-noise":  # the first figure of the README and of the site
+            subprocess.run([sys.executable, DOCS.parent / "tools/draw_wrong_labels.py"], check=True)
+
+
+if __name__ == "__main__":
+    main()
