@@ -1,8 +1,36 @@
 """What all tests share."""
 
+from pathlib import Path
+
 import pytest
 
 from matreg import interruption
+
+# Asserts of these count under `python -O`, too, as those of the tests themselves do.
+pytest.register_assert_rewrite("problems", "own", "vectors")
+HERE = Path(__file__).parent
+# Files and folders whose tests build the site, run experiments, start processes and clusters, or
+# solve hundreds of problems by CVXPY; single slow tests bear the marker themselves.
+SLOW = (
+    "docs",
+    "experiments",
+    "faults/test_limits.py",
+    "faults/test_signals.py",
+    "peers/test_noise_free.py",
+    "solvers/rmr/test_cold.py",
+    "test_dask_blocks.py",
+    "test_extension.py",
+    "test_interruption.py",
+    "test_random_fits.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what is in the list as slow."""
+    slow = [HERE / one for one in SLOW]
+    for item in items:
+        if any(item.path == one or one in item.path.parents for one in slow):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -322,6 +322,23 @@ def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(
     assert_nothing_left(cluster)
 
 
+def test_predictions_are_those_of_memory_even_if_a_worker_dies(data, cluster, tmp_path):
+    X, y = data
+    np.save(tmp_path / "X.npy", X)
+    load = partial(deadly_rows, tmp_path / "killed", str(tmp_path / "X.npy"))
+    parts = [
+        da.from_delayed(dask.delayed(load)(a, a + 2000), (2000, P, Q), dtype=X.dtype)
+        for a in range(0, N, 2000)
+    ]
+    model = RMR(tau=10.0, C=1.0, epsilon=0.1).fit(X[:300], y[:300])
+    before = set(cluster.run(os.getpid).values())
+    predicted = model.predict(da.concatenate(parts)).compute()
+    np.testing.assert_allclose(predicted, model.predict(X), rtol=1e-10, atol=1e-10)
+    assert int((tmp_path / "killed").read_text()) in before
+    cluster.wait_for_workers(2, timeout=60)
+    assert_nothing_left(cluster)
+
+
 def test_a_cluster_says_what_is_wrong_in_a_block(data, cluster):
     X, y = data
     lazy = da.from_array(X, chunks=(4000, P, Q))
@@ -343,3 +360,11 @@ def fails_at_the_third_block(block, block_info=None):
 
 def load_rows(path, a, b):
     return np.array(np.load(path, mmap_mode="r")[a:b])
+
+
+def deadly_rows(flag, path, a, b):
+    """Read a block, and kill the worker that has the third one in its hands, once."""
+    if a == 4000 and not flag.exists():
+        flag.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return load_rows(path, a, b)

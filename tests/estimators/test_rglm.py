@@ -149,6 +149,7 @@ def test_warm_start(data):
     assert model.coef_.shape == (3, 5)
 
 
+@pytest.mark.filterwarnings("ignore:W = 0")
 def test_pipelines_and_searches(data):
     pipeline = make_pipeline(FunctionTransformer(lambda X: 2.0 * X), RGLM(tau=10.0))
     pipeline.fit(data.X, data.y)

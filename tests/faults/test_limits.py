@@ -22,7 +22,7 @@ sys.exit(main({arguments}))
 
 @pytest.fixture(scope="module")
 def data():
-    return make_matrix_regression(120, (8, 6), noise_scale=0.2, random_state=0)
+    return make_matrix_regression(120, (12, 8), noise_scale=0.2, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,7 @@ WRITING = {
     "table": ["predict", "m.skops", "d.npz", "-o", "old.csv"],
     "array": ["predict", "m.skops", "d.npz", "-o", "old.npy"],
     "matrix": ["inspect", "m.skops", "-o", "old.csv"],
+    "coefficients": ["inspect", "m.skops", "-o", "W.npy"],
     "page": ["report", "m.skops", "d.npz", "--cv", "0", "-o", "old.html"],
 }
 

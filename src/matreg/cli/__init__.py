@@ -98,8 +98,10 @@ def _watching_signals() -> Iterator[list[int]]:
         seen.append(number)
         raise Terminated
 
-    ways = {signal.SIGINT: (signal.default_int_handler, interrupt)}
-    ways[signal.SIGTERM] = (signal.SIG_DFL, terminate)
+    ways: dict[int, tuple[Any, Any]] = {  # what is usual, and what is put in its place
+        signal.SIGINT: (signal.default_int_handler, interrupt),
+        signal.SIGTERM: (signal.SIG_DFL, terminate),
+    }
     main_thread = threading.current_thread() is threading.main_thread()
     # Jobs in the background ignore Ctrl-C, and programs around this one may have their own way.
     changed = [

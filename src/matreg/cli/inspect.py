@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from .options import Help
-from .outputs import check_output, say, writing
+from .outputs import check_output, say, write_array, writing
 
 EXAMPLE = """examples:
   matreg inspect model.skops
@@ -63,7 +63,7 @@ def _write_coef(path: str, model: Any) -> None:
 
     with writing(path) as stream:
         if path.lower().endswith(".npy"):
-            np.save(stream, model.coef_)
+            write_array(stream, model.coef_)
         else:
             np.savetxt(stream, model.coef_, delimiter=",")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,19 @@ def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
     with files.writing(path, mode) as stream:
         yield stream
     WRITTEN.append(path)
+
+
+def write_array(stream: IO[bytes], array: Any) -> None:
+    """Write an array as .npy.
+
+    By way of memory: where the disk is full, NumPy's own way into a file ends in silence with a
+    part of the array, because nobody looks at what closing the file says.
+    """
+    import numpy as np
+
+    content = io.BytesIO()
+    np.save(content, array)
+    stream.write(content.getbuffer())
 
 
 def say(text: str, stream: TextIO | None = None) -> None:

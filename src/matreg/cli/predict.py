@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .options import Help, add_data_options
-from .outputs import check_output, safe_cell, say, writing
+from .outputs import check_output, safe_cell, say, write_array, writing
 
 if TYPE_CHECKING:
     from .data import Data
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     if args.out.lower().endswith(".npy"):
         predicted = np.concatenate(list(_blocks(model, data)))
         with writing(args.out) as stream:
-            np.save(stream, predicted)
+            write_array(stream, predicted)
     else:
         _write_table(args.out, model, data)
     say(f"{data.X.shape[0]} predictions written to {args.out}")
