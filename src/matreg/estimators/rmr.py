@@ -304,7 +304,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     taus : float or array-like, default=None
         Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
         all the data, for each C and epsilon.
-    n_taus : int, default=50
+    n_taus : int, default=16
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
@@ -380,7 +380,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         self,
         taus: float | ArrayLike | None = None,
         *,
-        n_taus: int = 50,
+        n_taus: int = 16,
         tau_min_ratio: float = 1e-3,
         C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale"),
         epsilon: float | str | ArrayLike = "noise",

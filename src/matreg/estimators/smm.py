@@ -213,7 +213,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     taus : float or array-like, default=None
         Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
         all the data, for each C.
-    n_taus : int, default=50
+    n_taus : int, default=16
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
@@ -276,7 +276,7 @@ class SMMCV(MatrixClassifier, PathSearch):
         self,
         taus: float | ArrayLike | None = None,
         *,
-        n_taus: int = 50,
+        n_taus: int = 16,
         tau_min_ratio: float = 1e-3,
         C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
         loss: str | LossFamily = "hinge",
