@@ -182,8 +182,8 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"covariates must hold categories of fit in {column.name!r}; got {str(first)!r}, "
                 f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is "
-                "known of its effect. To predict with none, or with the mean one, encode the "
-                'covariates before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
+                "known of its effect. To predict with none or with the mean, encode the covariates "
+                'before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
                 '"mean".'
             )
         out = one_hot(column, known)
