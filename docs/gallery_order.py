@@ -9,6 +9,7 @@ ORDER = [
     "plot_eem_scatter.py",
     "plot_olive.py",
     "plot_gas_sensors.py",
+    "plot_covariates.py",
     "plot_air_quality.py",
     "plot_faces.py",
     "plot_eeg.py",

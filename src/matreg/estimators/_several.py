@@ -1,0 +1,135 @@
+"""Several labels per sample: one fit each, whose coefficients are stacked."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from .._typing import Array
+from .._warn import warn
+from ._input import reject_complex, unmasked
+from ._streamed import LazyDual
+
+# What is the same for all labels.
+SHARED = (
+    "matrix_shape_",
+    "n_features_in_",
+    "feature_names_in_",
+    "labels_",
+    "covariate_names_",
+    "covariate_encoding_",
+)
+
+
+def has_several(y: Any) -> bool:
+    """Whether labels have two dimensions and not one column."""
+    shape = getattr(y, "shape", None)
+    shape = np.shape(y) if shape is None and y is not None else shape
+    return shape is not None and len(shape) == 2 and shape[1] != 1
+
+
+def fit_each(model: Any, y: Any, X: Any, sample_weight: Any, rest: dict[str, Any]) -> None:
+    """Fit a model to each column of the labels, and take all of the results.
+
+    A label that is NaN is missing: its sample has weight zero in the fit of that label.
+
+    Parameters
+    ----------
+    model : estimator
+        Its fitted attributes are set, with a first axis of labels; `estimators_` are the fits.
+    y : array-like of shape (n, k)
+        Labels.
+    X : array-like or stored array
+        Samples.
+    sample_weight : array-like of shape (n,) or None
+        Weights of the samples.
+    rest : dict
+        What else `fit` is given.
+    """
+    Y = label_columns(y)
+    tasks = [_given(Y[:, j], sample_weight) for j in range(Y.shape[1])]
+    jobs = getattr(model, "n_jobs", None)
+    # The fits take the jobs; the folds within them would only be in each other's way.
+    alone = {} if jobs is None else {"n_jobs": 1}
+    calls = (delayed(_fit)(clone(model).set_params(**alone), X, *one, rest) for one in tasks)
+    found = Parallel(n_jobs=jobs)(calls)
+    for j, (_, messages) in enumerate(found):
+        for text, category in messages:
+            warn(f"Label {j}: {text}", category)
+    _stack(model, [one for one, _ in found])
+
+
+def label_columns(y: Any) -> Array:
+    """Labels (n, k) as numbers, NaN where one is missing."""
+    reject_complex(y, "y")
+    try:
+        Y = np.asarray(unmasked(y), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers: {error}. For classes take SMM or RGLM.") from None
+    if Y.shape[1] == 0:
+        raise ValueError(f"y must have a column of labels; got shape {Y.shape}.")
+    if np.isinf(Y).any():
+        raise ValueError("y must not hold infinity; NaN is a label that is missing.")
+    empty = np.flatnonzero(np.isnan(Y).all(axis=0))
+    if len(empty):
+        raise ValueError(f"y must have a label in each column; column {empty[0]} is all NaN.")
+    return Y
+
+
+def _given(y: Array, sample_weight: Any) -> tuple[Array, Any]:
+    """One label and its weights, zero where it is missing."""
+    missing = np.isnan(y)
+    if not missing.any():
+        return y, sample_weight
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if weights.shape != y.shape:
+        return y, sample_weight  # which the fit refuses
+    return np.where(missing, np.median(y[~missing]), y), np.where(missing, 0.0, weights)
+
+
+def _fit(model: Any, X: Any, y: Array, sample_weight: Any, rest: dict[str, Any]) -> Any:
+    """A fitted model, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight, **rest)
+    return model, [(str(one.message), one.category) for one in caught]
+
+
+def _stack(model: Any, fits: list[Any]) -> None:
+    """Fitted attributes with a first axis of labels; lists where they do not stack."""
+    given = model.get_params(deep=False)
+    for name in [one for one in vars(model) if one.endswith("_") and one not in given]:
+        del model.__dict__[name]  # of an earlier fit
+    for name in vars(fits[0]):
+        if name in given or name.startswith("_"):
+            continue
+        values = [getattr(one, name) for one in fits]
+        if name in SHARED:
+            setattr(model, name, values[0])
+        elif isinstance(values[0], dict | list) or name == "history_":
+            setattr(model, name, values)
+        else:
+            same = len({np.shape(one) for one in values}) == 1
+            setattr(model, name, np.array(values) if same else values)
+    if "_lazy_dual" in vars(fits[0]):
+        model._lazy_dual = LazyDual([two for one in fits for two in one._lazy_dual.problems])
+    model.estimators_ = fits
+
+
+def mean_score(score: Any, y: Any, predicted: Any, sample_weight: Any) -> float:
+    """Mean of the scores of the labels, each on the samples that have it."""
+    Y, found = label_columns(y), []
+    for j in range(Y.shape[1]):
+        known = ~np.isnan(Y[:, j])
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        found.append(score(Y[known, j], np.asarray(predicted)[known, j], weights))
+    return float(np.mean(found))
+
+
+def transposed(f: Array) -> Array:
+    """Decisions (n, k) from those of the labels, (k, n)."""
+    return f.T
