@@ -182,15 +182,9 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"covariates must hold categories of fit in {column.name!r}; got {str(first)!r}, "
                 f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is "
-<<<<<<< HEAD
-                "known of its effect. To predict with none, or with the mean one, encode the "
-                "covariates before fit and predict: "
-                'matreg.preprocessing.CovariateEncoder(unknown="zero") or "mean".'
-=======
                 "known of its effect. To predict with none or with the mean, encode the covariates "
                 'before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
                 '"mean".'
->>>>>>> covariates
             )
         out = one_hot(column, known)
         if self.unknown == "mean":
