@@ -22,7 +22,7 @@ ESTIMATORS = [
     SMMCV(n_taus=5, cv=3),
     GRMRCV([1.0, 10.0], gamma=10.0, limit=4.0),
     GSMM(),
-    GSMM(loss="squared_hinge", multi_class="one_vs_rest", outliers="split"),
+    GSMM(loss="squared_hinge", multi_class="one_vs_rest", outliers="split", max_iter=100),
     GSMMCV([0.1, 1.0], gamma=10.0, limit=4.0, cv=3),
 ]
 

@@ -273,5 +273,6 @@ class JointFit(Cleaning):
         warn(
             f"{self._name} calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank "
             f"of {self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a "
-            f"higher rank. Samples without gross outliers need no cleaning: take {self._plain_name}.",
+            "higher rank. Samples without gross outliers need no cleaning: take "
+            f"{self._plain_name}.",
         )
