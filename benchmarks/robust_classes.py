@@ -86,10 +86,12 @@ class FilledSMM(SMM):
     """SMM with the medians of the training samples in gaps."""
 
     def fit(self, X, y):
+        """Remember the medians."""
         self.middle = np.nanmedian(X, axis=0)
         return super().fit(np.where(np.isnan(X), self.middle, X), y)
 
     def score(self, X, y):
+        """Accuracy."""
         return super().score(np.where(np.isnan(X), self.middle, X), y)
 
 
@@ -97,11 +99,13 @@ class SMMAfterPCA:
     """SMM on what robust principal component analysis leaves, labels not used."""
 
     def fit(self, X, y):
+        """Split the samples, then fit the machine."""
         self.pca = GRMR(1.0, C=1.0, epsilon=0.0, outliers="split").fit(X, np.zeros(len(X)))
         self.machine = SMM().fit(self.pca.X_clean_, y)
         return self
 
     def score(self, X, y):
+        """Accuracy on samples that are cleaned in the same row space."""
         return self.machine.score(self.pca.transform(X), y)
 
 
