@@ -213,5 +213,5 @@ def test_outliers_of_the_worst_samples():
     np.testing.assert_allclose(display.clean[0], data.X_clean[7], atol=0.1)
     flat = OutlierDisplay.from_estimator(model, X.reshape(60, -1), n_samples=1)
     np.testing.assert_allclose(flat.clean[0], display.clean[0])
-    with pytest.raises(TypeError, match="must be a GRMR or a GRMRCV; got RMR"):
+    with pytest.raises(TypeError, match="such as GRMR or GSMM; got RMR"):
         OutlierDisplay.from_estimator(RMR(), X)

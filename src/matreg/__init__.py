@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from .criteria import information_criteria
     from .estimators.grmr import GRMR
     from .estimators.grmr_cv import GRMRCV
+    from .estimators.gsmm import GSMM
+    from .estimators.gsmm_cv import GSMMCV
     from .estimators.path import path, rglm_path, rmr_path, smm_path, tau_max
     from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM, RGLMCV
@@ -19,6 +21,8 @@ __version__ = "0.2.0"
 __all__ = [
     "GRMR",
     "GRMRCV",
+    "GSMM",
+    "GSMMCV",
     "RGLM",
     "RGLMCV",
     "RMR",
@@ -43,6 +47,8 @@ _HOMES = {
     ".criteria": ["information_criteria"],
     ".estimators.grmr": ["GRMR"],
     ".estimators.grmr_cv": ["GRMRCV"],
+    ".estimators.gsmm": ["GSMM"],
+    ".estimators.gsmm_cv": ["GSMMCV"],
     ".estimators.path": ["path", "rglm_path", "rmr_path", "smm_path", "tau_max"],
     ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM", "RGLMCV"],

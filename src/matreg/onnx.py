@@ -57,8 +57,8 @@ def to_onnx(model: Any) -> Any:
         )
     if getattr(part.model, "clean_predict", False):
         raise ValueError(
-            "GRMR cleans new samples before it predicts, which is no linear map: set "
-            "clean_predict=False, and pass samples that are clean."
+            f"{type(part.model).__name__} cleans new samples before it predicts, which is no "
+            "linear map: set clean_predict=False, and pass samples that are clean."
         )
     if hasattr(part.model, "covariate_coef_"):
         raise ValueError(

@@ -56,7 +56,7 @@ def with_classes(names):
     return names | {name: np.where(names[name] > 0.0, "high", "low") for name in ("y", "y_new")}
 
 
-SEARCHES = (matreg.RMRCV, matreg.GRMRCV, matreg.RGLMCV, matreg.SMMCV)
+SEARCHES = (matreg.RMRCV, matreg.GRMRCV, matreg.RGLMCV, matreg.SMMCV, matreg.GSMMCV)
 LONG = [*(one.__init__ for one in SEARCHES), bootstrap_maps, permutation_map, make_report]
 FEW = {"n_taus": 4, "C": "scale", "cv": 2, "n_resamples": 4, "n_permutations": 4}
 

@@ -11,6 +11,8 @@ import matreg
 from matreg import (
     GRMR,
     GRMRCV,
+    GSMM,
+    GSMMCV,
     RGLM,
     RGLMCV,
     RMR,
@@ -37,6 +39,8 @@ MODELS = {
     "GRMRCV": GRMRCV([1.0, 5.0], gamma=30.0, limit=4.0, cv=2),
     "SMM": SMM(tau=0.1),
     "SMMCV": SMMCV(n_taus=3, cv=2),
+    "GSMM": GSMM(tau=0.1),
+    "GSMMCV": GSMMCV([0.1, 1.0], gamma=30.0, limit=4.0, cv=2),
 }
 CLASSES = np.array(["low", "middle", "high"])[np.digitize(DATA.y, [-1.0, 1.0])]
 

@@ -5,7 +5,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
 
 ESTIMATORS = [
     RMR(),
@@ -21,6 +21,9 @@ ESTIMATORS = [
     SMM(loss="squared_hinge", multi_class="one_vs_rest"),
     SMMCV(n_taus=5, cv=3),
     GRMRCV([1.0, 10.0], gamma=10.0, limit=4.0),
+    GSMM(),
+    GSMM(loss="squared_hinge", multi_class="one_vs_rest", outliers="split", max_iter=100),
+    GSMMCV([0.1, 1.0], gamma=10.0, limit=4.0, cv=3),
 ]
 
 

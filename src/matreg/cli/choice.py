@@ -13,9 +13,15 @@ import matreg
 from ..scoring import BOUNDED
 from .outputs import say
 
-MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM"}
-# What the folds choose, of the parameters that are options; G-RMR has more of its own.
-CHOSEN = {"rmr": ("tau", "C"), "grmr": (), "rglm": ("tau",), "smm": ("tau", "C")}
+MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM", "gsmm": "GSMM"}
+# What the folds choose, of the parameters that are options; G-RMR and GSMM have more.
+CHOSEN = {
+    "rmr": ("tau", "C"),
+    "grmr": (),
+    "rglm": ("tau",),
+    "smm": ("tau", "C"),
+    "gsmm": (),
+}
 # Options of a search that are parameters of the model, with the names that they have there.
 SEARCH = {"scoring": "scoring", "jobs": "n_jobs", "n_taus": "n_taus"}
 OTHERS = ("epsilon", "loss", "family", "quantile")
@@ -28,7 +34,7 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
     ----------
     args : argparse.Namespace
         Options of ``matreg fit``.
-    chosen : {"rmr", "grmr", "rglm", "smm"}
+    chosen : {"rmr", "grmr", "rglm", "smm", "gsmm"}
         Which one.
     """
     _check_scoring(args.scoring)

@@ -49,9 +49,10 @@ def add_command(commands: Any) -> None:
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
-        choices=["rmr", "grmr", "rglm", "smm"],
+        choices=["rmr", "grmr", "rglm", "smm", "gsmm"],
         help="rmr: labels may be wrong (default); grmr: samples may be wrong or have gaps, too; "
-        "rglm: squared loss, or a --family; smm: classes (default where labels are words)",
+        "rglm: squared loss, or a --family; smm: classes (default where labels are words); "
+        "gsmm: classes of samples that may be wrong or have gaps",
     )
     for name in ("tau", "C", "epsilon"):
         parser.add_argument(
@@ -108,7 +109,7 @@ def _wants_classes(args: argparse.Namespace) -> bool | None:
     """Whether the options say that labels are classes; None if they do not say."""
     if args.model is None:
         return None
-    return args.model == "smm" or args.family == "binomial"
+    return args.model in ("smm", "gsmm") or args.family == "binomial"
 
 
 def refuse_missing(model: Any, data: Data) -> None:

@@ -58,7 +58,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         D = self._validate_samples(X)
         return self._shaped_as(X, self._clean(D))
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> Array:
+    def predict(self, X: ArrayLike, covariates: Any = None) -> Any:
         """Predict the labels of new samples, cleaned first if `clean_predict`.
 
         Parameters
@@ -74,7 +74,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         ndarray of shape (n,)
             Predicted labels.
         """
-        return self._decide(X, covariates)
+        return self._labels(self._decide(X, covariates))
 
     def _cleaner(self) -> Callable[[Array], Array]:
         return self._completed

@@ -243,7 +243,8 @@ def named_missing(model: str) -> Iterator[None]:
         if "contains NaN" in str(error):
             raise ValueError(
                 f"Input X contains NaN, and {model} needs all entries of the samples. GRMR takes "
-                "NaN as entries that were not observed, and its transform fills them in."
+                "NaN as entries that were not observed, and its transform fills them in; for "
+                "classes GSMM does."
             ) from None
         raise ValueError(f"{error}{_one_sample(str(error))}") from None
 

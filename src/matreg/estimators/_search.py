@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, Self
@@ -192,12 +192,13 @@ class Search(MatrixEstimator):
             folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
             score = self._score(samples, folds, sample_weight is not None)
             with Line(type(self).__name__):  # the grid of tau may take long
-                candidates = self._candidates(samples)
+                weighed = replace(samples, weights=self._weigh(y, weights))
+                candidates = self._candidates(weighed)
             with callback_context(self, self._n_tasks(folds, candidates)):
                 scores, ranks = self._cross_validate(samples, folds, candidates, score)
                 best, chosen = self._select(candidates, scores, ranks)
                 with watched(self):
-                    self._refit(samples, candidates[best], chosen)
+                    self._refit(weighed, candidates[best], chosen)
         return self
 
     def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:

@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
-from .._warn import warn
-from ..families import LossFamily, in_units
-from ..losses import PiecewiseLoss
+from ..families import LossFamily
+from ..robust import weighted_median
 from ..samples import Samples
-from ..solvers import (
-    Decomposition,
-    GRMRProblem,
-    GRMRResult,
-    Limits,
-    alternate,
-    default_weights,
-    first_samples,
-    from_arrays,
-    learned_space,
-    outlier_fraction,
-    problem_tau_max,
-    robust_pca,
-    shortfalls,
-    to_arrays,
-    with_noise,
-)
+from ..solvers import GRMRProblem, GRMRResult, typical_size
 from ._base import MatrixRegressor
-from ._cleaning import Cleaning, outlier_score
-from ._convex import ATTRIBUTES
-from ._covariates import read_covariates
-from ._input import to_numbers
-from ._scale import TAU, Units, scaled
-from ._stored import refuse_streamed_cleaning
+from ._joint import JOINT_CONSTRAINTS, JointFit
 from ._wrong_labels import label_outlier_score
 from .rmr import DELTA, EPSILON, LOSS_CONSTRAINTS, regression_loss
 
-# Share of the entries above which outliers are the rule: a warning says so.
-MANY_OUTLIERS = 0.5
 
-
-class GRMR(Cleaning, MatrixRegressor):
+class GRMR(JointFit, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
     Every observed sample ``D_i = X_i + E_i`` is a clean signal plus outliers. The clean signals,
@@ -196,28 +167,12 @@ class GRMR(Cleaning, MatrixRegressor):
     """
 
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
+    _name, _plain_name = "G-RMR", "RMR"
     _parameter_constraints: dict[str, list[Any]] = {
-        "tau": [Interval(Real, 0, None, closed="left"), str],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
-        "C": [Interval(Real, 0, None, closed="neither"), str],
-        "epsilon": [Interval(Real, 0, None, closed="left"), str],
+        **JOINT_CONSTRAINTS,
         **LOSS_CONSTRAINTS,
-        "outliers": [StrOptions({"replace", "split"})],
-        "noise": [Interval(Real, 0, None, closed="neither"), "array-like", None],
-        "limit": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left"), str],
         "coupling": [StrOptions({"exact", "squared"})],
-        "fit_intercept": ["boolean"],
-        "clean_predict": ["boolean"],
-        "matrix_shape": [tuple, list, None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "regression_tol": [Interval(Real, 0, None, closed="left")],
-        "regression_max_iter": [Interval(Integral, 1, None, closed="left")],
-        "split_tol": [Interval(Real, 0, None, closed="left")],
-        "split_max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -271,75 +226,15 @@ class GRMR(Cleaning, MatrixRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
-    ) -> Self:
-        """Fit the regression and clean the samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed, possibly corrupted samples, NaN where entries are missing.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights; a weight of k counts as k copies of the sample, 0 as none.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            What stands beside the matrices, such as age and site, with coefficients that have no
-            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        refuse_streamed_cleaning(type(self).__name__, X)
-        with self._fitting():
-            X, y, weights = self._validate_fit(X, y, sample_weight)
-            self._fit_samples(Samples.of(X, y, weights, read_covariates(self, covariates, len(X))))
-        return self
-
-    def _fit_samples(self, samples: Samples) -> None:
-        """Fit to samples whose labels and weights are validated."""
-        # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
-        start = self.__dict__.pop("_warm", None) if self.warm_start else None
-        distinct = samples.distinct()
-        problem, pca = self._with_tau(self._problem(distinct))
-        result = self._solve(problem, from_arrays(start, problem), pca)
-        del pca
-        self._store_regression(distinct, result)
-        self._store_split(samples.X, distinct, result)
-        if not result.converged:
-            self._warn(result)
-        if self.outlier_fraction_ > MANY_OUTLIERS:
-            self._warn_of_outliers()
-
     def _loss(self) -> LossFamily:
         return regression_loss(self)
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return self._loss().score(y, decisions, sample_weight)
 
-    def _store_regression(self, distinct: Samples, result: GRMRResult) -> None:
-        """Set the attributes of the regression on the clean signals."""
-        fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
-        for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
-            setattr(self, name, ATTRIBUTES[name](fit))
-        self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
-        if fit.covariate_coef is not None:
-            self.covariate_coef_ = fit.covariate_coef
-        self.dual_coef_ = distinct.spread(result.fit.beta)
-        problem = result.problem.regression(result.problem.clean(result.split.E))
-        residual = problem.y - problem.design.forward(result.fit.W.matrix)
-        residual -= problem.unpenalised.times(result.fit.gamma)
-        self.label_outlier_score_ = label_outlier_score(
-            residual, result.problem.loss, result.fit, distinct
-        )
+    def _label_spread(self, distinct: Samples) -> float:
+        y, s = distinct.y, distinct.weights
+        return typical_size((y - weighted_median(y, s))[:, None], s)
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
         if self.coupling == "squared" and self.loss == "quantile":
@@ -347,115 +242,10 @@ class GRMR(Cleaning, MatrixRegressor):
                 'coupling="squared" pulls the samples to their labels, not to a quantile of them: '
                 'take coupling="exact" with loss="quantile".'
             )
-        D, y, s = distinct.X, distinct.y, distinct.weights
-        flat = D.reshape(len(D), -1)
-        units = Units(distinct, self.fit_intercept)
-        self.C_ = units.C(self.C)
-        for name, multiple in self._loss_units.items():
-            setattr(self, f"{name}_", units.number(name, getattr(self, name), multiple))
-        loss = in_units(self._loss(), units.number).of(y, self.C_ * s)
-        if not isinstance(loss, PiecewiseLoss):
-            raise TypeError(
-                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
-                f"{type(self).__name__}; got {type(loss).__name__}."
-            )
-        gamma, lam = default_weights(flat, y, s, self.C_, self.gamma, self.lam, self.outliers)
-        return GRMRProblem(
-            D,
-            y,
-            s,
-            loss,
-            tau=0.0 if isinstance(self.tau, str) else float(self.tau),
-            gamma=gamma,
-            lam=lam,
-            coupling=self.coupling,
-            fit_intercept=self.fit_intercept,
-            outliers=self.outliers,
-            noise=self._given_noise(D.shape[1:]),
-            limit=float(self.limit),
-            Z=distinct.Z,
-        )
+        return super()._problem(distinct)
 
-    def _with_tau(self, problem: GRMRProblem) -> tuple[GRMRProblem, Decomposition | None]:
-        """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
-        if not isinstance(self.tau, str):
-            self.tau_ = problem.tau
-            return problem, None
-        pca = robust_pca(problem, self._limits())
-        problem = with_noise(problem, pca)
-        first = problem.regression(first_samples(problem, self._limits(), pca))
-        self.tau_ = scaled("tau", self.tau, lambda: TAU * problem_tau_max(first))
-        return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
-
-    def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
-        """Noise of every cell, of shape (p q,), if it is given."""
-        if self.noise is None or self.outliers == "split":
-            return None
-        noise = to_numbers("noise", self.noise)
-        if noise.size == 1:
-            noise = np.full(shape, noise.item())
-        if noise.shape != shape or not np.all(noise > 0.0) or not np.isfinite(noise).all():
-            raise ValueError(
-                f"noise must be a positive number or an array of them of shape {shape}; got "
-                f"{self.noise!r}."
-            )
-        return noise.reshape(-1)
-
-    def _solve(
-        self,
-        problem: GRMRProblem,
-        start: GRMRResult | None = None,
-        pca: Decomposition | None = None,
-    ) -> GRMRResult:
-        return alternate(problem, self._limits(), start=start, pca=pca)
-
-    def _limits(self) -> Limits:
-        return Limits(
-            tol=self.tol,
-            max_iter=self.max_iter,
-            split_tol=self.split_tol,
-            split_max_iter=self.split_max_iter,
-            regression_tol=self.regression_tol,
-            regression_max_iter=self.regression_max_iter,
-            verbose=int(self.verbose),
-        )
-
-    def _store_split(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
-        """Set the attributes of the split. Samples of weight zero are cleaned like new ones."""
-        problem, split = result.problem, result.split
-        self.gamma_, self.lam_ = problem.gamma, problem.lam
-        self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
-        self._row_space = vars(learned_space(problem, split))
-        E = split.E.copy() if self.warm_start else split.E
-        E, missing = problem.unscaled(E), np.isnan(D)
-        if distinct.X is not D:
-            E = E[distinct.group]
-            new = distinct.group < 0
-            E[new] = np.where(missing[new], 0.0, D[new]) - self._clean(D[new])
-        self.X_clean_ = D - E
-        self.X_clean_[missing] = -E[missing]
-        self.outlier_fraction_ = outlier_fraction(E, missing)
-        E[missing] = np.nan
-        self.outliers_, self.clean_rank_ = E, split.state.rank
-        self.sample_outlier_score_ = outlier_score(D, E)
-        self.objective_, self.split_gap_ = result.objective, split.gap
-        self.n_iter_, self.history_ = result.n_iter, result.history
-        if self.warm_start:
-            self._warm = to_arrays(result)
-
-    def _warn(self, result: GRMRResult) -> None:
-        """Say what did not converge, how far it came, and what to change."""
-        parts = "; ".join(shortfalls(result, self._limits()))
-        warn(
-            f"G-RMR did not converge; the model is kept. {parts.capitalize()}.",
-            ConvergenceWarning,
-        )
-
-    def _warn_of_outliers(self) -> None:
-        """Say that most entries are called outliers, and what to change."""
-        remedy = "limit" if self.outliers == "replace" else "lam"
-        warn(
-            f"G-RMR calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank of "
-            f"{self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a higher "
-            "rank. Samples without gross outliers need no cleaning: take RMR.",
-        )
+    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
+        problem = result.problem.regression(result.problem.clean(result.split.E))
+        residual = problem.y - problem.design.forward(result.fit.W.matrix)
+        residual -= problem.unpenalised.times(result.fit.gamma)
+        return label_outlier_score(residual, result.problem.loss, result.fit, distinct)

@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import groupby, product
-from numbers import Real
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import Array
 from ..families import LossFamily
-from ..samples import Samples
-from ..solvers import (
-    Decomposition,
-    GRMRProblem,
-    GRMRResult,
-    first_samples,
-    learned_space,
-    problem_tau_max,
-    robust_pca,
-    tau_grid,
-    warn_unless_clean,
-    with_noise,
-)
 from ._base import MatrixRegressor
-from ._cleaning import Cleaning
-from ._fold_scores import FoldScore
-from ._halving import halved
-from ._input import check_grid
-from ._scale import Units
-from ._search import (
-    COMMON_CONSTRAINTS,
-    NUMBER_OR_LIST,
-    PATH_CONSTRAINTS,
-    Candidate,
-    Search,
-    number_list,
-)
-from ._stored import refuse_streamed_cleaning
+from ._joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
+from ._search import NUMBER_OR_LIST
 from .grmr import GRMR
-from .rmr import DELTA, LOSS_CONSTRAINTS
-
-_TOLERANCE = Interval(Real, 0, None, closed="left")
-
-# Stands for parameters that are searched, where they do not matter yet.
-FIRST = {"tau": 1.0, "limit": 4.0, "noise": None}
-# Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
-LIMITS = (3.0, 4.0, 6.0)
-GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
+from .rmr import LOSS_CONSTRAINTS
 
 
-@dataclass(frozen=True)
-class Family(Candidate):
-    """Candidates with one loss; `taus` joins the taus of all of them."""
-
-    steps: tuple[Candidate, ...]
-
-
-class GRMRCV(Cleaning, Search, MatrixRegressor):
+class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
@@ -135,23 +88,12 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
     """
 
     _plain = GRMR
+    _searched = ("C", "epsilon")
     _parameter_constraints: dict[str, list[Any]] = {
-        **COMMON_CONSTRAINTS,
-        **PATH_CONSTRAINTS,
-        "gamma": [*NUMBER_OR_LIST, None],
-        "lam": [*NUMBER_OR_LIST, None],
-        "outliers": [StrOptions({"replace", "split"})],
-        "noise": [*NUMBER_OR_LIST, None],
-        "limit": [*NUMBER_OR_LIST, None],
-        "C": NUMBER_OR_LIST,
-        "epsilon": NUMBER_OR_LIST,
+        **JOINT_SEARCH_CONSTRAINTS,
         **LOSS_CONSTRAINTS,
+        "epsilon": NUMBER_OR_LIST,
         "coupling": [str],
-        "clean_predict": ["boolean"],
-        "split_tol": [_TOLERANCE],
-        "fold_tol": [_TOLERANCE, None],
-        "fold_split_tol": [_TOLERANCE, None],
-        "halving": ["boolean"],
     }
 
     def __init__(
@@ -214,131 +156,3 @@ class GRMRCV(Cleaning, Search, MatrixRegressor):
         self.max_iter = max_iter
         self.verbose = verbose
         self.matrix_shape = matrix_shape
-
-    def _candidates(self, samples: Samples) -> list[Candidate]:
-        def optional(name: str, given: Any) -> list[Any]:
-            return [None] if given is None else number_list(name, given, positive=True)
-
-        samples, candidates = samples.distinct(), []
-        limits, units = self._limits(), Units(samples, self.fit_intercept)
-        fixed = {"delta": units.number("delta", self.delta, DELTA)}
-        for C, epsilon in product(self._values("C", units), self._values("epsilon", units)):
-            loss = {"C": C, "epsilon": epsilon}
-            model = self._single(**fixed, **loss, **FIRST, gamma=None, lam=None)
-            taus = self._tau_grid(model, samples)
-            gammas = self._gammas(model, samples)
-            for gamma, limit, noise, lam in product(
-                gammas, limits, optional("noise", self.noise), sorted(optional("lam", self.lam))
-            ):
-                others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
-                candidates.append(Candidate(loss | others, taus, fixed=fixed))
-        return candidates
-
-    def _limits(self) -> list[float]:
-        if self.outliers == "split":
-            return [4.0]  # not used where outliers are split off
-        return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
-
-    def _gammas(self, model: GRMR, samples: Samples) -> list[float]:
-        """The given values, or the default for all the data times the factors of GAMMAS."""
-        if self.gamma is not None:
-            return number_list("gamma", self.gamma, positive=True)
-        return [factor * model._problem(samples).gamma for factor in GAMMAS[self.outliers]]
-
-    def _tau_grid(self, model: GRMR, samples: Samples) -> Array:
-        """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
-        if self.taus is not None:
-            return check_grid("taus", self.taus)
-        problem = model._problem(samples)
-        largest = problem_tau_max(problem.regression(first_samples(problem, model._limits())))
-        return tau_grid(largest, self.n_taus, self.tau_min_ratio)
-
-    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
-        return None if self.halving else len(folds) * len(list(_families(candidates)))
-
-    def _cross_validate(
-        self,
-        samples: Samples,
-        folds: list[Any],
-        candidates: list[Candidate],
-        score: FoldScore,
-    ) -> tuple[Array, Array]:
-        def scored(folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
-            grouped: list[Candidate] = [*_families(candidates)]
-            return super(GRMRCV, self)._cross_validate(samples, folds, grouped, score)
-
-        return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
-
-    def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
-    ) -> tuple[Array, Array]:
-        assert isinstance(candidate, Family)
-        pca: Decomposition | None = None
-        noise: Array | None = None  # the samples have one noise for all candidates
-        predictions, ranks = [], []
-        for step in candidate.steps:
-            rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
-            rough = {name: value for name, value in rough.items() if value is not None}
-            model = self._single(**(step.at(0) | rough))
-            problem = model._problem(train)
-            if self.outliers == "replace" and pca is None:
-                pca = robust_pca(problem, model._limits())
-            if pca is not None and problem.noise is None:
-                noise = with_noise(problem, pca).noise if noise is None else noise
-                problem = replace(problem, noise=noise)
-            found = self._predict_taus(model, problem, step.taus, X_test, Z_test, pca)
-            predictions.append(found[0])
-            ranks.append(found[1])
-        return np.concatenate(predictions), np.concatenate(ranks)
-
-    def _predict_taus(
-        self,
-        model: GRMR,
-        problem: GRMRProblem,
-        taus: Array,
-        X_test: Array,
-        Z_test: Array | None,
-        pca: Decomposition | None,
-    ) -> tuple[Array, Array]:
-        """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last."""
-        predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
-        last: GRMRResult | None = None
-        cleaner: Any = None
-        for k, tau in enumerate(taus):
-            first = pca.copy() if last is None and pca is not None else None
-            last = model._solve(replace(problem, tau=float(tau)), last, first)
-            if not last.converged:
-                model._warn(last)
-            space = learned_space(last.problem, last.split)
-            cleaner = cleaner or space.cleaner(X_test.reshape(len(X_test), -1))
-            clean = cleaner.D
-            if self.clean_predict or cleaner.missing is not None:
-                warn_unless_clean(cleaner.clean(space), cleaner)
-                clean = cleaner.X if self.clean_predict else cleaner.filled
-            fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
-            predictions[k] = clean @ fit.W.matrix.reshape(-1) + fit.b
-            if Z_test is not None and fit.covariate_coef is not None:
-                predictions[k] += Z_test @ fit.covariate_coef
-            ranks[k] = last.fit.W.rank
-        return predictions, ranks
-
-    def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
-        super()._refit(samples, candidate, chosen)
-        self.limit_ = candidate.parameters["limit"]
-
-    def _fit_streamed(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
-    ) -> None:
-        refuse_streamed_cleaning(type(self).__name__, X)
-
-
-def _families(candidates: list[Candidate]) -> Iterator[Family]:
-    """Families of neighbouring candidates with one loss."""
-
-    def loss(candidate: Candidate) -> dict[str, Any]:
-        return {key: candidate.parameters[key] for key in ("C", "epsilon")}
-
-    for parameters, group in groupby(candidates, loss):
-        steps = tuple(group)
-        taus = np.concatenate([one.taus for one in steps])
-        yield Family(parameters, taus, steps, fixed=steps[0].fixed)

@@ -53,11 +53,11 @@ class OutlierDisplay:
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, *, n_samples: int = 5, cmap: str = "viridis"
     ) -> Self:
-        """Clean samples by a fitted GRMR or GRMRCV and draw the worst of them.
+        """Clean samples by a fitted GRMR or GSMM and draw the worst of them.
 
         Parameters
         ----------
-        estimator : GRMR or GRMRCV
+        estimator : GRMR, GSMM, GRMRCV or GSMMCV
             A fitted model.
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples, of the training or new ones.
@@ -68,8 +68,8 @@ class OutlierDisplay:
         """
         if not hasattr(estimator, "sample_outlier_score"):
             raise TypeError(
-                f"estimator must be a GRMR or a GRMRCV; got {type(estimator).__name__}, which "
-                "does not clean samples."
+                "estimator must be a model that cleans samples, such as GRMR or GSMM; got "
+                f"{type(estimator).__name__}, which does not."
             )
         pyplot()
         check_is_fitted(estimator, "coef_")

@@ -24,6 +24,8 @@ FULL_NAMES = {
     "low-rank coefficient matrix while it splits the samples into low-rank signals and outliers",
     "RGLM": "regularised matrix regression (Zhou and Li 2014), a generalised linear model with tau "
     "times the nuclear norm of the coefficients as penalty",
+    "GSMM": "a robust support matrix machine (Zheng et al. 2018), which fits a low-rank "
+    "coefficient matrix while it splits the samples into low-rank signals and outliers",
     "SMM": "a support matrix machine (Luo et al. 2015), which minimises half the squared Frobenius "
     "norm and tau times the nuclear norm of the coefficients plus C times the hinge loss",
 }

@@ -16,9 +16,9 @@ from .dispatch import (
     tau_max,
 )
 from .first_order import solve_universal
-from .grmr.alternation import GRMRResult, alternate, outlier_fraction, shortfalls
+from .grmr.alternation import GRMRResult, alternate, clean_alone, outlier_fraction, shortfalls
 from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
-from .grmr.default_weights import default_weights, robust_scale
+from .grmr.default_weights import default_weights, robust_scale, typical_size
 from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.start import Limits, first_samples, robust_pca, with_noise
@@ -43,6 +43,7 @@ __all__ = [
     "alternate",
     "check_blocks",
     "clean",
+    "clean_alone",
     "default_weights",
     "first_samples",
     "from_arrays",
@@ -70,6 +71,7 @@ __all__ = [
     "tau_grid",
     "tau_max",
     "to_arrays",
+    "typical_size",
     "walk",
     "warn_unless_clean",
     "with_noise",

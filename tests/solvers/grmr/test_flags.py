@@ -10,7 +10,7 @@ from matreg.linalg.factors import svd
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.flags import FlagProblem, fill, reflag
-from matreg.solvers.grmr.flags_admm import FlagSplit, replace_outliers
+from matreg.solvers.grmr.flags_admm import replace_outliers
 from matreg.solvers.grmr.flags_new_samples import FlagSpace, low_rank_rows
 from matreg.solvers.grmr.split import SplitProblem
 from problems import corrupted_rows
@@ -55,7 +55,7 @@ def value(p, X, L):
 def test_equals_cvxpy_given_the_flags(C, weighted, missing):
     weights = np.random.default_rng(9).uniform(0.5, 3.0, 25) if weighted else None
     p, start = make_flags(1, C, weights, missing)
-    result = decompose(p, FlagSplit, start=start, tol=1e-7, max_iter=3000)
+    result = decompose(p, start=start, tol=1e-7, max_iter=3000)
     L, U = cp.Variable(p.D.shape), cp.Variable(p.D.shape)
     X = np.where(p.flags, 0.0, p.D) + cp.multiply(p.flags, U)
     r = p.target - cp.multiply(1.0 / p.root, X @ p.w)

@@ -8,7 +8,7 @@ From the whole to its parts:
 - The paper's split, ``D = X + E``: :mod:`.split` is the convex problem with its dual,
   :mod:`.split_admm` and :mod:`.split_paper` are two methods for it, :mod:`.row_prox` is the step of
   the samples in the first.
-- Outliers replaced: :mod:`.flags` is the problem, :mod:`.flags_admm` the method.
+- Outliers replaced: :mod:`.flags` is the problem given its flags, :mod:`.flags_admm` finds these.
 - Both are solved by the loop of :mod:`.decompose` until the certificate of :mod:`.tracker` holds.
 - New samples: :mod:`.new_samples` for the paper's split, :mod:`.flags_new_samples` where outliers
   are replaced; :mod:`.clean` uses the one that belongs to the fit.

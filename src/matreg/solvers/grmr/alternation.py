@@ -202,6 +202,35 @@ def alternate(
     return GRMRResult(problem, fit, split, value, change, iteration, converged, history)
 
 
+@single_threaded(lambda problem: problem.D.size)
+def clean_alone(
+    problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None
+) -> tuple[GRMRProblem, Decomposition]:
+    """Clean the samples without their labels.
+
+    Parameters
+    ----------
+    problem : GRMRProblem
+        The samples; its labels and losses are not used.
+    limits : Limits
+        When to end.
+    pca : Decomposition, default=None
+        As in :func:`alternate`.
+
+    Returns
+    -------
+    problem : GRMRProblem
+        What was solved, with labels of zero and the noise that was found.
+    split : Decomposition
+        The split, certified.
+    """
+    problem = replace(problem, y=np.zeros_like(problem.y))
+    if problem.outliers == "replace":
+        pca = pca or robust_pca(problem, limits)
+        problem = with_noise(problem, pca)
+    return problem, _split(problem, None, pca, limits.split_tol, limits, 0)
+
+
 def _split(
     problem: GRMRProblem,
     fit: SolverResult | None,

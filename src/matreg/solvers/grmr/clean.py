@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._typing import Array
-from .flags_new_samples import FlagCleaner, FlagSpace
-from .new_samples import Cleaner, RowSpace
+from .flags_new_samples import FlagSpace
+from .new_samples import LearnedSpace, RowSpace, SampleCleaner
 from .problem import GRMRProblem
 from .tracker import Decomposition
 
@@ -32,19 +32,19 @@ class CleanSettings:
 DEFAULT = CleanSettings()
 
 
-def learned_space(problem: GRMRProblem, split: Decomposition) -> RowSpace | FlagSpace:
+def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
     """Space that a fit has learned, to clean new samples with."""
     return (FlagSpace if problem.outliers == "replace" else RowSpace).of(problem, split)
 
 
-def space_from(arrays: dict[str, Any]) -> RowSpace | FlagSpace:
+def space_from(arrays: dict[str, Any]) -> LearnedSpace:
     """Learned space from its fields, as `vars` gives them."""
     return FlagSpace(**arrays) if "limit" in arrays else RowSpace(**arrays)
 
 
 def clean(
     D: Array,
-    space: RowSpace | FlagSpace,
+    space: LearnedSpace,
     *,
     warn: bool = True,
     settings: CleanSettings = DEFAULT,
@@ -55,7 +55,7 @@ def clean(
     ----------
     D : ndarray of shape (n, m)
         New samples, NaN where entries are missing.
-    space : RowSpace or FlagSpace
+    space : LearnedSpace
         What was learned.
     warn : bool, default=True
         Whether to warn when some samples are not certified.
@@ -71,14 +71,14 @@ def clean(
     rows = max(1, settings.batch // max(D.shape[1], 1))
     for i in range(0, len(D), rows):
         cleaner = space.cleaner(D[i : i + rows])
-        gaps = cleaner.clean(space)  # type: ignore[arg-type]
+        gaps = cleaner.clean(space)
         X[i : i + rows] = cleaner.X
         if warn:
             warn_unless_clean(gaps, cleaner)
     return X
 
 
-def warn_unless_clean(gaps: Array, cleaner: Cleaner | FlagCleaner) -> None:
+def warn_unless_clean(gaps: Array, cleaner: SampleCleaner) -> None:
     """Say how many samples are not certified."""
     ours = cleaner.settings
     count = int(np.sum(gaps > ours.tol))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .split import SplitProblem
 from .split_admm import ExactSplit, start_state
 from .split_paper import PaperSplit
-from .tracker import Decomposition
+from .tracker import Decomposition, SplitObjective, SplitTracker
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ DEFAULT = DecomposeSettings()
 
 
 def decompose(
-    problem: Any,
+    problem: SplitObjective,
     method: type[ExactSplit] | type[PaperSplit] = ExactSplit,
     *,
     start: Decomposition | None = None,
@@ -48,11 +49,10 @@ def decompose(
 
     Parameters
     ----------
-    problem : SplitProblem or FlagProblem
-        What to solve.
+    problem : SplitObjective
+        What to solve: SplitProblem, or FlagProblem, which needs a start.
     method : type, default=ExactSplit
-        :class:`ExactSplit` for either coupling, :class:`PaperSplit` for the squared one. A
-        FlagProblem has a method of its own, ``FlagSplit``, which needs a start.
+        :class:`ExactSplit` for either coupling, :class:`PaperSplit` for the squared one.
     start : Decomposition, default=None
         Result of a similar problem to start from. What is returned is never worse than it. Its
         arrays are overwritten by the new result.
@@ -87,10 +87,10 @@ def decompose(
     >>> np.argwhere(result.E).tolist(), result.converged
     ([[3, 4]], True)
     """
-    tracker = method.tracker(problem, start, tol, verbose)
-    state = start.state if start is not None else start_state(problem)
+    tracker = SplitTracker(problem, start, tol, verbose)
+    state = start.state if start is not None else start_state(cast(SplitProblem, problem))
     state.rescale(problem.gamma)
-    solver = method(problem, state)
+    solver = method(cast(Any, problem), state)
     # Residuals at which a certificate is likely to hold. After a good start it may hold at once.
     level = tol if start is None else np.inf
     if start is not None and tracker.check(0, solver):

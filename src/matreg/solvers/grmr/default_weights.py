@@ -94,9 +94,8 @@ def default_ratio(outliers: str, n: float, m: int) -> float:
 
 def default_weights(
     D: Array,
-    y: Array,
     s: Array,
-    C: float,
+    worth: float,
     gamma: float | None,
     lam: float | None,
     outliers: str = "split",
@@ -112,12 +111,10 @@ def default_weights(
     ----------
     D : ndarray of shape (n, m)
         Samples as rows, NaN where entries are missing.
-    y : ndarray of shape (n,)
-        Labels.
     s : ndarray of shape (n,)
         Positive sample weights.
-    C : float
-        Weight of the loss.
+    worth : float
+        What a label off by the typical spread costs: C times that spread.
     gamma, lam : float or None
         Weights that are given stay as they are.
     outliers : {"split", "replace"}, default="split"
@@ -130,14 +127,12 @@ def default_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> D, y, s = np.full((3, 4), 2.0), np.array([0.0, 3.0, 6.0]), np.ones(3)
-    >>> default_weights(D, y, s, 1.0, None, None)
+    >>> default_weights(np.full((3, 4), 2.0), np.ones(3), 3.0, None, None)
     (3.0, 1.5)
     """
     ratio = default_ratio(outliers, float(s.sum()), D.shape[1])
     if lam is None and gamma is None:
-        spread = typical_size((y - weighted_median(y, s))[:, None], s)
-        lam = C * spread / typical_size(D, s)
+        lam = worth / typical_size(D, s)
     if lam is None:
         assert gamma is not None
         lam = gamma / ratio

@@ -28,28 +28,19 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors, gram_norm
-from ...losses import PiecewiseLoss
 from .row_prox import RowProblem, blocks, square
+from .split import Coupled
+from .tracker import Decomposition, Point, Splitting
 
 
 @dataclass(frozen=True)
-class FlagProblem:
+class FlagProblem(Coupled):
     """The problem above.
 
     Parameters
     ----------
-    D : ndarray of shape (n, m)
-        Samples as rows, each times the root of its weight; 0 where they are missing.
-    root : ndarray of shape (n,)
-        Roots of the sample weights, all positive.
-    target : ndarray of shape (n,)
-        ``y - b``.
-    w : ndarray of shape (m,)
-        Coefficients; zero if the labels are not to be used.
-    coupling : PiecewiseLoss
-        Loss of ``target - Xw``.
-    gamma, mu : float
-        Positive weights of the nuclear norm and of the detail.
+    mu : float
+        Positive weight of the detail.
     limit : ndarray of shape (m,)
         Distance from L above which an entry is an outlier, by cell.
     missing : ndarray of bool of shape (n, m) or None
@@ -58,12 +49,6 @@ class FlagProblem:
         Which entries are flagged; all missing ones are.
     """
 
-    D: Array
-    root: Array
-    target: Array
-    w: Array
-    coupling: PiecewiseLoss
-    gamma: float
     mu: float
     limit: Array
     missing: Mask | None
@@ -93,6 +78,37 @@ class FlagProblem:
             mu=mu,
             missing=self.flags[i],
         )
+
+    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+        """Distances of the rows i from D to those of L nearest to g, and subgradients of the loss.
+
+        Outside of the flags the rows are drawn to D. On the flags the loss draws them along w, and
+        X is beyond them by ``beta w / self.mu``.
+        """
+        rows, kept = self.row_problem(i, 1.0 / (1.0 / mu + 1.0 / self.mu)), self.kept(i)
+        beta = rows.solve(g - kept, beta)
+        pulled = g + (beta * rows.scale / mu)[:, None] * self.w
+        near = (self.mu * kept + mu * g) / (self.mu + mu)
+        return self.D[i] - np.where(self.flags[i], pulled, near), beta
+
+    def first(self, start: Decomposition | None, tol: float) -> Point:
+        """The low-rank part of a start, which there must be."""
+        assert start is not None
+        return self._at(start.factors, start.state.beta)
+
+    def point(self, solver: Splitting, tol: float) -> Point:
+        """A solver's low-rank part with the objective of the best samples for it."""
+        return self._at(solver.state.factors, solver.state.beta)
+
+    def _at(self, L: Factors, beta: Array) -> Point:
+        found = fill(self, L, beta)
+        cost = self.gamma * float(L.d.sum()) + float(found.cost.sum())
+        return Point(None, L.d, L, found.beta, cost, cost + float(found.loss.sum()))
+
+    def complete(self, point: Point, out: Array) -> None:
+        """Write the outliers of the best samples for a low-rank part."""
+        assert point.factors is not None
+        fill(self, point.factors, point.beta, out=out)
 
     def flag_prices(self, i: slice) -> Array:
         """Cost of the flags of each of the rows i."""

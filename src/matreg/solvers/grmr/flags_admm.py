@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...linalg.factors import Factors
 from ...linalg.large_svt import WarmStartedSVT
 from .decompose import decompose
-from .flags import Filled, FlagProblem, fill, reflag
+from .flags import FlagProblem, reflag
 from .row_prox import blocks
-from .split_admm import ExactSplit
-from .tracker import Decomposition, Splitting, SplitTracker
+from .tracker import Decomposition
 
 
 @dataclass(frozen=True)
@@ -36,66 +33,6 @@ class FlagSettings:
 
 
 DEFAULT = FlagSettings()
-
-
-class FlagSplit(ExactSplit):
-    """Alternating directions for given flags, with two copies of the low-rank part.
-
-    The copy of low rank is found by the singular value step of :class:`ExactSplit`, the other copy
-    row by row. Outside of the flags the rows are drawn to D. On the flags the loss draws them along
-    w, and X is beyond them by ``beta w / mu``.
-    """
-
-    problem: FlagProblem
-    method = "flagged split"
-
-    def _row_step(self) -> None:
-        p, s = self.problem, self.state
-        joint = 1.0 / (1.0 / s.mu + 1.0 / p.mu)
-        for i in blocks(*p.D.shape):
-            g = self.L[i] - s.Y[i] / s.mu
-            rows, kept = p.row_problem(i, joint), p.kept(i)
-            s.beta[i] = rows.solve(g - kept, s.beta[i])
-            pulled = g + (s.beta[i] * rows.scale / s.mu)[:, None] * p.w
-            near = (p.mu * kept + s.mu * g) / (p.mu + s.mu)
-            low = np.where(p.flags[i], pulled, near)
-            self.E[i] = p.D[i] - low
-            s.Y[i] = s.mu * (low - g)
-
-
-class FlagTracker(SplitTracker):
-    """Best certified low-rank part so far, and the cost of the samples that belong to it."""
-
-    problem: FlagProblem
-
-    def _start(self, start: Decomposition | None) -> None:
-        assert start is not None
-        self.E = start.E
-        self._take(start.factors, fill(self.problem, start.factors, start.state.beta))
-
-    def _take(self, L: Factors, found: Filled) -> None:
-        self.factors, self.d, self.beta = L, L.d, found.beta
-        self.cost = self.problem.gamma * float(L.d.sum()) + float(found.cost.sum())
-        self.primal = self.cost + float(found.loss.sum())
-
-    def _offer(self, solver: Splitting) -> None:
-        L = solver.state.factors
-        assert L is not None
-        if L is self.factors:  # no step has been done yet
-            return
-        found = fill(self.problem, L, solver.state.beta)
-        value = self.problem.gamma * float(L.d.sum()) + float(np.sum(found.cost + found.loss))
-        if value < self.primal:
-            self._take(L, found)
-
-    def result(self, n_iter: int, state: Any) -> Decomposition:
-        """Freeze the best split, and compute its outliers."""
-        assert self.factors is not None
-        fill(self.problem, self.factors, self.beta, out=self.E)
-        return super().result(n_iter, state)
-
-
-FlagSplit.tracker = FlagTracker
 
 
 def _suit(start: Decomposition, problem: FlagProblem, penalty: float) -> None:
@@ -162,6 +99,4 @@ def _solve(
 ) -> Decomposition:
     """Solve the convex problem for given flags."""
     _suit(start, problem, settings.penalty)
-    return decompose(
-        problem, FlagSplit, start=start, tol=tol, max_iter=max_iter, verbose=verbose, warn=False
-    )
+    return decompose(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose, warn=False)

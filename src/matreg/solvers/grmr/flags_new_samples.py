@@ -20,7 +20,7 @@ import numpy as np
 from ..._typing import Array, Mask
 from ...linalg.threads import single_threaded
 from .default_weights import default_ratio
-from .new_samples import Cleaner, RowSpace
+from .new_samples import Cleaner, RowSpace, SampleCleaner
 from .problem import GRMRProblem
 from .tracker import Decomposition
 
@@ -107,32 +107,12 @@ class FlagSpace:
             return np.where(primal > 0.0, np.clip((primal - bound) / primal, 0.0, 1.0), 0.0)
 
 
-class FlagCleaner:
-    """Replace the outliers of some samples, for one row space after another.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples, NaN where entries are missing.
-    settings : FlagCleanerSettings, optional
-        Numbers of the method.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, m)
-        The samples with their outliers and missing entries replaced.
-    """
+class FlagCleaner(SampleCleaner):
+    """Replace outliers and missing entries, and leave all other entries of the samples."""
 
     def __init__(self, D: Array, settings: FlagCleanerSettings = DEFAULT) -> None:
-        self.settings = settings
-        self.convex = Cleaner(D)
-        self.D, self.missing = self.convex.D, self.convex.missing
-        self.X = self.D
-
-    @property
-    def filled(self) -> Array:
-        """The samples (n, m) as they are, with only their missing entries replaced."""
-        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
+        super().__init__(D)
+        self.settings, self.convex = settings, Cleaner(D)
 
     @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(self, space: FlagSpace) -> Array:

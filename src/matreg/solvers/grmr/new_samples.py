@@ -14,6 +14,7 @@ split as the training samples were: minimise ``lam ||d - x||_1 + gamma h(x)``. W
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -45,6 +46,14 @@ class CleanerSettings:
 
 
 DEFAULT = CleanerSettings()
+
+
+class LearnedSpace(Protocol):
+    """What a fit leaves behind to clean new samples."""
+
+    def cleaner(self, D: Array) -> SampleCleaner:
+        """Cleaner of new samples D of shape (n, m)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -110,10 +119,40 @@ class RowSpace:
         return X
 
 
-class Cleaner:
-    """Clean samples by alternating directions on ``x = z``, for one row space after another.
+class SampleCleaner:
+    """Samples that are cleaned for one row space after another, each sample on its own.
 
-    Each sample is cleaned on its own, to a certified gap.
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples, NaN where entries are missing.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, m)
+        Clean signals.
+    """
+
+    settings: Any
+
+    def __init__(self, D: Array) -> None:
+        missing = np.isnan(D)
+        self.missing = missing if missing.any() else None
+        self.D = D if self.missing is None else np.where(missing, 0.0, D)
+        self.X = np.zeros_like(D)
+
+    @property
+    def filled(self) -> Array:
+        """The samples (n, m), with only their missing entries taken from the clean signals."""
+        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
+
+    def clean(self, space: Any) -> Array:
+        """Clean all samples; return their relative duality gaps (n,)."""
+        raise NotImplementedError
+
+
+class Cleaner(SampleCleaner):
+    """Clean samples by alternating directions on ``x = z``, to a certified gap.
 
     Parameters
     ----------
@@ -139,17 +178,8 @@ class Cleaner:
     """
 
     def __init__(self, D: Array, settings: CleanerSettings = DEFAULT) -> None:
-        self.settings = settings
-        missing = np.isnan(D)
-        self.missing = missing if missing.any() else None
-        self.D = D if self.missing is None else np.where(missing, 0.0, D)
-        self.X, self.Y = np.zeros_like(D), np.zeros_like(D)
-        self.rho = np.zeros(len(D))
-
-    @property
-    def filled(self) -> Array:
-        """The samples (n, m), with only their missing entries taken from the clean signals."""
-        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
+        super().__init__(D)
+        self.settings, self.Y, self.rho = settings, np.zeros_like(D), np.zeros(len(D))
 
     @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(

@@ -23,14 +23,15 @@ from functools import cached_property
 import numpy as np
 
 from ..._typing import Array, Mask
-from ...linalg.factors import gram_norm
+from ...linalg.factors import Factors, gram_norm, singular_values
 from ...losses import PiecewiseLoss
-from .row_prox import blocks, priced
+from .row_prox import RowProblem, blocks, priced
+from .tracker import Decomposition, Point, Splitting
 
 
 @dataclass(frozen=True)
-class SplitProblem:
-    """The convex problem above.
+class Coupled:
+    """What both forms of the second half share.
 
     Parameters
     ----------
@@ -41,13 +42,12 @@ class SplitProblem:
     target : ndarray of shape (n,)
         ``y - b``.
     w : ndarray of shape (m,)
-        Coefficients; zero for a plain robust principal component analysis.
+        Coefficients; zero if the labels are not to be used, as in robust principal component
+        analysis.
     coupling : PiecewiseLoss
         Loss of ``target - Xw``.
-    gamma, lam : float
-        Positive weights of the nuclear norm and of the outliers.
-    missing : ndarray of bool of shape (n, m), default=None
-        Which entries of the samples are not known.
+    gamma : float
+        Positive weight of the nuclear norm.
     """
 
     D: Array
@@ -56,6 +56,20 @@ class SplitProblem:
     w: Array
     coupling: PiecewiseLoss
     gamma: float
+
+
+@dataclass(frozen=True)
+class SplitProblem(Coupled):
+    """The convex problem above.
+
+    Parameters
+    ----------
+    lam : float
+        Positive weight of the outliers.
+    missing : ndarray of bool of shape (n, m), default=None
+        Which entries of the samples are not known.
+    """
+
     lam: float
     missing: Mask | None = None
 
@@ -93,6 +107,41 @@ class SplitProblem:
     def objective(self, E: Array, d: Array) -> float:
         """Objective at outliers E, if `d` are the singular values of ``D - E``."""
         return self.coupling.value(self.residual(E)) + self.cost(E, d)
+
+    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+        """Outliers of the rows i nearest to ``d - g``, and subgradients of the loss."""
+        rows = RowProblem(
+            w=self.w,
+            w2=self.w**2,
+            scale=1.0 / self.root[i],
+            base=self.base[i],
+            thr=self.threshold[i] / mu,
+            loss=self.coupling.take(i),
+            mu=mu,
+            missing=None if self.missing is None else self.missing[i],
+        )
+        move = g - self.D[i]
+        beta = rows.solve(move, beta)
+        return -rows.move(move, beta), beta
+
+    def first(self, start: Decomposition | None, tol: float) -> Point:
+        """The split to start from; no outliers, and factors computed in the end, without one."""
+        if start is not None:
+            return self._at(start.E, start.d, start.factors, start.state.beta)
+        nothing = np.zeros_like(self.D)
+        return self._at(nothing, singular_values(self.D, tol), None, np.zeros(len(self.D)))
+
+    def point(self, solver: Splitting, tol: float) -> Point:
+        """A solver's outliers with their objective."""
+        d, state = solver.clean_values(tol), solver.state
+        return self._at(solver.E, d, state.factors, state.beta)
+
+    def _at(self, E: Array, d: Array, factors: Factors | None, beta: Array) -> Point:
+        cost = self.cost(E, d)
+        return Point(E, d, factors, beta, cost, self.coupling.value(self.residual(E)) + cost)
+
+    def complete(self, point: Point, out: Array) -> None:
+        """The outliers are known."""
 
     def bound(self, Y: Array, beta: Array) -> float:
         """Dual objective at ``Z = Y - beta w'``, scaled into the ball; Z must be in its box."""

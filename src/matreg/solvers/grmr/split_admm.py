@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import Factors, gram_norm, singular_values
 from ...linalg.large_svt import WarmStartedSVT
-from .row_prox import RowProblem, blocks, square
+from .row_prox import blocks, square
 from .split import SplitProblem
-from .tracker import SplitTracker
+from .tracker import SplitObjective
 
 
 @dataclass(frozen=True)
@@ -105,15 +104,15 @@ def start_state(problem: SplitProblem) -> SplitState:
 class ExactSplit:
     """Alternating directions on ``X = L``, both steps exact.
 
-    The L-step thresholds the singular values, the X-step treats every row on its own
-    (:class:`RowProblem`). With ``w = 0`` this is the usual splitting of robust principal component
-    analysis. Both steps update the multiplier. After the X-step it lies in the box that the price
+    The L-step thresholds the singular values, the X-step is that of the problem, every row on its
+    own. With ``w = 0`` this is the usual splitting of robust principal component analysis. Both
+    steps update the multiplier. After the X-step it lies in the box that the price
     of the outliers sets, which the certificate needs. Four arrays of the size of D are held: D, E,
     L and Y.
 
     Parameters
     ----------
-    problem : SplitProblem or FlagProblem
+    problem : SplitObjective
         What to solve.
     state : SplitState
         Where to start. The steps overwrite it.
@@ -122,9 +121,10 @@ class ExactSplit:
     """
 
     method = "exact split"
-    tracker: type[SplitTracker] = SplitTracker
 
-    def __init__(self, problem: Any, state: SplitState, settings: SplitSettings = DEFAULT) -> None:
+    def __init__(
+        self, problem: SplitObjective, state: SplitState, settings: SplitSettings = DEFAULT
+    ) -> None:
         self.problem, self.state, self.settings = problem, state, settings
         self.E = np.empty_like(problem.D) if state.spare is None else state.spare
         self.L = state.low_rank
@@ -165,27 +165,11 @@ class ExactSplit:
 
     def _row_step(self) -> None:
         """Minimise over X, and find the subgradients beta of the loss."""
-        s, D, rows = self.state, self.problem.D, self._rows()
+        s, D = self.state, self.problem.D
         for i in blocks(*D.shape):
-            g = self.L[i] - s.Y[i] / s.mu - D[i]
-            block = rows.take(i)
-            s.beta[i] = block.solve(g, s.beta[i])
-            u = block.move(g, s.beta[i])
-            np.negative(u, out=self.E[i])
-            s.Y[i] = s.mu * (u - g)
-
-    def _rows(self) -> RowProblem:
-        p, mu = self.problem, self.state.mu
-        return RowProblem(
-            w=p.w,
-            w2=p.w**2,
-            scale=1.0 / p.root,
-            base=p.base,
-            thr=p.threshold / mu,
-            loss=p.coupling,
-            mu=mu,
-            missing=p.missing,
-        )
+            g = self.L[i] - s.Y[i] / s.mu
+            self.E[i], s.beta[i] = self.problem.prox_rows(i, g, s.beta[i], s.mu)
+            s.Y[i] = s.mu * (D[i] - self.E[i] - g)
 
     def _svt_tolerance(self) -> float:
         """Well below the residuals of the splitting itself."""

@@ -9,7 +9,6 @@ from ...linalg.factors import singular_values
 from .row_prox import blocks, soft, square
 from .split import SplitProblem
 from .split_admm import SplitState
-from .tracker import SplitTracker
 
 
 class PaperSplit:
@@ -22,7 +21,6 @@ class PaperSplit:
     """
 
     eta = 0.999
-    tracker = SplitTracker
     method = "paper's split"
 
     def __init__(self, problem: SplitProblem, state: SplitState) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
-from ...linalg.factors import Factors, singular_values, svd
+from ...linalg.factors import Factors, svd
 from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import History
@@ -81,6 +81,70 @@ class Decomposition:
         return replace(self, E=self.E.copy(), state=state)
 
 
+@dataclass(frozen=True)
+class Point:
+    """A split with its objective.
+
+    Attributes
+    ----------
+    E : ndarray of shape (n, m) or None
+        Outliers; None if they follow from the rest and are computed in the end.
+    d : ndarray of shape (r,)
+        Singular values, as in :class:`Decomposition`.
+    factors : Factors or None
+        Low-rank part; None is all of the samples.
+    beta : ndarray of shape (n,)
+        Subgradients of the loss.
+    cost, primal : float
+        Objective without and with the loss.
+    """
+
+    E: Array | None
+    d: Array
+    factors: Factors | None
+    beta: Array
+    cost: float
+    primal: float
+
+
+class SplitObjective(Protocol):
+    """What the method and the certificate ask of the second half of G-RMR."""
+
+    @property
+    def D(self) -> Array:
+        """Samples as rows, each times the root of its weight; 0 where they are missing."""
+        ...
+
+    @property
+    def gamma(self) -> float:
+        """Weight of the nuclear norm."""
+        ...
+
+    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+        """Minimise over the rows i of X with ``mu/2 |x - g|^2`` added.
+
+        Returns ``d - x`` and the subgradients of the loss, whose search starts at `beta`. The
+        multiplier ``mu (x - g)`` must be feasible for :meth:`bound` up to its norm.
+        """
+        ...
+
+    def first(self, start: Decomposition | None, tol: float) -> Point:
+        """Where to start; a split without outliers if there is no `start`."""
+        ...
+
+    def point(self, solver: Splitting, tol: float) -> Point:
+        """A solver's split, its objective to far less than `tol` of it."""
+        ...
+
+    def bound(self, Y: Array, beta: Array) -> float:
+        """Lower bound of the optimum from a multiplier, which is scaled into the ball."""
+        ...
+
+    def complete(self, point: Point, out: Array) -> None:
+        """Write the outliers of a split to `out`, if it does not have them."""
+        ...
+
+
 class Splitting(Protocol):
     """What the certificate asks of a solver."""
 
@@ -139,7 +203,7 @@ class SplitTracker:
 
     Parameters
     ----------
-    problem : SplitProblem
+    problem : SplitObjective
         What is solved.
     start : Decomposition or None
         Split to start from. A better one overwrites its outliers. None starts without outliers.
@@ -149,53 +213,45 @@ class SplitTracker:
         1 prints one line every few seconds, 2 one line per certificate too.
     """
 
-    def __init__(self, problem: Any, start: Decomposition | None, tol: float, verbose: int) -> None:
+    def __init__(
+        self, problem: SplitObjective, start: Decomposition | None, tol: float, verbose: int
+    ) -> None:
         self.problem, self.tol, self.log = problem, tol, SplitLog(verbose)
         self.dual = 0.0
-        self._start(start)
-
-    def _start(self, start: Decomposition | None) -> None:
-        D = self.problem.D
-        if start is None:
-            self.E: Array = np.zeros_like(D)
-            self.d: Array = singular_values(D, self.tol)
-            self.factors: Factors | None = None  # the factors of D, computed in the end if at all
-        else:
-            self.E, self.d, self.factors = start.E, start.d, start.factors
-        self.cost = self.problem.cost(self.E, self.d)
-        self.primal = self.problem.objective(self.E, self.d)
+        first = problem.first(start, tol)
+        self.E: Any = first.E if start is None else start.E
+        self.best = replace(first, E=None)
 
     @property
     def gap(self) -> float:
         """Relative gap between the best primal and the best dual value."""
-        return relative_gap(self.primal, self.dual)
+        return relative_gap(self.best.primal, self.dual)
 
     def check(self, iteration: int, solver: Splitting) -> bool:
         """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
-        self._offer(solver)
+        self._offer(self.problem.point(solver, self.tol))
         self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
         rank = solver.state.rank
-        self.log.add(iteration, self.primal, self.dual, self.gap, rank, solver.method)
+        self.log.add(iteration, self.best.primal, self.dual, self.gap, rank, solver.method)
         stop = tell(solver.method, self.gap, self.tol)
         return self.gap <= self.tol or stop
 
-    def _offer(self, solver: Splitting) -> None:
-        d = solver.clean_values(self.tol)
-        E = solver.E
-        primal = self.problem.objective(E, d)
-        if primal < self.primal:
-            self.primal, self.d, self.factors = primal, d, solver.state.factors
-            self.cost = self.problem.cost(E, d)
-            np.copyto(self.E, E)
+    def _offer(self, point: Point) -> None:
+        if point.primal < self.best.primal:
+            self.best = replace(point, E=None)  # copied: a solver overwrites its outliers
+            if point.E is not None:
+                np.copyto(self.E, point.E)
 
     def result(self, n_iter: int, state: Any) -> Decomposition:
         """Freeze the best split. The next one starts from its low-rank part."""
-        state.factors = _low_rank(self.problem.D) if self.factors is None else self.factors
+        best = self.best
+        self.problem.complete(best, self.E)
+        state.factors = _low_rank(self.problem.D) if best.factors is None else best.factors
         return Decomposition(
             E=self.E,
-            d=self.d,
-            cost=self.cost,
-            primal=self.primal,
+            d=best.d,
+            cost=best.cost,
+            primal=best.primal,
             dual=self.dual,
             gap=self.gap,
             n_iter=n_iter,

@@ -1,0 +1,292 @@
+"""Fits that clean their samples: parameters to a problem, its result to attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import Array
+from .._warn import warn
+from ..families import LossFamily, in_units
+from ..losses import PiecewiseLoss
+from ..samples import Samples
+from ..solvers import (
+    Decomposition,
+    GRMRProblem,
+    GRMRResult,
+    Limits,
+    alternate,
+    default_weights,
+    first_samples,
+    from_arrays,
+    learned_space,
+    outlier_fraction,
+    problem_tau_max,
+    robust_pca,
+    shortfalls,
+    to_arrays,
+    with_noise,
+)
+from ._cleaning import Cleaning, outlier_score
+from ._convex import ATTRIBUTES
+from ._input import to_numbers
+from ._scale import TAU, Units, scaled
+from ._stored import refuse_streamed_cleaning
+
+# Share of the entries above which outliers are the rule: a warning says so.
+MANY_OUTLIERS = 0.5
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_TOLERANCE = Interval(Real, 0, None, closed="left")
+_COUNT = Interval(Integral, 1, None, closed="left")
+JOINT_CONSTRAINTS: dict[str, list[Any]] = {
+    "tau": [_TOLERANCE, str],
+    "gamma": [_POSITIVE, None],
+    "lam": [_POSITIVE, None],
+    "C": [_POSITIVE, str],
+    "outliers": [StrOptions({"replace", "split"})],
+    "noise": [_POSITIVE, "array-like", None],
+    "limit": [_POSITIVE],
+    "fit_intercept": ["boolean"],
+    "clean_predict": ["boolean"],
+    "matrix_shape": [tuple, list, None],
+    "tol": [_TOLERANCE],
+    "max_iter": [_COUNT],
+    "regression_tol": [_TOLERANCE],
+    "regression_max_iter": [_COUNT],
+    "split_tol": [_TOLERANCE],
+    "split_max_iter": [_COUNT],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+}
+
+
+class JointFit(Cleaning):
+    """Base of models that are fitted while their samples are cleaned."""
+
+    # Parameters of losses in the units of the labels, with what "scale" is for them.
+    _loss_units: Mapping[str, float] = {}
+    _name: str  # of the model in warnings, and of the one that does not clean
+    _plain_name: str
+    coupling: str = "exact"
+    tau: Any
+    gamma: float | None
+    lam: float | None
+    C: Any
+    outliers: str
+    noise: Any
+    limit: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    regression_tol: float
+    regression_max_iter: int
+    split_tol: float
+    split_max_iter: int
+    warm_start: bool = False
+    verbose: int
+
+    def _loss(self) -> LossFamily:
+        """The loss, words included."""
+        raise NotImplementedError
+
+    def _label_spread(self, distinct: Samples) -> float:
+        """Typical deviation of a label, which prices the outliers by default."""
+        raise NotImplementedError
+
+    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
+        """How much each label looks wrong, of shape (n,)."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Self:
+        """Fit the model and clean the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p * q)
+            Observed, possibly corrupted samples, NaN where entries are missing.
+        y : array-like of shape (n,)
+            Labels: numbers, or the classes of a classifier.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights; a weight of k counts as k copies of the sample, 0 as none.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
+        with self._fitting():
+            samples = self._read(X, y, sample_weight, covariates)
+            assert isinstance(samples, Samples)
+            self._fit_samples(samples)
+        return self
+
+    def _fit_samples(self, samples: Samples) -> None:
+        """Fit to samples whose labels and weights are validated."""
+        # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
+        start = self.__dict__.pop("_warm", None) if self.warm_start else None
+        distinct = samples.distinct()
+        problem, pca = self._with_tau(distinct)
+        result = self._solve(problem, from_arrays(start, problem), pca)
+        del pca
+        fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
+        for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
+            setattr(self, name, ATTRIBUTES[name](fit))
+        self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
+        if fit.covariate_coef is not None:
+            self.covariate_coef_ = fit.covariate_coef
+        self.dual_coef_ = distinct.spread(result.fit.beta)
+        self.label_outlier_score_ = self._label_scores(distinct, result)
+        self._finish(samples.X, distinct, result)
+
+    def _problem(self, distinct: Samples) -> GRMRProblem:
+        """The problem with words as numbers, but for tau."""
+        D, y, s = distinct.X, distinct.y, distinct.weights
+        units = Units(distinct, self.fit_intercept, is_classifier(self))
+        self.C_ = units.C(self.C)
+        for name, multiple in self._loss_units.items():
+            setattr(self, f"{name}_", units.number(name, getattr(self, name), multiple))
+        family = in_units(self._loss(), units.number)
+        loss = family.of(y, self.C_ * s)
+        if not isinstance(loss, PiecewiseLoss):
+            raise TypeError(
+                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
+                f"{type(self).__name__}; got {type(loss).__name__}."
+            )
+        worth = self.C_ * self._label_spread(distinct)
+        flat = D.reshape(len(D), -1)
+        gamma, lam = default_weights(flat, s, worth, self.gamma, self.lam, self.outliers)
+        return GRMRProblem(
+            D,
+            family.target(y),
+            s,
+            loss,
+            tau=0.0 if isinstance(self.tau, str) else float(self.tau),
+            gamma=gamma,
+            lam=lam,
+            coupling=self.coupling,
+            fit_intercept=self.fit_intercept,
+            outliers=self.outliers,
+            noise=self._given_noise(D.shape[1:]),
+            limit=float(self.limit),
+            Z=distinct.Z,
+        )
+
+    def _with_tau(self, distinct: Samples) -> tuple[GRMRProblem, Decomposition | None]:
+        """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
+        problem = self._problem(distinct)
+        if not isinstance(self.tau, str):
+            self.tau_ = problem.tau
+            return problem, None
+        pca = robust_pca(problem, self._limits())
+        problem = with_noise(problem, pca)
+        self.tau_ = scaled("tau", self.tau, lambda: TAU * self._largest_tau(problem, distinct, pca))
+        return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
+
+    def _largest_tau(
+        self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None = None
+    ) -> float:
+        """About the smallest tau with W = 0: that on roughly clean samples."""
+        clean = first_samples(problem, self._limits(), pca)
+        return problem_tau_max(problem.regression(clean))
+
+    def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
+        """Noise of every cell, of shape (p q,), if it is given."""
+        if self.noise is None or self.outliers == "split":
+            return None
+        noise = to_numbers("noise", self.noise)
+        if noise.size == 1:
+            noise = np.full(shape, noise.item())
+        if noise.shape != shape or not np.all(noise > 0.0) or not np.isfinite(noise).all():
+            raise ValueError(
+                f"noise must be a positive number or an array of them of shape {shape}; got "
+                f"{self.noise!r}."
+            )
+        return noise.reshape(-1)
+
+    def _solve(
+        self,
+        problem: GRMRProblem,
+        start: GRMRResult | None = None,
+        pca: Decomposition | None = None,
+    ) -> GRMRResult:
+        return alternate(problem, self._limits(), start=start, pca=pca)
+
+    def _limits(self) -> Limits:
+        return Limits(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            split_tol=self.split_tol,
+            split_max_iter=self.split_max_iter,
+            regression_tol=self.regression_tol,
+            regression_max_iter=self.regression_max_iter,
+            verbose=int(self.verbose),
+        )
+
+    def _finish(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
+        """Set the attributes of the split, and say what did not converge."""
+        self._store_split(D, distinct, result)
+        if not result.converged:
+            self._warn(result)
+        if self.outlier_fraction_ > MANY_OUTLIERS:
+            self._warn_of_outliers()
+
+    def _store_split(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
+        """Set the attributes of the split. Samples of weight zero are cleaned like new ones."""
+        problem, split = result.problem, result.split
+        self.gamma_, self.lam_ = problem.gamma, problem.lam
+        self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
+        self._row_space = vars(learned_space(problem, split))
+        E = split.E.copy() if self.warm_start else split.E
+        E, missing = problem.unscaled(E), np.isnan(D)
+        if distinct.X is not D:
+            E = E[distinct.group]
+            new = distinct.group < 0
+            E[new] = np.where(missing[new], 0.0, D[new]) - self._clean(D[new])
+        self.X_clean_ = D - E
+        self.X_clean_[missing] = -E[missing]
+        self.outlier_fraction_ = outlier_fraction(E, missing)
+        E[missing] = np.nan
+        self.outliers_, self.clean_rank_ = E, split.state.rank
+        self.sample_outlier_score_ = outlier_score(D, E)
+        self.objective_, self.split_gap_ = result.objective, split.gap
+        self.n_iter_, self.history_ = result.n_iter, result.history
+        if self.warm_start:
+            self._warm = to_arrays(result)
+
+    def _warn(self, result: GRMRResult) -> None:
+        """Say what did not converge, how far it came, and what to change."""
+        parts = "; ".join(shortfalls(result, self._limits()))
+        warn(
+            f"{self._name} did not converge; the model is kept. {parts.capitalize()}.",
+            ConvergenceWarning,
+        )
+
+    def _warn_of_outliers(self) -> None:
+        """Say that most entries are called outliers, and what to change."""
+        remedy = "limit" if self.outliers == "replace" else "lam"
+        warn(
+            f"{self._name} calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank "
+            f"of {self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a "
+            "higher rank. Samples without gross outliers need no cleaning: take "
+            f"{self._plain_name}.",
+        )

@@ -1,0 +1,231 @@
+"""Cross-validation of models that clean their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import Array
+from ..samples import Samples
+from ..solvers import (
+    Decomposition,
+    GRMRProblem,
+    GRMRResult,
+    learned_space,
+    robust_pca,
+    tau_grid,
+    warn_unless_clean,
+    with_noise,
+)
+from ._cleaning import Cleaning
+from ._halving import halved
+from ._input import check_grid
+from ._joint import JointFit
+from ._scale import Units
+from ._search import (
+    COMMON_CONSTRAINTS,
+    NUMBER_OR_LIST,
+    PATH_CONSTRAINTS,
+    Candidate,
+    FoldScore,
+    Search,
+    number_list,
+)
+from ._stored import refuse_streamed_cleaning
+
+_TOLERANCE = Interval(Real, 0, None, closed="left")
+JOINT_SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
+    **COMMON_CONSTRAINTS,
+    **PATH_CONSTRAINTS,
+    "gamma": [*NUMBER_OR_LIST, None],
+    "lam": [*NUMBER_OR_LIST, None],
+    "outliers": [StrOptions({"replace", "split"})],
+    "noise": [*NUMBER_OR_LIST, None],
+    "limit": [*NUMBER_OR_LIST, None],
+    "C": NUMBER_OR_LIST,
+    "clean_predict": ["boolean"],
+    "split_tol": [_TOLERANCE],
+    "fold_tol": [_TOLERANCE, None],
+    "fold_split_tol": [_TOLERANCE, None],
+    "halving": ["boolean"],
+}
+
+# Stands for parameters that are searched, where they do not matter yet.
+FIRST = {"tau": 1.0, "limit": 4.0, "noise": None}
+# Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
+LIMITS = (3.0, 4.0, 6.0)
+GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
+
+
+@dataclass(frozen=True)
+class Family(Candidate):
+    """Candidates with one loss; `taus` joins the taus of all of them."""
+
+    steps: tuple[Candidate, ...]
+
+
+class JointSearch(Cleaning, Search):
+    """Search over tau, the parameters of the loss, and those of the cleaning."""
+
+    _plain: type[JointFit]
+    # Parameters of the loss that are searched.
+    _searched: tuple[str, ...]
+    taus: ArrayLike | None
+    n_taus: int
+    tau_min_ratio: float
+    gamma: Any
+    lam: Any
+    outliers: str
+    noise: Any
+    limit: Any
+    fit_intercept: bool
+    fold_tol: float | None
+    fold_split_tol: float | None
+    halving: bool
+
+    def _candidates(self, samples: Samples) -> list[Candidate]:
+        def optional(name: str, given: Any) -> list[Any]:
+            return [None] if given is None else number_list(name, given, positive=True)
+
+        samples, candidates = samples.distinct(), []
+        limits, units = self._limits(), Units(samples, self.fit_intercept, is_classifier(self))
+        fixed = {
+            name: units.number(name, getattr(self, name), multiple)
+            for name, multiple in self._plain._loss_units.items()
+            if name not in self._searched
+        }
+        for values in product(*(self._values(name, units) for name in self._searched)):
+            loss = dict(zip(self._searched, values, strict=True))
+            model = self._single(**fixed, **loss, **FIRST, gamma=None, lam=None)
+            taus = self._tau_grid(model, samples)
+            gammas = self._gammas(model, samples)
+            for gamma, limit, noise, lam in product(
+                gammas, limits, optional("noise", self.noise), sorted(optional("lam", self.lam))
+            ):
+                others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
+                candidates.append(Candidate(loss | others, taus, fixed=fixed))
+        return candidates
+
+    def _limits(self) -> list[float]:
+        if self.outliers == "split":
+            return [4.0]  # not used where outliers are split off
+        return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
+
+    def _gammas(self, model: Any, samples: Samples) -> list[float]:
+        """The given values, or the default for all the data times the factors of GAMMAS."""
+        if self.gamma is not None:
+            return number_list("gamma", self.gamma, positive=True)
+        return [factor * model._problem(samples).gamma for factor in GAMMAS[self.outliers]]
+
+    def _tau_grid(self, model: Any, samples: Samples) -> Array:
+        """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
+        if self.taus is not None:
+            return check_grid("taus", self.taus)
+        largest = model._largest_tau(model._problem(samples), samples)
+        return tau_grid(largest, self.n_taus, self.tau_min_ratio)
+
+    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+        return (
+            None if self.halving else len(folds) * len(list(families(candidates, self._searched)))
+        )
+
+    def _cross_validate(
+        self,
+        samples: Samples,
+        folds: list[Any],
+        candidates: list[Candidate],
+        score: FoldScore,
+    ) -> tuple[Array, Array]:
+        def scored(folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
+            grouped: list[Candidate] = [*families(candidates, self._searched)]
+            return super(JointSearch, self)._cross_validate(samples, folds, grouped, score)
+
+        return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
+
+    def _predict_path(
+        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
+    ) -> tuple[Array, Array]:
+        assert isinstance(candidate, Family)
+        pca: Decomposition | None = None
+        noise: Array | None = None  # the samples have one noise for all candidates
+        predictions, ranks = [], []
+        for step in candidate.steps:
+            rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
+            rough = {name: value for name, value in rough.items() if value is not None}
+            model = self._single(**(step.at(0) | rough))
+            samples = replace(train, weights=model._weigh(train.y, train.weights))
+            problem = model._problem(samples)
+            if self.outliers == "replace" and pca is None:
+                pca = robust_pca(problem, model._limits())
+            if pca is not None and problem.noise is None:
+                noise = with_noise(problem, pca).noise if noise is None else noise
+                problem = replace(problem, noise=noise)
+            found = self._predict_taus(model, problem, samples, step.taus, X_test, Z_test, pca)
+            predictions.append(found[0])
+            ranks.append(found[1])
+        return np.concatenate(predictions), np.concatenate(ranks)
+
+    def _predict_taus(
+        self,
+        model: Any,
+        problem: GRMRProblem,
+        samples: Samples,
+        taus: Array,
+        X_test: Array,
+        Z_test: Array | None,
+        pca: Decomposition | None,
+    ) -> tuple[Array, Array]:
+        """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last."""
+        predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
+        last: GRMRResult | None = None
+        cleaner: Any = None
+        for k, tau in enumerate(taus):
+            first = pca.copy() if last is None and pca is not None else None
+            last = model._solve(replace(problem, tau=float(tau)), last, first)
+            if not last.converged:
+                model._warn(last)
+            space = learned_space(last.problem, last.split)
+            cleaner = cleaner or space.cleaner(X_test.reshape(len(X_test), -1))
+            clean = self._completed_rows(space, cleaner)
+            fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
+            predictions[k] = clean @ fit.W.matrix.reshape(-1) + fit.b
+            if Z_test is not None and fit.covariate_coef is not None:
+                predictions[k] += Z_test @ fit.covariate_coef
+            ranks[k] = last.fit.W.rank
+        return predictions, ranks
+
+    def _completed_rows(self, space: Any, cleaner: Any) -> Array:
+        """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""
+        if not self.clean_predict and cleaner.missing is None:
+            return np.asarray(cleaner.D)
+        warn_unless_clean(cleaner.clean(space), cleaner)
+        return np.asarray(cleaner.X if self.clean_predict else cleaner.filled)
+
+    def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
+        super()._refit(samples, candidate, chosen)
+        self.limit_ = candidate.parameters["limit"]
+
+    def _fit_streamed(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any = None
+    ) -> None:
+        refuse_streamed_cleaning(type(self).__name__, X, self._plain._plain_name)
+
+
+def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator[Family]:
+    """Families of neighbouring candidates with one loss."""
+
+    def loss(candidate: Candidate) -> dict[str, Any]:
+        return {name: candidate.parameters[name] for name in searched}
+
+    for parameters, group in groupby(candidates, loss):
+        steps = tuple(group)
+        taus = np.concatenate([one.taus for one in steps])
+        yield Family(parameters, taus, steps, fixed=steps[0].fixed)

@@ -1,0 +1,287 @@
+"""The support matrix machine on corrupted samples: the fit and their cleaning in one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+from ..families import MARGIN_LOSSES, LossFamily, family_of
+from ..model import Model
+from ..penalties import SpectralElasticNet
+from ..samples import Samples, SampleSet
+from ..solvers import (
+    Decomposition,
+    GRMRProblem,
+    GRMRResult,
+    SolverResult,
+    clean_alone,
+    first_samples,
+    solve,
+    tau_max,
+)
+from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._convex import ATTRIBUTES, Part
+from ._joint import JOINT_CONSTRAINTS, JointFit
+from ._wrong_labels import class_outlier_score
+from .smm import LOSS_CONSTRAINT
+
+
+class GSMM(JointFit, MatrixClassifier):
+    """Support matrix machine on samples that are corrupted or incomplete themselves.
+
+    The model of :class:`GRMR` with the loss of :class:`SMM`. With two classes the classifier and
+    the clean signals are found together: minimise over W, b, X and E with ``D = X + E``, for
+    labels y of -1 and 1,
+
+        ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i max(0, 1 - y_i (<W, X_i> + b))
+        + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
+
+    with ``outliers="split"``; by default outliers are replaced, as in :class:`GRMR`. With more than
+    two classes the samples are cleaned once, without their labels, and each problem of two classes
+    is fitted to the same clean signals.
+
+    Parameters
+    ----------
+    tau, C : float or str, default="scale"
+        Weights of the nuclear norm and of the loss, as in :class:`SMM`; "scale" of tau is measured
+        on the samples as robust principal component analysis cleans them.
+    gamma : float, default=None
+        Weight of the nuclear norm of the samples, as in :class:`GRMR`.
+    lam : float, default=None
+        Price of the outliers. By default it follows from a given `gamma` by the rule of
+        :class:`GRMR`. If neither is given it is ``C`` over the typical absolute entry of the
+        samples. Then the outlier of one typical entry costs what a decision that is wrong by one
+        margin does.
+    loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
+        As in :class:`SMM`; a loss of your own must return a :class:`matreg.losses.PiecewiseLoss`.
+    outliers, noise, limit
+        What is done with outliers, and what an outlier is, as in :class:`GRMR`.
+    class_weight : dict or "balanced", default=None
+        Factors of the weights of the samples by class, in the cleaning too; "balanced" gives every
+        class the same weight in all.
+    multi_class : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+        As in :class:`SMM`.
+    fit_intercept : bool, default=True
+        Whether to fit b.
+    clean_predict : bool, default=True
+        Whether :meth:`predict` and :meth:`decision_function` clean new samples first, as
+        :meth:`transform` does. Missing entries are filled in either way.
+    matrix_shape : tuple of int, default=None
+        Shape (p, q) of samples that come as the rows of a 2-D array; by default (p, 1).
+    tol, max_iter
+        As in :class:`GRMR`, for two classes; more have no alternation.
+    regression_tol, regression_max_iter, split_tol, split_max_iter
+        As in :class:`GRMR`; the regressions are the problems of two classes.
+    n_jobs : int, default=None
+        Number of problems at a time, if there are more than two classes.
+    verbose : int, default=0
+        As in :class:`GRMR`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in order.
+    coef_ : ndarray of shape (p, q) or (m, p, q)
+        W, exactly of low rank. With more than two classes this, `intercept_`, `rank_`, `dual_coef_`
+        and `dual_gap_` have a first axis of m problems, as in :class:`SMM`.
+    intercept_ : float or ndarray of shape (m,)
+        Intercept b.
+    rank_ : int or ndarray of shape (m,)
+        Rank of W.
+    dual_coef_ : ndarray of shape (n,) or (m, n)
+        Dual variables of the machines on the clean signals.
+    dual_gap_ : float or ndarray of shape (m,)
+        Their relative duality gaps.
+    label_outlier_score_ : ndarray of shape (n,)
+        How much each label looks wrong, in margins, as in :class:`SMM`.
+    X_clean_, outliers_, clean_rank_, outlier_fraction_, sample_outlier_score_, noise_, split_gap_
+        The clean signals and what is known of them, as in :class:`GRMR`.
+    tau_, C_, gamma_, lam_ : float
+        Numbers used.
+    objective_ : float
+        Objective reached; with more than two classes the sum of all problems and of the cleaning.
+    n_iter_ : int
+        Alternations done; 1 with more than two classes.
+    history_ : structured ndarray, or a list of m of them
+        One row per half-step as in :class:`GRMR`; with more than two classes those of the problems.
+    n_features_in_ : int
+        Number of features of a 2-D `X`.
+
+    See Also
+    --------
+    SMM : The same on samples as they are.
+    GRMR : Regression on corrupted samples.
+
+    Notes
+    -----
+    The pull of the labels at the samples changes little: on digits and faces with corrupted samples
+    the accuracy on new samples is the same within two points, in both directions, when the samples
+    are cleaned without labels. Therefore more than two classes do without it.
+
+    References
+    ----------
+    Q. Zheng, F. Zhu and P.-A. Heng, Robust support matrix machine for single trial EEG
+    classification, IEEE Transactions on Neural Systems and Rehabilitation Engineering 26 (2018)
+    551-562.
+
+    Examples
+    --------
+    >>> from matreg import GSMM
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(
+    ...     100, (8, 8), x_rank=3, x_corruption=0.05, random_state=0
+    ... )
+    >>> model = GSMM().fit(data.X, data.y > 0.0)
+    >>> model.score(data.X, data.y > 0.0) > 0.9
+    True
+    >>> model.transform(data.X[:5]).shape
+    (5, 8, 8)
+    """
+
+    _name, _plain_name = "GSMM", "SMM"
+    _parameter_constraints: dict[str, list[Any]] = {
+        **{name: kind for name, kind in JOINT_CONSTRAINTS.items() if name != "warm_start"},
+        **CLASSIFIER_CONSTRAINTS,
+        "loss": LOSS_CONSTRAINT,
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        tau: float | str = "scale",
+        *,
+        gamma: float | None = None,
+        lam: float | None = None,
+        C: float | str = "scale",
+        loss: str | LossFamily = "hinge",
+        outliers: str = "replace",
+        noise: float | ArrayLike | None = None,
+        limit: float = 4.0,
+        class_weight: dict[Any, float] | str | None = None,
+        multi_class: str = "one_vs_one",
+        fit_intercept: bool = True,
+        clean_predict: bool = True,
+        matrix_shape: tuple[int, int] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 20,
+        regression_tol: float = 1e-5,
+        regression_max_iter: int = 200,
+        split_tol: float = 1e-4,
+        split_max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.tau = tau
+        self.gamma = gamma
+        self.lam = lam
+        self.C = C
+        self.loss = loss
+        self.outliers = outliers
+        self.noise = noise
+        self.limit = limit
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.clean_predict = clean_predict
+        self.matrix_shape = matrix_shape
+        self.tol = tol
+        self.max_iter = max_iter
+        self.regression_tol = regression_tol
+        self.regression_max_iter = regression_max_iter
+        self.split_tol = split_tol
+        self.split_max_iter = split_max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
+        if covariates is not None and len(np.unique(np.asarray(y))) > 2:
+            raise ValueError(
+                "covariates are for two classes in GSMM. With more, clean the samples first "
+                "(fit_transform) and fit SMM to them with covariates."
+            )
+        return super()._read(X, y, sample_weight, covariates)
+
+    def _loss(self) -> LossFamily:
+        return family_of(self.loss, MARGIN_LOSSES)
+
+    def _label_spread(self, distinct: Samples) -> float:
+        return 1.0  # a margin
+
+    @property
+    def _alone(self) -> bool:
+        """Whether one problem tells all classes apart."""
+        return len(self.classes_) == 2
+
+    def _problem(self, distinct: Samples) -> GRMRProblem:
+        """The problem of two classes; that of more has no labels."""
+        if self._alone:
+            return super()._problem(signed(distinct))
+        nothing = np.zeros(distinct.n)
+        return replace(super()._problem(replace(distinct, y=nothing + 1.0)), y=nothing)
+
+    def _declare(self, tau: float) -> Model:
+        """What the problems on the clean signals minimise."""
+        return Model(self._loss(), SpectralElasticNet(tau), self.C_, self.fit_intercept)
+
+    def _largest_tau(
+        self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None = None
+    ) -> float:
+        if self._alone:
+            return super()._largest_tau(problem, distinct, pca)
+        clean = first_samples(problem, self._limits(), pca)
+        parts = self._parts(Samples.of(clean, distinct.y, distinct.weights))
+        return max(tau_max(self._declare(0.0), part.samples) for part in parts)
+
+    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
+        clean = replace(signed(distinct), X=result.problem.clean(result.split.E))
+        return class_outlier_score(self._declare(self.tau_), clean, result.fit)
+
+    def _fit_samples(self, samples: Samples) -> None:
+        if self._alone:
+            super()._fit_samples(samples)
+            return
+        distinct = samples.distinct()
+        problem, pca = self._with_tau(distinct)
+        problem, split = clean_alone(problem, self._limits(), pca)
+        clean = Samples.of(problem.clean(split.E), distinct.y, distinct.weights)
+        parts = self._parts(clean)
+        model = self._declare(self.tau_)
+        options = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
+        tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
+        results = Parallel(n_jobs=self.n_jobs)(tasks)
+        self._store_parts(model, distinct, parts, results)
+        worst = max(results, key=lambda one: one.gap)
+        done = split.gap <= self.split_tol and worst.converged
+        value = split.cost + sum(one.primal for one in results)
+        histories: Any = [one.history for one in results]
+        whole = GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
+        self._finish(samples.X, distinct, whole)
+
+    def _store_parts(
+        self, model: Model, distinct: Samples, parts: list[Part], results: list[SolverResult]
+    ) -> None:
+        """Set the attributes of several problems of two classes."""
+        for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
+            setattr(self, name, np.array([ATTRIBUTES[name](one) for one in results]))
+        both = list(zip(parts, results, strict=True))
+        duals = [
+            part.everywhere(part.samples.spread(one.beta), distinct.n, 0.0) for part, one in both
+        ]
+        self.dual_coef_ = np.array([distinct.spread(dual) for dual in duals])
+        scores = [
+            part.everywhere(class_outlier_score(model, part.samples, one), distinct.n, np.nan)
+            for part, one in both
+        ]
+        score = np.fmax.reduce(scores)
+        self.label_outlier_score_ = np.where(distinct.group >= 0, score[distinct.group], np.nan)
+
+
+def signed(samples: Samples) -> Samples:
+    """Samples of two classes with labels of -1 and 1 in place of 0 and 1."""
+    return replace(samples, y=2.0 * samples.y - 1.0)

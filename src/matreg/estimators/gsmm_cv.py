@@ -1,0 +1,150 @@
+"""The support matrix machine on corrupted samples, chosen by cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+from ..families import LossFamily
+from ..samples import Samples
+from ..solvers import Decomposition, GRMRProblem, clean_alone, learned_space, path
+from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
+from ._streamed import linear
+from .gsmm import GSMM
+from .smm import LOSS_CONSTRAINT
+
+
+class GSMMCV(JointSearch, MatrixClassifier):
+    """GSMM with tau, gamma and what counts as an outlier chosen by cross-validation.
+
+    The search is that of :class:`GRMRCV`, by accuracy. With more than two classes the samples of a
+    fold are cleaned once for each gamma, lam, limit and noise, and all values of tau are a path.
+
+    Parameters
+    ----------
+    taus : array-like, default=None
+        Values of tau to try. By default a geometric sequence from about the smallest tau with
+        W = 0 on all the data, for each C.
+    n_taus, tau_min_ratio, gamma, lam, outliers, noise, limit
+        As in :class:`GRMRCV`.
+    C : float, str or a list of them, default="scale"
+        Values to try: numbers, or words as in :class:`GSMM`.
+    loss, class_weight, multi_class, fit_intercept, clean_predict, tol, split_tol, max_iter
+        As in :class:`GSMM`.
+    fold_tol, fold_split_tol, halving, cv, scoring, one_standard_error, n_jobs, verbose
+        As in :class:`GRMRCV`; folds have the classes in the same shares.
+    matrix_shape : tuple of int, default=None
+        As in :class:`GSMM`.
+
+    Attributes
+    ----------
+    tau_, gamma_, lam_, limit_, C_ : float
+        Chosen values.
+    cv_results_, best_index_, best_score_
+        As in :class:`GRMRCV`.
+    best_estimator_ : GSMM
+        The chosen model, fitted to all the data. This estimator has its attributes too.
+
+    Examples
+    --------
+    >>> from matreg import GSMMCV
+    >>> from matreg.datasets import make_matrix_regression
+    >>> data = make_matrix_regression(60, (6, 5), x_rank=3, x_corruption=0.05, random_state=0)
+    >>> model = GSMMCV([0.1, 1.0], limit=4.0, cv=3).fit(data.X, data.y > 0.0)
+    >>> model.X_clean_.shape
+    (60, 6, 5)
+    """
+
+    _plain = GSMM
+    _searched = ("C",)
+    _parameter_constraints: dict[str, list[Any]] = {
+        **JOINT_SEARCH_CONSTRAINTS,
+        **CLASSIFIER_CONSTRAINTS,
+        "loss": LOSS_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        taus: float | ArrayLike | None = None,
+        *,
+        n_taus: int = 10,
+        tau_min_ratio: float = 1e-3,
+        gamma: float | ArrayLike | None = None,
+        lam: float | ArrayLike | None = None,
+        outliers: str = "replace",
+        noise: float | ArrayLike | None = None,
+        limit: float | ArrayLike | None = None,
+        C: float | str | ArrayLike = "scale",
+        loss: str | LossFamily = "hinge",
+        class_weight: dict[Any, float] | str | None = None,
+        multi_class: str = "one_vs_one",
+        fit_intercept: bool = True,
+        clean_predict: bool = True,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-4,
+        split_tol: float = 1e-4,
+        fold_tol: float | None = 1.0,
+        fold_split_tol: float | None = 1e-2,
+        halving: bool = False,
+        max_iter: int = 20,
+        verbose: int = 0,
+        matrix_shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.taus = taus
+        self.n_taus = n_taus
+        self.tau_min_ratio = tau_min_ratio
+        self.gamma = gamma
+        self.lam = lam
+        self.outliers = outliers
+        self.noise = noise
+        self.limit = limit
+        self.C = C
+        self.loss = loss
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.clean_predict = clean_predict
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.split_tol = split_tol
+        self.fold_tol = fold_tol
+        self.fold_split_tol = fold_split_tol
+        self.halving = halving
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.matrix_shape = matrix_shape
+
+    def _predict_taus(
+        self,
+        model: Any,
+        problem: GRMRProblem,
+        samples: Samples,
+        taus: Array,
+        X_test: Array,
+        Z_test: Array | None,
+        pca: Decomposition | None,
+    ) -> tuple[Array, Array]:
+        if len(self.classes_) == 2:
+            return super()._predict_taus(model, problem, samples, taus, X_test, Z_test, pca)
+        problem, split = clean_alone(problem, model._limits(), None if pca is None else pca.copy())
+        space = learned_space(problem, split)
+        rows = self._completed_rows(space, space.cleaner(X_test.reshape(len(X_test), -1)))
+        clean = Samples.of(problem.clean(split.E), samples.y, samples.weights)
+        limits = {"tol": model.regression_tol, "max_iter": model.regression_max_iter}
+        decisions, ranks = [], []
+        for part in model._parts(clean):
+            points = list(path(model._declare(0.0), part.samples, "tau", taus, **limits))
+            W = np.array([point.W.matrix.reshape(-1) for point in points])
+            decisions.append(linear(rows, W, np.array([point.b for point in points])))
+            ranks.append([float(point.W.rank) for point in points])
+        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
