@@ -121,7 +121,7 @@ class GSMM(JointFit, MatrixClassifier):
     Notes
     -----
     The pull of the labels at the samples changes little: on digits and faces with corrupted samples
-    the accuracy on new samples is the same within two points, in both directions, when the samples
+    the accuracy on new samples is the same to about two points, in both directions, when samples
     are cleaned without labels. Therefore more than two classes do without it.
 
     References
