@@ -29,6 +29,7 @@ from ..solvers import (
 from ._convex import Part
 from ._left_out import check_left_out
 from ._scale import Units
+from ._search import NO_NUMBER
 from ._stored import refuse_streamed
 
 # Relative duality gap of the fit that samples are taken from.
@@ -182,7 +183,7 @@ def with_numbers(model: Any) -> Any:
     numbers = {
         name: getattr(model, f"{name}_")
         for name in model.get_params(deep=False)
-        if name not in ("matrix_shape", "noise") and hasattr(model, f"{name}_")
+        if name not in NO_NUMBER and hasattr(model, f"{name}_")
     }
     return model.set_params(**numbers)
 
