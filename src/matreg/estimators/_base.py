@@ -31,6 +31,7 @@ from ._input import (
 )
 from ._labels import MatrixLabels, aligned, read_labels, to_xarray
 from ._report import warn_if_flat
+from ._several import has_several, mean_score, transposed
 from ._stored import is_streamed, loaded, refuse_streamed
 from ._streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
 
@@ -48,6 +49,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
     matrix_shape: tuple[int, int] | None
     fit_intercept: bool
+    _several_labels = False  # whether labels may have several columns
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Any:
@@ -55,6 +57,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.two_d_array = True
         tags.input_tags.three_d_array = True
         tags.input_tags.allow_nan = self._takes_missing
+        tags.target_tags.multi_output = self._several_labels
         return tags
 
     def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
@@ -181,6 +184,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
         The function travels to workers, so that it should not hold the model.
         """
+        if "estimators_" in vars(self):
+            return transposed, len(self.estimators_)
         return first, None
 
     def _cleaner(self) -> Callable[[Array], Array] | None:
@@ -385,7 +390,7 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         sample_weight: ArrayLike | None = None,
         covariates: Any = None,
     ) -> float:
-        """R^2 of the predictions.
+        """R^2 of the predictions; of several labels the mean.
 
         Parameters
         ----------
@@ -405,7 +410,10 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         """
         from sklearn.metrics import r2_score  # late: it takes long to import
 
-        return float(r2_score(y, self.predict(X, covariates), sample_weight=sample_weight))
+        predicted = self.predict(X, covariates)
+        if has_several(y):
+            return mean_score(r2_score, y, predicted, sample_weight)
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return r2_of_rows(y, decisions, sample_weight)

@@ -27,6 +27,7 @@ from ._callbacks import callback_context, watched
 from ._classes import check_classes_of_part
 from ._report import warn_if_interrupted, warn_if_zero, warn_unless_converged
 from ._scale import TAU, Units, scaled
+from ._several import fit_each, has_several
 from ._stored import is_streamed, working_memory
 from ._streamed import LazyDual, unsolved
 
@@ -160,6 +161,11 @@ class ConvexEstimator(MatrixEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
         """Fit to samples in memory or read block by block."""
+        if self._several_labels and has_several(y):
+            with self._unchanged_on_failure():
+                fit_each(self, y, X, sample_weight, {"covariates": covariates})
+            return self
+        self.__dict__.pop("estimators_", None)  # of an earlier fit
         with callback_context(self, None) as context, self._unchanged_on_failure():
             self._fit_samples(self._read(X, y, sample_weight, covariates), context)
         return self

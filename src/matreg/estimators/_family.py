@@ -21,6 +21,7 @@ from ..smooth_losses import Logistic
 from ._base import MatrixEstimator
 from ._classes import check_two_classes, classes_at, encode_classes
 from ._input import validate_labels
+from ._several import has_several, mean_score
 
 FAMILY_CONSTRAINT = [StrOptions(set(GLM_FAMILIES)), LossFamily]
 
@@ -45,6 +46,10 @@ class FamilyEstimator(MatrixEstimator):
     """Base of estimators with a parameter `family`: a classifier for "binomial"."""
 
     family: str | LossFamily
+
+    @property
+    def _several_labels(self) -> bool:  # type: ignore[override]
+        return self.family != "binomial"
 
     def _loss(self) -> LossFamily:
         return family_of(self.family, GLM_FAMILIES)
@@ -186,7 +191,10 @@ class FamilyEstimator(MatrixEstimator):
             R^2 for "normal", the share of right labels for "binomial", the explained part of the
             deviance for "poisson". 1 is the best.
         """
-        return self._score_labels(y, self.predict(X, covariates), sample_weight)
+        predicted = self.predict(X, covariates)
+        if has_several(y) and self._several_labels:
+            return mean_score(self._score_labels, y, predicted, sample_weight)
+        return self._score_labels(y, predicted, sample_weight)
 
     def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score

@@ -33,6 +33,7 @@ from ._folds import make_folds
 from ._input import to_numbers
 from ._report import warn_at_edge
 from ._scale import Units, each
+from ._several import fit_each, has_several
 from ._stored import is_streamed
 from ._streamed_cv import choose_on_part
 
@@ -133,6 +134,11 @@ class Search(MatrixEstimator):
     def best_estimator_(self) -> Any:
         """The chosen model without the search, fitted to all the data."""
         check_is_fitted(self, "coef_")
+        if "estimators_" in vars(self):
+            raise AttributeError(
+                f"best_estimator_ is one per label: estimators_[0].best_estimator_ is the first of "
+                f"{len(self.estimators_)}."
+            )
         model = self._single()
         numbers = {
             name: getattr(self, f"{name}_")
@@ -183,6 +189,10 @@ class Search(MatrixEstimator):
             The fitted model itself.
         """
         with self._unchanged_on_failure():
+            if self._several_labels and has_several(y):
+                fit_each(self, y, X, sample_weight, {"groups": groups, "covariates": covariates})
+                return self
+            self.__dict__.pop("estimators_", None)  # of an earlier fit
             if is_streamed(X):
                 self._fit_streamed(X, y, sample_weight, groups, covariates)
                 return self

@@ -126,7 +126,7 @@ def mean_score(score: Any, y: Any, predicted: Any, sample_weight: Any) -> float:
     for j in range(Y.shape[1]):
         known = ~np.isnan(Y[:, j])
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        found.append(score(Y[known, j], np.asarray(predicted)[known, j], weights))
+        found.append(score(Y[known, j], np.asarray(predicted)[known, j], sample_weight=weights))
     return float(np.mean(found))
 
 

@@ -60,6 +60,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     warm_start : bool, default=False
         Whether to start from the coefficients of the last `fit`, if they have the shape of the
         samples.
+    n_jobs : int, default=None
+        Number of labels at a time, where there are several.
     verbose : int, default=0
         Whether to print one line per check of the gap.
     matrix_shape : tuple of int, default=None
@@ -142,6 +144,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "matrix_shape": [tuple, list, None],
     }
@@ -155,6 +158,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         tol: float = 1e-6,
         max_iter: int = 10_000,
         warm_start: bool = False,
+        n_jobs: int | None = None,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
     ) -> None:
@@ -164,6 +168,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.matrix_shape = matrix_shape
 
@@ -181,8 +186,10 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples; a list of n matrices will do.
-        y : array-like of shape (n,)
-            Labels.
+        y : array-like of shape (n,) or (n, k)
+            Labels. Several columns are k labels, with one fit each; NaN in one of them is a label
+            that is missing. All attributes of a fit then have a first axis of labels, `coef_` the
+            shape (k, p, q), and `estimators_` is a list of the fits.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses; weight 2 is the same as the sample twice.
         covariates : array-like of shape (n, m), table or dict of columns, default=None

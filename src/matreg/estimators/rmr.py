@@ -99,6 +99,8 @@ class RMR(ConvexEstimator, MatrixRegressor):
     warm_start : bool, default=False
         Whether to start from the last `fit`, if that had as many samples of the same shape. Where
         it does not lead to a solution the solver starts again from scratch.
+    n_jobs : int, default=None
+        Number of labels at a time, where there are several.
     verbose : int, default=0
         Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
@@ -164,6 +166,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
     0.9
     """
 
+    _several_labels = True
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
@@ -178,6 +181,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "matrix_shape": [tuple, list, None],
     }
@@ -199,6 +203,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         tol: float = 1e-6,
         max_iter: int = 1000,
         warm_start: bool = False,
+        n_jobs: int | None = None,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
     ) -> None:
@@ -216,6 +221,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.matrix_shape = matrix_shape
 
@@ -233,8 +239,10 @@ class RMR(ConvexEstimator, MatrixRegressor):
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples; a list of n matrices will do.
-        y : array-like of shape (n,)
-            Labels.
+        y : array-like of shape (n,) or (n, k)
+            Labels. Several columns are k labels, with one fit each; NaN in one of them is a label
+            that is missing. All attributes of a fit then have a first axis of labels, `coef_` the
+            shape (k, p, q), and `estimators_` is a list of the fits.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses; weight 2 is the same as the sample twice.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
@@ -367,6 +375,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     """
 
     _plain = RMR
+    _several_labels = True
     _searched = ("C", "epsilon")
     _parameter_constraints: dict[str, list[Any]] = {
         **SEARCH_CONSTRAINTS,

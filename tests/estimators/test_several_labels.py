@@ -1,0 +1,145 @@
+"""Several labels per sample: the same as one fit after another."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+
+from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, SMM
+from matreg.inspection import components, pattern
+
+N, K = 50, 3
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 4, 3))
+    Y = np.column_stack([X[:, 0, 0], 100.0 * X[:, 1, 1] + 3.0, X[:, 2, 2] + X[:, 0, 0]])
+    return X, Y + 0.05 * rng.standard_normal((N, K)), rng.standard_normal(N)
+
+
+MODELS = [
+    RMR(),
+    RGLM(),
+    RMRCV(n_taus=4, cv=3, C="scale", epsilon="scale"),
+    RGLMCV(n_taus=4, cv=3),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*The choice")
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_each_label_is_fitted_on_its_own_with_units_of_its_own(model, data):
+    X, Y, z = data
+    model.fit(X, Y, covariates=z)
+    assert model.coef_.shape == (K, 4, 3) and model.covariate_coef_.shape == (K, 1)
+    assert model.predict(X, covariates=z).shape == (N, K) and model.dual_coef_.shape == (K, N)
+    scores = []
+    for j in range(K):
+        one = sklearn.clone(model).fit(X, Y[:, j], covariates=z)
+        np.testing.assert_array_equal(model.coef_[j], one.coef_)
+        np.testing.assert_allclose(model.predict(X, z)[:, j], one.predict(X, z), atol=1e-12)
+        assert model.tau_[j] == one.tau_ and model.estimators_[j].tau_ == one.tau_
+        scores.append(one.score(X, Y[:, j], covariates=z))
+    assert model.score(X, Y, covariates=z) == pytest.approx(np.mean(scores))
+
+
+@pytest.mark.filterwarnings("ignore:.*The choice")
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_missing_labels_are_samples_that_are_left_out(model, data):
+    X, Y, _ = data
+    gaps = Y.copy()
+    gaps[::5, 1] = np.nan
+    known = ~np.isnan(gaps[:, 1])
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, N)
+    model.fit(X, gaps, sample_weight=weights)
+    if "cv" not in model.get_params():  # whose folds are others
+        one = sklearn.clone(model).fit(X[known], gaps[known, 1], sample_weight=weights[known])
+        np.testing.assert_allclose(model.coef_[1], one.coef_, rtol=1e-4, atol=1e-4)
+    assert (model.dual_coef_[1, ~known] == 0.0).all()
+    assert model.score(X, gaps, sample_weight=weights) > 0.9
+
+
+def test_counts_and_jobs(data):
+    X, Y, _ = data
+    counts = np.random.default_rng(2).poisson(np.exp(0.3 * X[:, 0, :2]))
+    model = RGLM(tau=1.0, family="poisson", n_jobs=2).fit(X, counts)
+    alone = RGLM(tau=1.0, family="poisson").fit(X, counts[:, 1])
+    np.testing.assert_allclose(model.predict(X)[:, 1], alone.predict(X))
+    assert model.score(X, counts) > 0.0
+    np.testing.assert_array_equal(RMR(n_jobs=2).fit(X, Y).coef_, RMR().fit(X, Y).coef_)
+
+
+def test_one_label_after_several_and_copies(data):
+    X, Y, _ = data
+    model = RMR(tau=1.0).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert model.fit(X, Y[:, 0]).coef_.shape == (4, 3)
+    assert model.predict(X).shape == (N,) and not hasattr(model, "estimators_")
+
+
+def test_skops_keeps_them(data):
+    io = pytest.importorskip("skops.io")
+    X, Y, _ = data
+    model = RMR(tau=1.0).fit(X, Y)
+    stored = io.dumps(model)
+    again = io.loads(stored, trusted=["matreg.estimators.rmr.RMR"])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_stored_samples(data, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((2000, 4, 3))
+    Y = np.column_stack([X[:, 0, 0], X[:, 1, 1]]) + 0.1 * rng.standard_normal((2000, 2))
+    Y[:300, 1] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    with sklearn.config_context(working_memory=0.05):
+        stored = np.load(tmp_path / "X.npy", mmap_mode="r")
+        model = RGLM(tau=20.0).fit(stored, Y)
+        predicted = model.predict(stored)
+        assert model.dual_coef_.shape == (2, 2000)
+    np.testing.assert_allclose(model.coef_, RGLM(tau=20.0).fit(X, Y).coef_, atol=1e-3)
+    np.testing.assert_allclose(predicted, model.predict(X))
+
+
+def test_warnings_name_the_label(data):
+    X, Y, _ = data
+    flat = Y.copy()
+    flat[:, 1] = np.random.default_rng(0).standard_normal(N)
+    with pytest.warns(UserWarning, match="^Label 0: W = 0"):
+        RMR(tau=1e9).fit(X, flat)
+
+
+def test_maps_of_a_label(data):
+    X, Y, _ = data
+    model = RMR(tau=1.0).fit(X, Y)
+    assert pattern(model, X, problem=1).shape == (4, 3)
+    assert components(model, problem=2).rows.shape[1] == 4
+    with pytest.raises(ValueError, match="which of the 3 labels is meant, from 0 to 2; got None"):
+        components(model)
+    search = RMRCV([1.0], C=1.0, epsilon=0.1, cv=3).fit(X, Y)
+    with pytest.raises(AttributeError, match=r"estimators_\[0\].best_estimator_"):
+        search.best_estimator_  # noqa: B018
+
+
+def test_bad_labels_are_refused_by_name(data):
+    X, Y, _ = data
+    with pytest.raises(ValueError, match=r"y must have a column of labels; got shape \(50, 0\)"):
+        RMR().fit(X, Y[:, :0])
+    with pytest.raises(ValueError, match="column 1 is all NaN"):
+        RMR().fit(X, np.where(np.arange(K) == 1, np.nan, Y))
+    with pytest.raises(ValueError, match="infinity"):
+        RMR().fit(X, np.where(np.arange(K) == 1, np.inf, Y))
+    with pytest.raises(ValueError, match="y must be numbers"):
+        RMR().fit(X, np.full((N, 2), "a"))
+    with pytest.raises(ValueError, match="one label for each of the 50 samples"):
+        RMR().fit(X, Y[1:])
+    with warnings.catch_warnings(), pytest.raises(ValueError, match="1d array"):
+        warnings.simplefilter("ignore")
+        GRMR().fit(X, Y)
+    for model in (SMM(), RGLM(family="binomial")):
+        with pytest.raises(ValueError):
+            model.fit(X, Y > 0.0)
