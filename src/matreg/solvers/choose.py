@@ -101,7 +101,7 @@ def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]
         elif not problem.loss.curved:
             yield partial(solve_nearby, start=start)
     state = None if start is None else state_of(problem, start)
-    rest: list[Method] = [partial(solve_many, start=state), solve_cold]
+    rest: list[Any] = [partial(solve_many, start=state), solve_cold]
     yield from rest if has_many_samples(problem) else reversed(rest)
 
 
