@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array, Index
-from .blocks import Block, Blocks
+from .blocks import Block, Blocks, BlockSamples
 from .design import PIECE, ArrayDesign, Design
 from .linalg.factors import Factors, svd
 from .linalg.threads import LARGE
 from .problem import Problem
+from .samples import Samples, SampleSet
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,15 @@ class Bases:
             V = self.left @ V
         return V if self.right is None else V @ self.right
 
+    @property
+    def plain(self) -> bool:
+        """Whether both are identities."""
+        return self.left is None and self.right is None
+
     def restore(self, V: Factors) -> Factors:
         """``L V R`` in factors, of the rank of V unless the bases lose some of it."""
+        if self.plain:
+            return V
         r = V.rank
         rows, columns = V.U[:, :r] * V.d[:r], V.Vt[:r]
         rows = rows if self.left is None else self.left @ rows
@@ -86,6 +94,40 @@ class Bases:
         P, other = np.linalg.qr(columns.T)
         f = svd(small @ other.T)
         return Factors(Q @ f.U, f.d, f.Vt @ P.T)
+
+
+PLAIN = Bases()
+
+
+def samples_in(samples: SampleSet, bases: Bases) -> Any:
+    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read.
+
+    Parameters
+    ----------
+    samples : SampleSet
+        Samples X_i.
+    bases : Bases
+        L and R; identities leave the samples as they are.
+
+    Returns
+    -------
+    SampleSet
+        Of the same labels and weights.
+    """
+    if bases.plain:
+        return samples
+    if isinstance(samples, Samples):
+        return replace(samples, X=images(samples.design, bases))
+    return BasisBlocks(samples, bases)  # type: ignore[arg-type]
+
+
+def images(design: Design, bases: Bases) -> Array:
+    """All samples ``L'X_i R'``, in float64."""
+    k, l = bases.shape(design.p, design.q)
+    out = np.empty((design.n, k, l))
+    for part, X in design.blocks():
+        out[part] = bases.image(X)
+    return out
 
 
 def in_bases(problem: Problem, bases: Bases) -> Problem:
@@ -116,11 +158,7 @@ def design_in(design: Design, bases: Bases) -> Design:
     """
     double = isinstance(design, ArrayDesign) and design.X.dtype == np.float64
     if double or design.size <= LARGE:
-        k, l = bases.shape(design.p, design.q)
-        out = np.empty((design.n, k, l))
-        for part, X in design.blocks():
-            out[part] = bases.image(X)
-        return ArrayDesign(out)
+        return ArrayDesign(images(design, bases))
     return BasisDesign(design, bases)
 
 
@@ -184,7 +222,7 @@ class BasisDesign:
 
 
 @dataclass(frozen=True)
-class _Transformed:
+class ScanInBases:
     """A scan of blocks with samples ``L'X_i R'``."""
 
     scan: Callable[[Block], Any]
@@ -199,7 +237,7 @@ class _Transformed:
         return block._replace(X=np.ascontiguousarray(X).reshape(len(X), -1))
 
 
-class BasisBlocks:
+class BasisBlocks(BlockSamples):
     """Samples ``L'X_i R'`` of data that are read block by block.
 
     Parameters
@@ -210,18 +248,23 @@ class BasisBlocks:
         L and R.
     """
 
-    def __init__(self, source: Blocks, bases: Bases) -> None:
+    def __init__(self, source: Any, bases: Bases) -> None:
         self.source, self.bases = source, bases
         self.n, self.nbytes = source.n, source.nbytes
         self.p, self.q = bases.shape(source.p, source.q)
+        self.given, self.rare = source.given, source.rare
 
     @property
-    def rows_read(self) -> int:
+    def rows_read(self) -> int:  # type: ignore[override]
         """Number of samples read so far."""
         return self.source.rows_read
 
-    def _of(self, scan: Callable[[Block], Any]) -> _Transformed:
-        return _Transformed(scan, self.bases, (self.source.p, self.source.q))
+    def part(self, rows: Index | None, y: Array) -> BasisBlocks:
+        """All samples with other labels; those that are not in `rows` have weight zero."""
+        return BasisBlocks(self.source.part(rows, y), self.bases)
+
+    def _of(self, scan: Callable[[Block], Any]) -> ScanInBases:
+        return ScanInBases(scan, self.bases, (self.source.p, self.source.q))
 
     def map_reduce(self, scan: Callable[[Block], Any], summary_bytes: int = 0) -> Any:
         """Merged summaries of all blocks: one pass."""

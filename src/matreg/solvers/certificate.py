@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,16 @@ COLUMNS = np.dtype(
         ("gap", np.float64),
         ("rank", np.int64),
         ("method", "U24"),
+    ]
+)
+STEPS = np.dtype(
+    [
+        ("tau", np.float64),
+        ("primal", np.float64),
+        ("dual", np.float64),
+        ("gap", np.float64),
+        ("rank", np.int64),
+        ("n_iter", np.int64),
     ]
 )
 
@@ -55,6 +65,9 @@ class SolverResult:
         What the solver needs to start again from here.
     interrupted : bool
         Whether Ctrl-C has ended the search.
+    steps : structured ndarray
+        One row per convex step of an adaptive model, the last of which this result is: tau, primal,
+        dual, gap, rank, and n_iter. Empty for other models.
     """
 
     W: Factors
@@ -69,6 +82,7 @@ class SolverResult:
     method: str = ""
     state: Any = None
     interrupted: bool = False
+    steps: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=STEPS))
 
     @property
     def b(self) -> float:
