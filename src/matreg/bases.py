@@ -77,6 +77,12 @@ class Bases:
             V = self.left @ V
         return V if self.right is None else V @ self.right
 
+    def invert(self, W: Array) -> Array:
+        """The V of ``W = L V R``, or of the nearest W that is in the bases."""
+        if self.left is not None:
+            W = np.linalg.lstsq(self.left, W, rcond=None)[0]
+        return W if self.right is None else np.linalg.lstsq(self.right.T, W.T, rcond=None)[0].T
+
     @property
     def plain(self) -> bool:
         """Whether both are identities."""
@@ -127,6 +133,30 @@ def images(design: Design, bases: Bases) -> Array:
     out = np.empty((design.n, k, l))
     for part, X in design.blocks():
         out[part] = bases.image(X)
+    return out
+
+
+def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
+    """Second moments of ``(vec(L'X_i R'), ...)`` from those of ``(vec(X_i), ...)``.
+
+    Parameters
+    ----------
+    G : ndarray of shape (pq + k, pq + k)
+        Moments of the entries of samples X_i, row by row, and k other numbers.
+    bases : Bases
+        L and R.
+    shape : tuple of int
+        (p, q).
+    """
+    p, q = shape
+    L = np.eye(p) if bases.left is None else bases.left
+    R = np.eye(q) if bases.right is None else bases.right
+    T = np.kron(L.T, R)
+    m, k = T.shape[0], len(G) - p * q
+    out = np.empty((m + k, m + k))
+    out[:m, :m] = T @ G[: p * q, : p * q] @ T.T
+    out[:m, m:] = T @ G[: p * q, p * q :]
+    out[m:, :m], out[m:, m:] = out[:m, m:].T, G[p * q :, p * q :]
     return out
 
 

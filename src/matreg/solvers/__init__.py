@@ -20,6 +20,7 @@ from .rglm.least_squares import RGLMState
 from .solve import (
     check_blocks,
     known_moments,
+    mean_curvature,
     path,
     problem_tau_max,
     quadratic,
@@ -48,6 +49,7 @@ __all__ = [
     "known_moments",
     "learned_space",
     "leave_one_out",
+    "mean_curvature",
     "moments",
     "outlier_fraction",
     "path",
