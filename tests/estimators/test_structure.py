@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
 from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
-from matreg.inspection import bootstrap, components
+from matreg.inspection import bootstrap_maps, components, permutation_map
 from matreg.inspection._chosen import at_chosen_parameters
 
 P, Q = 6, 5
@@ -188,9 +188,9 @@ def test_maps_refit_the_steps_that_were_chosen(data):
     model = RGLMCV(adaptive=[1], ridge=0.0, n_taus=8, cv=3).fit(data.X, data.y)
     refit = at_chosen_parameters(model)
     assert refit.adaptive == model.adaptive_ and refit.tau == model.tau_
-    assert len(components(model, data.X, data.y).strengths) == model.rank_
-    drawn = bootstrap(model, data.X, data.y, n_refits=5, random_state=0)
-    assert drawn.mean.shape == (P, Q)
+    assert len(components(model).singular_values) == model.rank_
+    assert bootstrap_maps(model, data.X, data.y, n_resamples=5, random_state=0) is not None
+    assert permutation_map(model, data.X, data.y, n_permutations=5, random_state=0) is not None
 
 
 # -- sparse and low rank
@@ -220,15 +220,15 @@ def test_l1_is_zero_from_tau_max_on(model, data):
 def test_search_over_l1():
     rng = np.random.default_rng(0)
     B = np.zeros((8, 7))
-    B[:3, :3] = 1.0
-    X = rng.standard_normal((60, 8, 7))
-    y = np.tensordot(X, B, 2) + 0.3 * rng.standard_normal(60)
-    model = RGLMCV(l1=[0.0, 0.5], n_taus=10, cv=3, tol=1e-4).fit(X, y)
-    assert model.l1_ == 0.5
-    np.testing.assert_array_equal(np.unique(model.cv_results_["param_l1"]), [0.0, 0.5])
-    plain = RGLMCV(ridge=0.0, n_taus=10, cv=3, tol=1e-4).fit(X, y)
+    B[[0, 3, 5], [0, 4, 1]] = 2.0
+    X = rng.standard_normal((40, 8, 7))
+    y = np.tensordot(X, B, 2) + 0.3 * rng.standard_normal(40)
+    model = RGLMCV(l1=[0.0, 2.0], n_taus=6, tau_min_ratio=1e-2, cv=3, tol=1e-3).fit(X, y)
+    assert model.l1_ == 2.0
+    np.testing.assert_array_equal(np.unique(model.cv_results_["param_l1"]), [0.0, 2.0])
+    plain = RGLMCV(ridge=0.0, n_taus=6, tau_min_ratio=1e-2, cv=3, tol=1e-3).fit(X, y)
     assert np.linalg.norm(model.coef_ - B) < np.linalg.norm(plain.coef_ - B)
-    free = RMRCV(C=1.0, l1=[np.ones((8, 7)), np.zeros((8, 7))], n_taus=4, cv=3, tol=1e-3)
+    free = RMRCV(C=1.0, l1=[np.ones((8, 7)), np.zeros((8, 7))], n_taus=3, tau_min_ratio=0.1, cv=3, tol=1e-2)
     assert free.fit(X, y).l1_.shape == (8, 7)
 
 

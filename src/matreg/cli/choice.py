@@ -17,7 +17,7 @@ MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM"}
 CHOSEN = {"rmr": ("tau", "C"), "grmr": (), "rglm": ("tau",), "smm": ("tau", "C")}
 # Options of a search that are parameters of the model, with the names that they have there.
 SEARCH = {"scoring": "scoring", "jobs": "n_jobs", "n_taus": "n_taus"}
-OTHERS = ("epsilon", "loss", "family", "quantile")
+OTHERS = ("epsilon", "loss", "family", "quantile", "adaptive")
 
 
 def make_model(args: argparse.Namespace, chosen: str) -> Any:

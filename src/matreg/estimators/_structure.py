@@ -91,4 +91,6 @@ def penalty_of(model: Any, nuclear: SpectralElasticNet) -> Any:
 def l1_list(given: Any) -> list[Any]:
     """Values of l1 to try: a number, a matrix, or several of one of these."""
     several = np.asarray(given, dtype=np.float64)
-    return [given] if several.ndim in (0, 2) else list(several)
+    if several.ndim in (0, 2):
+        return [given]
+    return [float(one) for one in several] if several.ndim == 1 else list(several)
