@@ -25,6 +25,7 @@ from matreg.design import ArrayDesign
 from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.samples import Samples
 from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.neighbours import follow, walk
@@ -40,6 +41,11 @@ def path(problem, count, tol=1e-4, ratio=1e-2):
     taus = tau_grid(problem_tau_max(problem), count, ratio)
     results = list(walk(problem, taus, partial(next_result, tol=tol)))
     return time.process_time() - start, results
+
+
+def solve_on(problem, tau, samples):
+    """The solution of a problem on other samples."""
+    return next_result(replace(problem, design=samples.design), None, tol=1e-4)
 
 
 def row(name, run):
@@ -77,15 +83,15 @@ def costs(size, n, count):
         one = replace(problem, penalty=problem.penalty.at(tau))
         for steps in (0, 2):
             start = time.process_time()
-            found = adaptive_steps(one, partial(next_result, tol=1e-4), steps)
+            samples = Samples.of(X, y, np.ones(n))
+            found = adaptive_steps(samples, (tau,) * (1 + steps), partial(solve_on, one))
             took = time.process_time() - start
             gap = max(step.result.gap for step in found)
             rank = str(found[-1].W.rank)
             rows.append([f"{name}, one fit and {steps} steps", took, "", f"{gap:.1e}", rank])
     ridged = replace(squares, penalty=SpectralElasticNet(1.0, float(n)))
     rows.append(row("R-GLM, ridge", path(ridged, count)))
-    Z = squares.design.adjoint(y - y.mean())
-    penalty = SparseLowRank(1.0, np.full((size, size), 0.3 * np.abs(Z).max()))
+    penalty = SparseLowRank(1.0, 0.3)
     sparse = replace(squares, penalty=penalty)
     rows.append(row("sparse and low rank", path(sparse, count, TOL)))
     title = f"{n} samples of {size} x {size}, the cross, {count} values of tau"
@@ -113,10 +119,8 @@ def shared_path(X, y, share, scales):
     n, size = len(y), X.shape[1]
     free = np.ones((size, size)) - np.eye(size)
     problem = Problem(ArrayDesign(X), y, squared(np.ones(n)), SparseLowRank(1.0, free))
-    problems = (
-        replace(problem, penalty=SparseLowRank(s * share * n, s * (1.0 - share) * n * free / 8.0))
-        for s in scales
-    )
+    penalty = SparseLowRank(1.0, (1.0 - share) / share * free / 8.0)
+    problems = (replace(problem, penalty=penalty.at(s * share * n)) for s in scales)
     return follow(problems, partial(next_result, tol=TOL, max_iter=400))
 
 

@@ -121,3 +121,14 @@ def test_nothing_overflows():
         loss = LOSSES["logistic"]
         assert np.isfinite(loss.value(far)) and np.isfinite(loss.gradient(far)).all()
         assert LOSSES["poisson"].value(far) == np.inf
+
+
+@pytest.mark.parametrize("kind", [Logistic, Poisson])
+@pytest.mark.parametrize("step", [1e-3, 1.0, 1e3])
+def test_prox_is_where_the_slope_vanishes(kind, step):
+    rng = np.random.default_rng(0)
+    t = rng.integers(0, 2, 50).astype(float) if kind is Logistic else rng.poisson(2.0, 50) * 1.0
+    loss, v = kind(t, rng.uniform(0.5, 2.0, 50)), 5.0 * rng.standard_normal(50)
+    r = loss.prox(v, step)
+    size = np.maximum(np.abs(v), step * np.abs(loss.gradient(v)))
+    assert np.all(np.abs(r - v + step * loss.gradient(r)) <= 1e-9 * size)

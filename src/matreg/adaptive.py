@@ -25,20 +25,21 @@ Machine Learning Research 13 (2012).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._typing import Array
-from .bases import Bases, in_bases
+from .bases import PLAIN, Bases, samples_in
 from .linalg.factors import Factors
-from .problem import Problem
-from .solvers import SolverResult, problem_tau_max, tau_grid, walk
+
+if TYPE_CHECKING:
+    from .solvers import SolverResult
 
 # Singular value, relative to the largest one, at which the penalty is halved.
 FLOOR = 0.1
-PLAIN = Bases()
 
 
 @dataclass(frozen=True)
@@ -113,75 +114,48 @@ def lengthened(A: Array, delta: float) -> Array:
 
 
 def adaptive_steps(
-    problem: Problem,
-    solve: Callable[[Problem, SolverResult | None], SolverResult],
-    steps: int,
+    samples: Any,
+    taus: Sequence[float],
+    solve: Callable[[float, Any], SolverResult],
     *,
     first: SolverResult | None = None,
 ) -> list[Step]:
-    """A plain solution and further ones in reweighted bases, all with the same tau.
+    """A plain solution and further ones in reweighted bases.
 
     Parameters
     ----------
-    problem : Problem
-        What to solve.
+    samples : SampleSet
+        In memory or read block by block.
+    taus : sequence of float
+        Tau of each step. With the same one for all of them, the steps descend on the concave
+        penalty above.
     solve : callable
-        A problem and a result to start from or None give a result, as paths take it.
-    steps : int
-        Number of further problems; it ends before where a solution is zero.
+        Tau and samples in the bases of a step give a result.
     first : SolverResult, default=None
-        The plain solution, if that is known.
+        The plain solution with the first tau, if that is known.
 
     Returns
     -------
     list of Step
-        At most ``1 + steps`` solutions, each with the certificate of its convex problem.
+        At most one per tau, each with the certificate of its convex problem; it ends before where
+        a solution is zero.
     """
-    plain = solve(problem, None) if first is None else first
-    found = [Step(plain)]
-    for _ in range(steps):
-        last = found[-1]
-        if last.result.W.rank == 0:
+    found: list[Step] = []
+    for tau in taus:
+        if found and found[-1].result.W.rank == 0:
             break
-        bases = reweighted_bases(last.result.W, last.bases, first_delta(plain.W))
-        found.append(Step(solve(in_bases(problem, bases), None), bases))
+        bases = next_bases(found)
+        known = first if not found else None
+        result = solve(tau, samples_in(samples, bases)) if known is None else known
+        found.append(Step(result, bases))
     return found
 
 
-def adaptive_path(
-    problem: Problem,
-    last: Step,
-    solve: Callable[[Problem, SolverResult | None], SolverResult],
-    *,
-    n_taus: int,
-    tau_min_ratio: float,
-) -> tuple[Array, list[Step]]:
-    """A path over tau in the bases that a solution gives: the next step of a search.
-
-    In a search the first path gives a tau; the solution there, by fold, gives the bases of the
-    second path, by fold; and so on.
-
-    Parameters
-    ----------
-    problem : Problem
-        What to solve; its own tau is ignored.
-    last : Step
-        Solution that the bases are made of, not zero.
-    solve : callable
-        A problem and a result to start from or None give a result.
-    n_taus : int
-        Number of values of tau.
-    tau_min_ratio : float
-        Smallest tau relative to the largest one.
-
-    Returns
-    -------
-    taus : ndarray of shape (n_taus,)
-        Values of tau, largest first.
-    steps : list of Step
-        The solutions.
-    """
-    bases = reweighted_bases(last.result.W, last.bases)
-    posed = in_bases(problem, bases)
-    taus = tau_grid(problem_tau_max(posed), n_taus, tau_min_ratio)
-    return taus, [Step(result, bases) for result in walk(posed, taus, solve)]
+def next_bases(steps: list[Step]) -> Bases:
+    """Bases of the step after these: identities at first, and where the last solution is zero."""
+    if not steps:
+        return PLAIN
+    last = steps[-1]
+    if last.result.W.rank == 0:
+        return last.bases
+    return reweighted_bases(last.result.W, last.bases, first_delta(steps[0].W))

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array, Index
-from .blocks import Block, Blocks
+from .blocks import Block, BlockSamples
 from .design import PIECE, ArrayDesign, Design
 from .linalg.factors import Factors, svd
 from .linalg.threads import LARGE
 from .problem import Problem
+from .samples import Samples, SampleSet
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,21 @@ class Bases:
             V = self.left @ V
         return V if self.right is None else V @ self.right
 
+    def invert(self, W: Array) -> Array:
+        """The V of ``W = L V R``, or of the nearest W that is in the bases."""
+        if self.left is not None:
+            W = np.linalg.lstsq(self.left, W, rcond=None)[0]
+        return W if self.right is None else np.linalg.lstsq(self.right.T, W.T, rcond=None)[0].T
+
+    @property
+    def plain(self) -> bool:
+        """Whether both are identities."""
+        return self.left is None and self.right is None
+
     def restore(self, V: Factors) -> Factors:
         """``L V R`` in factors, of the rank of V unless the bases lose some of it."""
+        if self.plain:
+            return V
         r = V.rank
         rows, columns = V.U[:, :r] * V.d[:r], V.Vt[:r]
         rows = rows if self.left is None else self.left @ rows
@@ -86,6 +100,64 @@ class Bases:
         P, other = np.linalg.qr(columns.T)
         f = svd(small @ other.T)
         return Factors(Q @ f.U, f.d, f.Vt @ P.T)
+
+
+PLAIN = Bases()
+
+
+def samples_in(samples: SampleSet, bases: Bases) -> Any:
+    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read.
+
+    Parameters
+    ----------
+    samples : SampleSet
+        Samples X_i.
+    bases : Bases
+        L and R; identities leave the samples as they are.
+
+    Returns
+    -------
+    SampleSet
+        Of the same labels and weights.
+    """
+    if bases.plain:
+        return samples
+    if isinstance(samples, Samples):
+        return replace(samples, X=images(samples.design, bases))
+    return BasisBlocks(samples, bases)  # type: ignore[arg-type]
+
+
+def images(design: Design, bases: Bases) -> Array:
+    """All samples ``L'X_i R'``, in float64."""
+    k, l = bases.shape(design.p, design.q)
+    out = np.empty((design.n, k, l))
+    for part, X in design.blocks():
+        out[part] = bases.image(X)
+    return out
+
+
+def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
+    """Second moments of ``(vec(L'X_i R'), ...)`` from those of ``(vec(X_i), ...)``.
+
+    Parameters
+    ----------
+    G : ndarray of shape (pq + k, pq + k)
+        Moments of the entries of samples X_i, row by row, and k other numbers.
+    bases : Bases
+        L and R.
+    shape : tuple of int
+        (p, q).
+    """
+    p, q = shape
+    L = np.eye(p) if bases.left is None else bases.left
+    R = np.eye(q) if bases.right is None else bases.right
+    T = np.kron(L.T, R)
+    m, k = T.shape[0], len(G) - p * q
+    out = np.empty((m + k, m + k))
+    out[:m, :m] = T @ G[: p * q, : p * q] @ T.T
+    out[:m, m:] = T @ G[: p * q, p * q :]
+    out[m:, :m], out[m:, m:] = out[:m, m:].T, G[p * q :, p * q :]
+    return out
 
 
 def in_bases(problem: Problem, bases: Bases) -> Problem:
@@ -116,11 +188,7 @@ def design_in(design: Design, bases: Bases) -> Design:
     """
     double = isinstance(design, ArrayDesign) and design.X.dtype == np.float64
     if double or design.size <= LARGE:
-        k, l = bases.shape(design.p, design.q)
-        out = np.empty((design.n, k, l))
-        for part, X in design.blocks():
-            out[part] = bases.image(X)
-        return ArrayDesign(out)
+        return ArrayDesign(images(design, bases))
     return BasisDesign(design, bases)
 
 
@@ -184,7 +252,7 @@ class BasisDesign:
 
 
 @dataclass(frozen=True)
-class _Transformed:
+class ScanInBases:
     """A scan of blocks with samples ``L'X_i R'``."""
 
     scan: Callable[[Block], Any]
@@ -192,14 +260,16 @@ class _Transformed:
     shape: tuple[int, int]
 
     def __call__(self, block: Block) -> Any:
+        """What the scan makes of a block."""
         return self.scan(self.block(block))
 
     def block(self, block: Block) -> Block:
+        """The block in the bases."""
         X = self.bases.image(block.X.reshape(-1, *self.shape).astype(np.float64, copy=False))
         return block._replace(X=np.ascontiguousarray(X).reshape(len(X), -1))
 
 
-class BasisBlocks:
+class BasisBlocks(BlockSamples):
     """Samples ``L'X_i R'`` of data that are read block by block.
 
     Parameters
@@ -210,18 +280,23 @@ class BasisBlocks:
         L and R.
     """
 
-    def __init__(self, source: Blocks, bases: Bases) -> None:
+    def __init__(self, source: Any, bases: Bases) -> None:
         self.source, self.bases = source, bases
         self.n, self.nbytes = source.n, source.nbytes
         self.p, self.q = bases.shape(source.p, source.q)
+        self.given, self.rare = source.given, source.rare
 
     @property
-    def rows_read(self) -> int:
+    def rows_read(self) -> int:  # type: ignore[override]
         """Number of samples read so far."""
         return self.source.rows_read
 
-    def _of(self, scan: Callable[[Block], Any]) -> _Transformed:
-        return _Transformed(scan, self.bases, (self.source.p, self.source.q))
+    def part(self, rows: Index | None, y: Array) -> BasisBlocks:
+        """All samples with other labels; those that are not in `rows` have weight zero."""
+        return BasisBlocks(self.source.part(rows, y), self.bases)
+
+    def _of(self, scan: Callable[[Block], Any]) -> ScanInBases:
+        return ScanInBases(scan, self.bases, (self.source.p, self.source.q))
 
     def map_reduce(self, scan: Callable[[Block], Any], summary_bytes: int = 0) -> Any:
         """Merged summaries of all blocks: one pass."""

@@ -27,6 +27,9 @@ class Model:
         Weight of the losses.
     fit_intercept : bool, default=True
         Whether there is an intercept b; otherwise it is 0.
+    adaptive : tuple of float, default=()
+        Tau of the problems that are solved before, one after another, whose solutions give the
+        bases in which W is penalised (:mod:`matreg.adaptive`).
 
     Examples
     --------
@@ -45,6 +48,7 @@ class Model:
     penalty: Any
     C: float = 1.0
     fit_intercept: bool = True
+    adaptive: tuple[float, ...] = ()
 
     def losses(self, y: Array, weights: Array) -> Any:
         """Losses of samples with these labels and weights."""

@@ -145,6 +145,8 @@ class SpectralElasticNet(SpectralPenalty):
         Weight of the nuclear norm.
     ridge : float, default=1.0
         Weight of half the squared Frobenius norm.
+    ridge_per_tau : float, default=0.0
+        By how much the ridge grows with tau along a path.
 
     Examples
     --------
@@ -157,6 +159,13 @@ class SpectralElasticNet(SpectralPenalty):
     array([[1.66666667, 0.        ],
            [0.        , 0.        ]])
     """
+
+    ridge_per_tau: float = 0.0
+
+    def at(self, tau: float) -> Self:
+        """The same with another weight of the nuclear norm, and the ridge that goes with it."""
+        more = self.ridge_per_tau * (tau - self.tau) if self.ridge_per_tau else 0.0
+        return replace(self, tau=tau, ridge=self.ridge + more)
 
     def part(self, d: Array) -> float:
         """``tau`` times the sum of the singular values."""

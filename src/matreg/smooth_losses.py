@@ -16,10 +16,36 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, xlogy
+from scipy.special import expit, wrightomega, xlogy
 
 from ._typing import Array
 from .losses import Loss, shared_out
+
+# Steps of Newton's method, or halvings, in a prox: far more than it takes.
+NEWTON_STEPS = 100
+
+
+def smooth_prox(loss: Logistic, v: Array, step: float) -> Array:
+    """Minimiser of ``step loss(r) + |r - v|^2 / 2``, sample by sample.
+
+    Newton's method on ``r - v + step gradient(r)``, which grows with r; where a step leaves the
+    interval in which the root is known to be, or two have not halved it, it is halved instead.
+    """
+    there = v - step * loss.gradient(v)  # the root is between v and this
+    low, high = np.minimum(v, there), np.maximum(v, there)
+    r, width = v, np.full_like(v, np.inf)
+    for k in range(NEWTON_STEPS):
+        value = r - v + step * loss.gradient(r)
+        low, high = np.where(value < 0.0, r, low), np.where(value > 0.0, r, high)
+        new = r - value / (1.0 + step * loss.second_derivative(r))
+        good = (new >= low) & (new <= high) & (high - low <= 0.5 * width)
+        width = high - low if k % 2 else width
+        new = np.where(good, new, 0.5 * (low + high))
+        done = np.abs(new - r) <= 1e-15 * np.maximum(np.abs(v), np.abs(there))
+        r = new
+        if done.all():
+            break
+    return r
 
 
 class SmoothLoss(Loss, Protocol):
@@ -76,6 +102,10 @@ class Logistic:
     def second_derivative(self, r: Array) -> Array:
         """``s mu (1 - mu)``."""
         return self.s * expit(r) * expit(-r)
+
+    def prox(self, v: Array, step: float) -> Array:
+        """Minimiser of ``step loss(r) + |r - v|^2 / 2``."""
+        return smooth_prox(self, v, step)
 
     def conjugate(self, beta: Array) -> float:
         """``sum s (mu log mu + (1 - mu) log(1 - mu))``, finite for mu between 0 and 1."""
@@ -159,6 +189,11 @@ class Poisson:
     def second_derivative(self, r: Array) -> Array:
         """``s mu``."""
         return self.s * self.mean(-r)
+
+    def prox(self, v: Array, step: float) -> Array:
+        """Minimiser of ``step loss(r) + |r - v|^2 / 2``."""
+        lowest = v - step * self.s * self.t  # that of infinite residuals
+        return np.asarray(lowest + wrightomega(np.log(step * self.s) - lowest))
 
     def conjugate(self, beta: Array) -> float:
         """``sum s (mu log mu - mu - t log t + t)``, finite for mu of at least 0."""

@@ -16,17 +16,18 @@ ROUNDS = 1000
 
 @dataclass(frozen=True)
 class SparseLowRank:
-    """``ridge/2 ||W||_F^2 + tau ||W||_* + sum_jk weights_jk |W_jk|``.
+    """``ridge/2 ||W||_F^2 + tau (||W||_* + sum_jk l1_jk |W_jk|)``.
 
     Its conjugate at Z is the smallest ``||Z - Lambda - M||_F^2 / (2 ridge)`` over Lambda of
-    spectral norm at most tau and M with ``|M| <= weights``: any such pair bounds it.
+    spectral norm at most tau and M with ``|M| <= tau l1``: any such pair bounds it.
 
     Parameters
     ----------
     tau : float
-        Weight of the nuclear norm.
-    weights : ndarray of shape (p, q)
-        Weights of the absolute entries, at least 0; entries of weight 0 are free.
+        Weight of the penalty, but for the ridge.
+    l1 : float or ndarray of shape (p, q)
+        Weights of the absolute entries relative to the nuclear norm, at least 0; entries of weight
+        0 are free.
     ridge : float, default=0.0
         Weight of half the squared Frobenius norm.
     hint : tuple of two ndarrays of shape (p, q), default=None
@@ -37,28 +38,45 @@ class SparseLowRank:
     --------
     >>> import numpy as np
     >>> from matreg.linalg.factors import svd
-    >>> penalty = SparseLowRank(2.0, np.ones((2, 2)))
+    >>> penalty = SparseLowRank(2.0, l1=0.5)
     >>> penalty.value_of(svd(np.diag([3.0, -1.0])))
     12.0
     """
 
     tau: float
-    weights: Array
+    l1: float | Array
     ridge: float = 0.0
     hint: tuple[Array, Array] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.weights).all() and self.weights.min(initial=0.0) >= 0.0):
-            raise ValueError("weights must be finite and at least 0.")
+        l1 = np.asarray(self.l1, dtype=np.float64)
+        if l1.ndim not in (0, 2) or not (np.isfinite(l1).all() and l1.min(initial=0.0) >= 0.0):
+            raise ValueError(
+                "l1 must be a number or a matrix of numbers, finite and at least 0; got "
+                f"{self.l1!r}."
+            )
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the absolute entries, of shape () or (p, q)."""
+        return np.asarray(self.tau * np.asarray(self.l1, dtype=np.float64))
 
     def at(self, tau: float) -> Self:
-        """The same with another weight of the nuclear norm."""
+        """The same with another weight."""
         return replace(self, tau=tau)
+
+    def check_shape(self, p: int, q: int) -> None:
+        """Refuse weights of another shape than that of the samples."""
+        if np.shape(self.l1) not in ((), (p, q)):
+            raise ValueError(
+                f"l1 must be a number or a matrix of the samples' shape ({p}, {q}); got one of "
+                f"shape {np.shape(self.l1)}."
+            )
 
     def value_of(self, W: Factors) -> float:
         """Penalty of a matrix."""
         spectral = self.tau * float(W.d.sum()) + 0.5 * self.ridge * float(W.d @ W.d)
-        return spectral + float(np.vdot(self.weights, np.abs(W.matrix)))
+        return spectral + float(np.sum(self.weights * np.abs(W.matrix)))
 
     def soft_entries(self, Z: Array, step: float) -> Array:
         """Minimiser of ``step sum(weights |W|) + ||W - Z||_F^2 / 2``."""

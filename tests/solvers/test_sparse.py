@@ -44,7 +44,7 @@ def entry_weights(size=1.0):
 def pose(loss="squared", ridge=0.0, intercept=True, tau=None, size=1.0):
     X, y = random_data(N, P, Q)
     make, _, scale = LOSSES[loss]
-    penalty = SparseLowRank(scale if tau is None else tau, entry_weights(scale * size), ridge)
+    penalty = SparseLowRank(scale if tau is None else tau, entry_weights(size), ridge)
     return Problem(ArrayDesign(X), y, make(random_weights(N)), penalty, columns(intercept))
 
 
@@ -138,7 +138,7 @@ def test_transposed_samples():
     turned = replace(
         problem,
         design=ArrayDesign(np.ascontiguousarray(problem.design.X.transpose(0, 2, 1))),
-        penalty=replace(problem.penalty, weights=problem.penalty.weights.T),
+        penalty=replace(problem.penalty, l1=problem.penalty.l1.T),
     )
     one, other = (solve_sparse(each, tol=1e-8) for each in (problem, turned))
     assert one.primal == pytest.approx(other.primal, rel=1e-7)
@@ -147,7 +147,7 @@ def test_transposed_samples():
 @pytest.mark.parametrize("unit", [1e-4, 1e5])
 def test_units(unit):
     problem = pose()
-    penalty = SparseLowRank(unit * problem.penalty.tau, unit * problem.penalty.weights)
+    penalty = problem.penalty.at(unit * problem.penalty.tau)
     scaled = replace(problem, design=ArrayDesign(unit * problem.design.X), penalty=penalty)
     one, other = (solve_sparse(each, tol=1e-7) for each in (problem, scaled))
     assert other.converged and one.primal == pytest.approx(other.primal, rel=1e-6)
@@ -167,6 +167,15 @@ def test_squared_loss_is_zero_from_tau_max_on():
     problem = pose()
     largest = problem_tau_max(problem)
     assert solve_sparse(replace(problem, penalty=problem.penalty.at(largest))).W.rank == 0
+
+
+def test_a_number_is_the_same_as_a_matrix_of_it():
+    problem = pose()
+    one, other = (
+        replace(problem, penalty=SparseLowRank(4.0, l1)) for l1 in (0.5, np.full((P, Q), 0.5))
+    )
+    assert solve_sparse(one).primal == solve_sparse(other).primal
+    assert problem_tau_max(one) == problem_tau_max(other)
 
 
 def test_any_box_point_bounds_the_conjugate():

@@ -24,7 +24,7 @@ CHOSEN = {
 }
 # Options of a search that are parameters of the model, with the names that they have there.
 SEARCH = {"scoring": "scoring", "jobs": "n_jobs", "n_taus": "n_taus"}
-OTHERS = ("epsilon", "loss", "family", "quantile")
+OTHERS = ("epsilon", "loss", "family", "quantile", "adaptive")
 
 
 def make_model(args: argparse.Namespace, chosen: str) -> Any:

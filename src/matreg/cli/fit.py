@@ -68,6 +68,13 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quantile", type=float, metavar="Q", help="fit this quantile, as 0.9")
     parser.add_argument("--family", help="rglm: normal, binomial, poisson")
+    parser.add_argument(
+        "--adaptive",
+        type=int,
+        metavar="K",
+        help="rmr, rglm, smm: up to K further steps that shrink large singular values less; where "
+        "folds choose, they are taken only if they gain more than a standard error",
+    )
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:

@@ -82,6 +82,8 @@ def describe(model: Any, target: str) -> str:
         "parameters  "
         + ", ".join(f"{k} = {v:.4g}" for k, v in parameters.items() if isinstance(v, float | int)),
     ]
+    if steps := len(getattr(model, "adaptive_", ())):
+        lines.append(f"adaptive    {steps} further step{'s' if steps > 1 else ''}")
     if hasattr(model, "best_score_"):
         error = model.cv_results_["se_test_score"][model.best_index_]
         folds = sum(name.startswith("split") for name in model.cv_results_)

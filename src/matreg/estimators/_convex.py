@@ -7,13 +7,17 @@ samples are in memory or read block by block changes nothing here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
 from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array, Index
+from .._warn import warn
+from ..bases import samples_in
 from ..families import LossFamily, in_units
 from ..interruption import may_keep
 from ..model import Model
@@ -30,6 +34,7 @@ from ._scale import TAU, Units, scaled
 from ._several import fit_each, has_several
 from ._stored import is_streamed, working_memory
 from ._streamed import LazyDual, unsolved
+from ._structure import bases_of, check_bases, earlier_taus, penalty_of
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 # Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.
@@ -69,6 +74,7 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
     "n_iter_": lambda result: result.n_iter,
     "history_": lambda result: result.history,
     "solver_": lambda result: result.method,
+    "steps_": lambda result: result.steps,
 }
 
 
@@ -77,6 +83,7 @@ class ConvexEstimator(MatrixEstimator):
 
     tau: Any
     penalty: Any = None
+    adaptive: Any = 0
     # Parameters of losses in the units of the labels, with what "scale" is for them; they become
     # attributes.
     _loss_units: Mapping[str, float] = {}
@@ -97,7 +104,7 @@ class ConvexEstimator(MatrixEstimator):
 
     def _sketch(self) -> Model:
         """The model with 1 in place of every word, which shows of what kind it is."""
-        penalty = self._nuclear() if self.penalty is None else self.penalty
+        penalty = penalty_of(self, self._nuclear())
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
@@ -132,8 +139,8 @@ class ConvexEstimator(MatrixEstimator):
         )
         loss = in_units(self._loss(), units.number)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
-        penalty = self._nuclear() if self.penalty is None else self.penalty
-        model = Model(loss, penalty, C, self.fit_intercept)
+        penalty = penalty_of(self, self._nuclear())
+        model = self._with_ridge(Model(loss, penalty, C, self.fit_intercept), samples, parts)
 
         def largest() -> float:
             return self._tau_share(units) * self._tau_max(model, samples, parts, AS_UNIT)
@@ -144,7 +151,20 @@ class ConvexEstimator(MatrixEstimator):
         for name, multiple in self._loss_units.items():
             number = getattr(loss, name, getattr(self, name))
             setattr(self, f"{name}_", units.number(name, number, multiple))
-        return model.at(tau=self.tau_)
+        self.adaptive_ = earlier_taus(self.adaptive, self.tau_)
+        for name in ("l1", "ridge"):
+            if hasattr(self, name):
+                setattr(self, f"{name}_", getattr(self, name))
+        return replace(model, adaptive=self.adaptive_).at(tau=self.tau_)
+
+    def _with_ridge(self, model: Model, samples: SampleSet, parts: list[Part]) -> Model:
+        """The model with a ridge that depends on the samples, where there is one."""
+        return model
+
+    def _structured(self, samples: SampleSet) -> Any:
+        """Samples in the bases of the rows and columns of W, where there are any."""
+        check_bases(self, samples.p, samples.q)
+        return samples_in(samples, bases_of(self))
 
     def _tau_max(
         self, model: Model, samples: SampleSet, parts: list[Part], tol: float = 1e-3
@@ -172,6 +192,7 @@ class ConvexEstimator(MatrixEstimator):
 
     def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
         """Fit to samples whose labels and weights are validated."""
+        samples = self._structured(samples)
         with Line(type(self).__name__):  # "scale" may take longer than the fit
             parts = self._parts(samples)
             model = self._declare(samples, parts)
@@ -214,7 +235,7 @@ class ConvexEstimator(MatrixEstimator):
                 y, weights = part.samples.given
                 basis = part.samples.unpenalised(self.fit_intercept)
                 loss, gamma = model.losses(y, weights).value(y), np.zeros(basis.size)
-                result = unsolved(loss, self.matrix_shape_, gamma)
+                result = unsolved(loss, (part.samples.p, part.samples.q), gamma)
                 result = result.with_covariates(basis, self.fit_intercept)
             done, ended = done + 1, result.interrupted
             yield result
@@ -224,11 +245,10 @@ class ConvexEstimator(MatrixEstimator):
         if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
             return None
         dual = self.__dict__.get("dual_coef_")  # that of blocks would take a pass
-        if self.coef_.shape != (samples.p, samples.q):
+        W = self._last_coef(samples)
+        if W is None or dual is None or dual.shape != samples.group.shape:
             return None
-        if dual is None or dual.shape != samples.group.shape:
-            return None
-        return starting_point(self.coef_, self._gamma(samples), samples.gather(dual))
+        return starting_point(W, self._gamma(samples), samples.gather(dual))
 
     def _gamma(self, samples: Samples) -> Array:
         """Coefficients of the last fit for the columns of these samples."""
@@ -239,16 +259,22 @@ class ConvexEstimator(MatrixEstimator):
         columns = samples.unpenalised(self.fit_intercept).columns(samples.n)
         return np.asarray(np.linalg.lstsq(columns, offset, rcond=None)[0])
 
+    def _last_coef(self, samples: Samples) -> Array | None:
+        """Coefficients of the last fit in the present bases, if the samples are of its shape."""
+        W = bases_of(self).invert(self.coef_) if self.coef_.shape == self.matrix_shape_ else None
+        return W if W is not None and W.shape == (samples.p, samples.q) else None
+
     # -- result to attributes
 
     def _store(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
     ) -> None:
         """Fitted attributes, with a first axis of problems if there are several."""
-        alone = len(results) == 1
+        alone, bases = len(results) == 1, bases_of(self)
+        restored = [replace(result, W=bases.restore(result.W)) for result in results]
         for name, get in ATTRIBUTES.items():
-            column = [get(result) for result in results]
-            several = column if name in ("history_", "solver_") else np.array(column)
+            column = [get(result) for result in restored]
+            several = column if name in ("history_", "solver_", "steps_") else np.array(column)
             setattr(self, name, column[0] if alone else several)
         self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
         if results[0].covariate_coef is not None:
@@ -286,6 +312,14 @@ class ConvexEstimator(MatrixEstimator):
         if not results[k].converged:
             advice = self._advice(model, parts[k], results[k])
             warn_unless_converged(type(self).__name__, results[k], self.tol, advice)
+        earlier = max((one.steps["gap"][:-1].max(initial=0.0) for one in results), default=0.0)
+        if earlier > self.tol:
+            warn(
+                f"{type(self).__name__}: a step before the last has a relative duality gap of "
+                f"{earlier:.1e}, above tol={self.tol:g}, so that the bases of the last step are "
+                "not exact. Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
         rank = int(np.max(self.rank_))
         if isinstance(samples, Samples) and self.penalty is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)

@@ -20,6 +20,7 @@ from ..progress import track
 from ..samples import Samples
 from ..scoring import shared_scale
 from ..solvers import SolverResult, leave_one_out, path, solve, tau_grid
+from ._adaptive_search import step_counts
 from ._callbacks import reported
 from ._convex import AS_UNIT, Part
 from ._fold_scores import FoldScore
@@ -100,6 +101,10 @@ class PathSearch(Search):
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
             check_left_out(self._single()._sketch(), 'cv="loo"')
+            if step_counts(self.adaptive)[-1]:
+                raise ValueError(
+                    'adaptive steps are searched with folds: take another cv than "loo".'
+                )
         samples = samples.distinct()
         units = Units(samples, self.fit_intercept, is_classifier(self))
         lists = {name: self._values(name, units) for name in self._searched}
@@ -124,6 +129,21 @@ class PathSearch(Search):
                 grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
             candidates.append(Candidate(parameters, grid, fixed=fixed))
         return candidates
+
+    def _next_candidate(
+        self, samples: Samples, like: Candidate, chosen: dict[str, Any]
+    ) -> Candidate:
+        names = [*self._searched, "adaptive"]
+        parameters = {name: chosen[name] for name in names}
+        samples = samples.distinct()
+        model = self._single(tau=0.0, **(like.fixed | parameters))
+        parts = model._parts(samples)
+        taus = None if self.taus is None else check_grid("taus", self.taus)
+        if taus is None:
+            declared = model._declare(samples, parts)
+            largest = model._tau_max(declared, samples, parts, AS_UNIT)
+            taus = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+        return Candidate(parameters, taus, fixed=like.fixed)
 
     def _posed(self, samples: Samples, candidate: Candidate) -> tuple[Any, Model, list[Part]]:
         """The estimator, what it minimises at the first point of a candidate, and its problems."""
@@ -160,9 +180,9 @@ class PathSearch(Search):
             return super()._noise(samples)
         check_left_out(self._single()._sketch(), "The noise")
         few = samples.few(NOISE_ROWS).distinct()
-        words: dict[str, Any] = dict.fromkeys(("tau", *self._searched), "scale")
-        if "epsilon" in words:
-            words["epsilon"] = 0.0
+        first = {"C": "scale", "epsilon": 0.0, "l1": 0.0, "ridge": 0.0}
+        words: dict[str, Any] = {name: first[name] for name in self._searched}
+        words |= {"tau": "scale", "adaptive": 0}
         model = self._single(**words)
         declared = model._declare(few, [Part(few)])
         problem = declared.on(few)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Index, Mask
 from .._warn import warn
+from ..bases import samples_in
 from ..interruption import ADVICE, may_keep
 from ..linalg.threads import one_thread
 from ..parallel import in_parallel
@@ -25,6 +26,15 @@ from ..progress import Line, track
 from ..robust import weighted_median
 from ..samples import Samples
 from ..scoring import BOUNDED, bounded_scorer, shared_scale
+from ._adaptive_search import (
+    best_of,
+    eligible,
+    further_steps,
+    n_steps,
+    owners,
+    standard_errors,
+    step_counts,
+)
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, reported, watched
 from ._covariates import COVARIATES, read_covariates
@@ -36,6 +46,7 @@ from ._scale import Units, each
 from ._several import fit_each, has_several
 from ._stored import is_streamed
 from ._streamed_cv import choose_on_part
+from ._structure import bases_of, check_bases, l1_list
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -91,10 +102,13 @@ class Candidate:
         return np.asarray(self.column("tau"))
 
     def column(self, name: str) -> Any:
-        """Values of a parameter, one per point."""
+        """Values of a parameter, one per point: of steps their number, of a matrix the largest."""
         if name == self.along:
             return self.values
-        return np.array([self.parameters[name]] * len(self.values))
+        if name == "adaptive":
+            return np.full(len(self.values), n_steps(self))
+        value = self.parameters[name]
+        return np.array([np.max(value) if np.ndim(value) else value] * len(self.values))
 
     def at(self, k: int) -> dict[str, Any]:
         """All parameters of a point."""
@@ -111,6 +125,7 @@ class Search(MatrixEstimator):
     one_standard_error: bool
     n_jobs: int | None
     verbose: int
+    adaptive: Any = 0
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         """What to try."""
@@ -126,6 +141,9 @@ class Search(MatrixEstimator):
         """The estimator without the search, its parameters as here but for those chosen."""
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
+        if "adaptive" in shared:  # here a number of steps to try, there what was chosen
+            shared["adaptive"] = ()
+        shared |= {name: 0.0 for name in ("l1", "ridge") if name in shared}
         model = self._plain(**(shared | {"verbose": 0} | chosen))
         model.__dict__.update({name: vars(self)[name] for name in INPUT if name in vars(self)})
         return model
@@ -197,7 +215,9 @@ class Search(MatrixEstimator):
                 self._fit_streamed(X, y, sample_weight, groups, covariates)
                 return self
             X, y, weights = self._validate_fit(X, y, sample_weight)
-            samples = Samples.of(X, y, weights, read_covariates(self, covariates, len(X)))
+            given = Samples.of(X, y, weights, read_covariates(self, covariates, len(X)))
+            check_bases(self, given.p, given.q)
+            samples = samples_in(given, bases_of(self))
             # All that can be wrong with the arguments, before the first fit.
             folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
             score = self._score(samples, folds, sample_weight is not None)
@@ -206,10 +226,36 @@ class Search(MatrixEstimator):
                 candidates = self._candidates(weighed)
             with callback_context(self, self._n_tasks(folds, candidates)):
                 scores, ranks = self._cross_validate(samples, folds, candidates, score)
-                best, chosen = self._select(candidates, scores, ranks)
+                tried = self._further(samples, folds, score, candidates, scores, ranks)
+                best, chosen = self._select(*tried)
                 with watched(self):
-                    self._refit(weighed, candidates[best], chosen)
+                    given = replace(given, weights=weighed.weights)
+                    self._refit(given, tried[0][best], chosen)
         return self
+
+    def _further(
+        self, samples: Samples, folds: list[Any], score: FoldScore, *tried: Any
+    ) -> tuple[list[Candidate], Array, Array]:
+        """What was tried, with the further steps of adaptive models."""
+        candidates, scores, ranks = tried
+        most = step_counts(self.adaptive)[-1]
+        if most == 0 or len(scores) < len(folds):  # nothing asked for, or interrupted
+            return candidates, scores, ranks
+        return further_steps(
+            candidates,
+            scores,
+            ranks,
+            most=most,
+            one_standard_error=self.one_standard_error,
+            next_candidate=lambda chosen: self._next_candidate(samples, candidates[0], chosen),
+            cross_validate=lambda new: self._cross_validate(samples, folds, new, score),
+        )
+
+    def _next_candidate(
+        self, samples: Samples, like: Candidate, chosen: dict[str, Any]
+    ) -> Candidate:
+        """The path of the next adaptive step, with all else as it was chosen."""
+        raise NotImplementedError
 
     def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
         """Fit the chosen model to all the data."""
@@ -223,6 +269,8 @@ class Search(MatrixEstimator):
         given = getattr(self, name)
         if name == "C":
             return number_list(name, given, positive=True, scaled=units.C)
+        if name == "l1":
+            return l1_list(given)
         loss = self._single(**{name: each(given)[0]})._loss()
         multiple = self._plain._loss_units[name]
         values = number_list(
@@ -245,7 +293,7 @@ class Search(MatrixEstimator):
 
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
         """How many tasks the callbacks will hear of, if that is known."""
-        return len(folds) * len(candidates)
+        return len(folds) * (len(candidates) + step_counts(self.adaptive)[-1])
 
     def _score(
         self, samples: Samples, folds: list[tuple[Index, Index]], weighted: bool
@@ -339,9 +387,10 @@ class Search(MatrixEstimator):
         if np.isnan(mean).all():
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
         if error is None:
-            error = std / np.sqrt(max(len(scores) - 1, 1))
+            error = standard_errors(scores)
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         names = [candidates[0].along, *candidates[0].parameters]
+        names += ["adaptive"] if n_steps(candidates[-1]) > 0 else []
         table: dict[str, Any] = {
             f"param_{name}": np.concatenate([one.column(name) for one in candidates])
             for name in names
@@ -355,24 +404,25 @@ class Search(MatrixEstimator):
             "rank_test_score": 1 + np.array([(order > m).sum() for m in order]),
             "mean_coef_rank": ranks.mean(axis=0),
         }
-        best = int(np.nanargmax(mean))
+        owner, simplest = owners(candidates), self.one_standard_error
+        taken = eligible(candidates, scores, ranks, step_counts(self.adaptive), simplest)
+        best = best_of(owner, scores, False, taken)
         enough = mean[best] - error[best]
-        owner = np.array([c for c, _ in index])
-        if self.one_standard_error:
-            # The first good one of a candidate has the most regularisation.
-            best = int(np.flatnonzero((mean >= enough) & (owner == owner[best]))[0])
+        best = best_of(owner, scores, simplest, taken)
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
         same = owner == owner[best]
         known = mean[same & ~np.isnan(mean)]
-        gain = np.nanmax(mean) - known[0]  # over the most regularisation
-        self._warn_at_edges(names, same, order, min(enough, np.nanmax(mean) - WORTHWHILE * gain))
+        top = mean[taken].max()
+        gain = top - known[0]  # over the most regularisation
+        order = np.where(taken, order, -np.inf)  # of as many steps as were chosen
+        self._warn_at_edges(names, same, order, min(enough, top - WORTHWHILE * gain))
         return index[best]
 
     def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:
         """Warn where a chosen parameter is the first or the last tried and others score less."""
         for name in names:
             column = self.cv_results_[f"param_{name}"]
-            if column.dtype.kind != "f":
+            if column.dtype.kind != "f" or name in ("l1", "ridge"):  # where 0 is an end of its own
                 continue
             rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
             tried, chosen = column[rows], float(column[self.best_index_])

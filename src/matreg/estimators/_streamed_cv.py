@@ -17,11 +17,16 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from .._typing import Array, Index
+from ..adaptive import Step, next_bases
+from ..bases import Bases, moments_in, samples_in
+from ..penalties import SpectralElasticNet
 from ..solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
+from ._adaptive_search import further_steps, step_counts
 from ._classes import check_classes_of_part
 from ._covariates import new_covariates
 from ._input import check_grid
 from ._stored import working_memory
+from ._structure import bases_of, check_bases
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
@@ -61,6 +66,7 @@ def choose_on_part(
         covariates=None if Z is None else Z[index],
     )
     chosen = {name: getattr(part, f"{name}_") for name in model._searched}
+    chosen["adaptive"] = tuple(tau / noisier for tau in part.adaptive_)
     single = model._single(**chosen, tau=part.tau_ / noisier)
     single.fit(X, y, sample_weight, covariates)
     model._adopt(single)
@@ -84,41 +90,88 @@ class RGLMFolds:
         Parameters.
     shape : tuple of int
         (p, q).
+    n : int
+        Number of samples.
     """
 
-    def __init__(self, G: Array, model: Any, shape: tuple[int, int]) -> None:
-        self.G, self.model, self.shape = G, model, shape
+    def __init__(self, G: Array, model: Any, shape: tuple[int, int], n: int) -> None:
+        self.G, self.model, self.shape, self.n = G, model, shape, n
         self.total = G.sum(axis=0)
 
-    def taus(self) -> Array:
-        """Values of tau to try."""
-        model = self.model
-        largest = Reduced(self.total, self.shape, model.fit_intercept).tau_max
-        if model.taus is not None:
-            return check_grid("taus", model.taus)
-        return tau_grid(largest, model.n_taus, model.tau_min_ratio)
+    def candidates(self) -> list[Any]:
+        """Paths to try."""
+        shares = self.model._values("ridge", None)
+        return [self.candidate({"ridge": share, "l1": 0.0}) for share in shares]
 
-    def scores(self, fold: int, taus: Array) -> tuple[Array, Array]:
-        """R^2 on a fold of the models of the others, and their ranks."""
+    def candidate(self, parameters: dict[str, Any]) -> Any:
+        """The path of some parameters."""
+        from ._search import Candidate  # late: it is above
+
+        names = ("ridge", "l1", "adaptive")
+        own = {name: parameters[name] for name in names if name in parameters}
+        if self.model.taus is not None:
+            return Candidate(own, check_grid("taus", self.model.taus))
+        _, reduced = self.adapted(self.total, own)
         model = self.model
-        reduced = Reduced(self.total - self.G[fold], self.shape, model.fit_intercept)
-        results = solve_moments(reduced, taus, model.tol, model.max_iter)
+        return Candidate(own, tau_grid(reduced.tau_max, model.n_taus, model.tau_min_ratio))
+
+    def penalty(self, reduced: Reduced, share: float) -> SpectralElasticNet:
+        """The penalty with a share of a ridge, as :class:`RGLM` has it."""
+        fewest = min(self.n, self.shape[0] * self.shape[1])
+        unit = reduced.curvature / fewest / (reduced.tau_max or 1.0)
+        return SpectralElasticNet(0.0, ridge=0.0, ridge_per_tau=share / (1.0 - share) * unit)
+
+    def adapted(self, G: Array, parameters: dict[str, Any]) -> tuple[Bases, Reduced]:
+        """Bases that the steps before the last give, and the moments in them."""
+        fit_intercept, tol = self.model.fit_intercept, self.model.tol
+        reduced, steps = Reduced(G, self.shape, fit_intercept), []
+        penalty = self.penalty(reduced, parameters["ridge"])
+        for tau in parameters.get("adaptive", ()):
+            one = np.array([tau])
+            (result,) = solve_moments(reduced, one, tol, self.model.max_iter, penalty=penalty)
+            steps.append(Step(result, next_bases(steps)))
+            if result.W.rank == 0:
+                break
+            reduced = Reduced(
+                moments_in(G, next_bases(steps), self.shape), self.shape, fit_intercept
+            )
+        return next_bases(steps), reduced
+
+    def scores(self, fold: int, candidate: Any) -> tuple[Array, Array]:
+        """R^2 on a fold of the models of the others, and their ranks."""
+        model, parameters = self.model, candidate.parameters
+        G = self.total - self.G[fold]
+        bases, reduced = self.adapted(G, parameters)
+        plain = Reduced(G, self.shape, model.fit_intercept)
+        penalty = self.penalty(plain, parameters["ridge"])
+        limits = (model.tol, model.max_iter)
+        results = solve_moments(reduced, candidate.values, *limits, penalty=penalty)
         m, test = self.shape[0] * self.shape[1], self.G[fold]
         several = len(test) > m + 2  # columns of covariates, which have the ones among them
         spread = test[-1, -1] - test[m, -1] ** 2 / test[m, m]
         scores = []
         for result in results:
-            W = result.W.matrix.reshape(-1)
-            gamma = reduced.gamma(W)
+            W = bases.restore(result.W).matrix.reshape(-1)
+            gamma = plain.gamma(W)
             b = 0.0 if several else float(gamma.sum())  # of the ones, or of no column
             residual = np.concatenate([-W, [-b], -gamma if several else [], [1.0]])
             scores.append(1.0 - float(residual @ test @ residual) / spread)
         return np.array(scores), np.array([float(result.W.rank) for result in results])
 
+    def cross_validate(self, candidates: list[Any]) -> tuple[Array, Array]:
+        """Scores and ranks, of shape (folds, points)."""
+        found = [
+            [self.scores(fold, candidate) for candidate in candidates]
+            for fold in range(len(self.G))
+        ]
+        scores, ranks = (
+            np.array([np.concatenate([one[part] for one in row]) for row in found])
+            for part in (0, 1)
+        )
+        return scores, ranks
 
-def choose_by_moments(
-    model: Any, data: tuple[Any, Any, Any, Any], folds: Index, candidate_of: Any
-) -> None:
+
+def choose_by_moments(model: Any, data: tuple[Any, Any, Any, Any], folds: Index) -> None:
     """RGLMCV on all samples in two passes.
 
     Parameters
@@ -129,22 +182,30 @@ def choose_by_moments(
         Samples, labels, weights and covariates.
     folds : ndarray of shape (n,)
         Fold of each sample.
-    candidate_of : callable
-        Values of tau to a candidate.
     """
     check_blocks(model._single()._sketch())
+    if np.any(model.l1):
+        raise ValueError("l1 must be 0 for samples that are read block by block.")
     if model.scoring not in (None, "r2"):
         raise ValueError(
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
             f"moments are known; got {model.scoring!r}."
         )
-    blocks = model._read(*data)
+    read = model._read(*data)
+    check_bases(model, read.p, read.q)
+    blocks = samples_in(read, bases_of(model))
     count = int(folds.max()) + 1
-    known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q))
-    blocks.moments = known.total
-    taus = known.taus()
-    found = [known.scores(fold, taus) for fold in range(count)]
-    scores, ranks = (np.array(part) for part in zip(*found, strict=True))
-    candidate = candidate_of(taus)
-    _, chosen = model._select([candidate], scores, ranks)
-    model._refit(blocks, candidate, chosen)
+    known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q), blocks.n)
+    if blocks is read:
+        blocks.moments = known.total
+    candidates = known.candidates()
+    tried = further_steps(
+        candidates,
+        *known.cross_validate(candidates),
+        most=step_counts(model.adaptive)[-1],
+        one_standard_error=model.one_standard_error,
+        next_candidate=known.candidate,
+        cross_validate=known.cross_validate,
+    )
+    best, chosen = model._select(*tried)
+    model._refit(read, tried[0][best], chosen)

@@ -165,10 +165,13 @@ def leave_one_out_of(
     """
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
-    if hasattr(model, "covariate_coef_"):
+    structured = [name for name in ("row_basis", "column_basis") if getattr(model, name, None)]
+    beside = ["covariates"] if hasattr(model, "covariate_coef_") else []
+    steps = ["adaptive steps"] if len(getattr(model, "adaptive_", ())) else []
+    if structured or beside or steps:
         raise ValueError(
-            "leave_one_out is for models without covariates. With them, take a search with "
-            'cv="loo", or sklearn.model_selection.cross_val_predict.'
+            f"leave_one_out is for models without {', '.join([*beside, *steps, *structured])}. "
+            "With them, take sklearn.model_selection.cross_val_predict."
         )
     fitted = with_numbers(getattr(model, "best_estimator_", model))
     samples, parts, declared = pose(fitted, X, y, sample_weight)

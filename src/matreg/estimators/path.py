@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..solvers import SolverResult, quadratic, tau_grid
 from ._convex import ConvexEstimator
 from ._input import check_grid
 from ._stored import is_streamed, refuse_streamed
+from ._structure import bases_of
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import RMR
@@ -92,7 +94,7 @@ def path(
     if not (is_streamed(X) and quadratic(model._sketch()) and Cs is None):
         instead = f" {name}CV chooses tau on a part and fits it to all samples."
         refuse_streamed(f"{name.lower()}_path", X, instead)
-    samples = model._read(X, y, sample_weight, covariates)
+    samples = model._structured(model._read(X, y, sample_weight, covariates))
     parts = model._parts(samples)
     if len(parts) > 1:
         raise ValueError(
@@ -100,6 +102,9 @@ def path(
             f"for each pair, or take {name}CV."
         )
     declared = model._declare(samples, parts, None if Cs is not None else 0.0)
+    steps = int(model.adaptive) if isinstance(model.adaptive, Integral) else 0
+    if steps > 0:  # of each point, with its own tau
+        declared = replace(declared, adaptive=())
     if Cs is not None:
         along, values = "C", check_Cs(Cs)
     elif taus is not None:
@@ -108,8 +113,12 @@ def path(
         largest = model._tau_max(declared, samples, parts)
         along, values = "tau", tau_grid(largest, n_taus, tau_min_ratio)
     limits = {"tol": model.tol, "max_iter": model.max_iter}
-    walking = solvers.path(declared, parts[0].samples, along, values, **limits)
-    points = run_path(walking, len(values), verbose)
+    walking = solvers.path(declared, parts[0].samples, along, values, steps=steps, **limits)
+    bases = bases_of(model)
+    points = [
+        replace(point, W=bases.restore(point.W))
+        for point in run_path(walking, len(values), verbose)
+    ]
     taus = values if along == "tau" else np.full(len(values), model.tau_)
     found = make_path(model, np.asarray(taus), points, sample_weight)
     return found if along == "tau" else replace(found, Cs=values[: len(points)])
@@ -213,7 +222,7 @@ def make_path(
     """The path that a model's parameters lead to; points that did not converge are reported."""
     given = model.get_params(deep=False)
     parameters = {
-        name: getattr(model, f"{name}_", value)
+        name: value if name == "adaptive" else getattr(model, f"{name}_", value)
         for name, value in given.items()
         if name not in ("tau", "verbose", "matrix_shape", "warm_start", "n_jobs")
     }
@@ -292,7 +301,7 @@ def tau_max(
     model = clone(model)
     model._validate_params()
     refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
-    samples = model._read(X, y, sample_weight, covariates)
+    samples = model._structured(model._read(X, y, sample_weight, covariates))
     assert isinstance(samples, Samples)
     parts = model._parts(samples)
     declared = model._declare(samples, parts, 0.0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
@@ -13,15 +14,19 @@ from sklearn.utils._param_validation import Interval
 from ..families import LossFamily
 from ..model import Model
 from ..penalties import SpectralElasticNet
-from ..samples import Samples
-from ..solvers import RGLMState, SolverResult, starting_point
+from ..samples import Samples, SampleSet
+from ..solvers import RGLMState, SolverResult, mean_curvature, starting_point, tau_max
 from ._convex import ConvexEstimator, Part
 from ._family import FAMILY_CONSTRAINT, FamilyEstimator
 from ._folds import fold_of_each, make_splitter
 from ._path_search import SEARCH_CONSTRAINTS, PathSearch
 from ._scale import RGLM_TAU, Units
-from ._search import Candidate
+from ._search import number_list
 from ._streamed_cv import choose_by_moments
+from ._structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
+
+# Shares of a ridge that RGLMCV tries.
+RIDGES = (0.0, 0.9, 0.99)
 
 
 class RGLM(FamilyEstimator, ConvexEstimator):
@@ -50,6 +55,26 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
         the model is a classifier. A family of your own is an object of a subclass of
         :class:`matreg.families.LossFamily`.
+    ridge : float, default=0.0
+        Share of a ridge in the penalty, from 0 to below 1, for effects that are dense and not of
+        low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean
+        of the eigenvalues, but for those that are zero, of the second derivative of the loss at
+        B = 0. Predictions do not depend on units.
+    l1 : float or array-like of shape (p, q), default=0.0
+        Adds ``tau sum_jk l1_jk |B_jk|`` to the penalty, which makes B sparse and of low rank at the
+        same time: a number, or one for each entry, 0 for entries that are free. A first-order
+        method solves it: `tol` of 1e-4 takes up to some thousand iterations.
+    adaptive : int or array-like of float, default=0
+        Number of further convex problems in which the directions of the last solution cost less,
+        so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
+        have the same tau. Or a tau for each problem before the last, as :class:`RGLMCV` chooses
+        them.
+    row_basis : array-like of shape (p, k), default=None
+        Known structure of the rows: B is made of the columns of this matrix, and the penalty is
+        that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of
+        noise with a known covariance. None is the identity.
+    column_basis : array-like of shape (q, l), default=None
+        The same for the columns.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     tol : float, default=1e-6
@@ -92,6 +117,15 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         problem.
     tau_ : float
         Number used.
+    l1_, ridge_
+        What was given.
+    adaptive_ : tuple of float
+        Tau of the steps before the last; empty without any.
+    steps_ : structured ndarray
+        One row per convex problem of an adaptive model: tau, primal, dual, gap, rank, n_iter. All
+        other attributes are those of the last one. Each is solved to its certified gap, which says
+        nothing about the concave penalty that they descend on together: of that one the steps,
+        with the same tau, lead to a critical point.
     classes_ : ndarray of shape (2,)
         The two classes, for the family "binomial" alone.
     matrix_shape_ : tuple of int
@@ -140,6 +174,9 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     _parameter_constraints: dict[str, list[Any]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "family": FAMILY_CONSTRAINT,
+        "ridge": [Interval(Real, 0, 1, closed="left")],
+        "l1": L1_CONSTRAINT,
+        **STRUCTURE_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -154,6 +191,11 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         tau: float | str = "scale",
         *,
         family: str | LossFamily = "normal",
+        ridge: float = 0.0,
+        l1: float | ArrayLike = 0.0,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
@@ -164,6 +206,11 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ) -> None:
         self.tau = tau
         self.family = family
+        self.ridge = ridge
+        self.l1 = l1
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -206,6 +253,17 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     def _nuclear(self) -> SpectralElasticNet:
         return SpectralElasticNet(0.0, ridge=0.0)
 
+    def _with_ridge(self, model: Model, samples: SampleSet, parts: list[Part]) -> Model:
+        if self.ridge == 0.0:
+            return model
+        (part,) = parts
+        largest = tau_max(model, part.samples)
+        if largest == 0.0:  # W = 0 for any penalty
+            return model
+        unit = mean_curvature(model, part.samples) / largest
+        penalty = replace(model.penalty, ridge_per_tau=self.ridge / (1.0 - self.ridge) * unit)
+        return replace(model, penalty=penalty)
+
     def _tau_share(self, units: Units) -> float:
         return RGLM_TAU
 
@@ -213,8 +271,11 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         """Coefficients of the last fit, if asked for."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
-        point = starting_point(self.coef_, self._gamma(samples), samples.y)
-        return replace(point, state=RGLMState(self.coef_, self._last_tau))
+        W = self._last_coef(samples)
+        if W is None:
+            return None
+        point = starting_point(W, self._gamma(samples), samples.y)
+        return replace(point, state=RGLMState(W, self._last_tau))
 
     def _declare(self, *arguments: Any, **options: Any) -> Model:
         self._last_tau = getattr(self, "tau_", 0.0)
@@ -244,6 +305,19 @@ class RGLMCV(FamilyEstimator, PathSearch):
     family : {"normal", "gaussian", "binomial", "poisson"}, default="normal"
         As in :class:`RGLM`. The score is R^2, accuracy or D^2 by default, and the folds of
         "binomial" are stratified.
+    ridge : float or list of float, default=None
+        Shares of a ridge to try, as in :class:`RGLM`. None is 0, 0.9 and 0.99, with which the
+        nuclear norm is of little account, for effects that are not of low rank; with `l1` it is 0.
+    l1 : float, matrix, or a list of them, default=0.0
+        Values to try, relative to tau, as in :class:`RGLM`; `ridge` must be 0 with them.
+    adaptive : int or list of int, default=0
+        Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
+        penalty. Each costs about as much as one of the paths of the plain search. More steps are
+        taken only where they gain more than a standard error of the folds. The right rank needs
+        `one_standard_error`, with which a smaller rank is worth a standard error: the best score
+        keeps small singular values that cost nothing.
+    row_basis, column_basis
+        As in :class:`RGLM`.
     taus, n_taus, tau_min_ratio, fit_intercept, cv, scoring, one_standard_error, n_jobs
         As in :class:`RMRCV`.
     tol, max_iter, matrix_shape
@@ -253,11 +327,14 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     Attributes
     ----------
-    tau_ : float
-        Chosen value.
+    tau_, ridge_, l1_ : float
+        Chosen values.
+    adaptive_ : tuple of float
+        Tau of the steps before the last, one for each further step that was chosen; empty for the
+        plain penalty. ``len(model.adaptive_)`` is the number of steps.
     cv_results_, best_index_, best_score_, taus_
         As in :class:`RMRCV`.
-    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
         Of the chosen model on all the data, as in :class:`RGLM`.
 
     Examples
@@ -270,9 +347,13 @@ class RGLMCV(FamilyEstimator, PathSearch):
     """
 
     _plain = RGLM
+    _searched = ("ridge", "l1")
     _parameter_constraints: dict[str, list[Any]] = {
         **SEARCH_CONSTRAINTS,
         "family": FAMILY_CONSTRAINT,
+        "ridge": [Interval(Real, 0, 1, closed="left"), "array-like", None],
+        "l1": L1_CONSTRAINT,
+        **STRUCTURE_CONSTRAINTS,
     }
 
     def __init__(
@@ -280,6 +361,11 @@ class RGLMCV(FamilyEstimator, PathSearch):
         taus: float | ArrayLike | None = None,
         *,
         family: str | LossFamily = "normal",
+        ridge: float | ArrayLike | None = None,
+        l1: float | ArrayLike = 0.0,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         n_taus: int = 50,
         tau_min_ratio: float = 1e-3,
         fit_intercept: bool = True,
@@ -294,6 +380,11 @@ class RGLMCV(FamilyEstimator, PathSearch):
     ) -> None:
         self.taus = taus
         self.family = family
+        self.ridge = ridge
+        self.l1 = l1
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.n_taus = n_taus
         self.tau_min_ratio = tau_min_ratio
         self.fit_intercept = fit_intercept
@@ -306,10 +397,18 @@ class RGLMCV(FamilyEstimator, PathSearch):
         self.verbose = verbose
         self.matrix_shape = matrix_shape
 
+    def _values(self, name: str, units: Units) -> list[Any]:
+        if name != "ridge":
+            return super()._values(name, units)
+        default = RIDGES if not np.any(self.l1) else (0.0,)
+        values = number_list(name, default if self.ridge is None else self.ridge, positive=False)
+        if max(values) >= 1.0:
+            raise ValueError(f"ridge must be shares of at least 0 and below 1; got {values}.")
+        return values
+
     def _fit_streamed(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
     ) -> None:
         splitter = make_splitter(self.cv, y, groups, classifier=False)
         folds = fold_of_each(splitter, int(X.shape[0]), groups)
-        data = (X, y, sample_weight, covariates)
-        choose_by_moments(self, data, folds, lambda taus: Candidate({}, taus))
+        choose_by_moments(self, (X, y, sample_weight, covariates), folds)

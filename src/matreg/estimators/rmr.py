@@ -20,6 +20,7 @@ from ._convex import ConvexEstimator, Part
 from ._path_search import SEARCH_CONSTRAINTS, PathSearch
 from ._scale import CHANCE, TAU, Units
 from ._search import NUMBER_OR_LIST
+from ._structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
 from ._wrong_labels import label_outlier_score
 
 EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]
@@ -70,6 +71,21 @@ class RMR(ConvexEstimator, MatrixRegressor):
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, such as an object of a subclass of
         :class:`matreg.penalties.SpectralPenalty`; `tau` is its weight, and must be a number.
+    l1 : float or array-like of shape (p, q), default=0.0
+        Adds ``tau sum_jk l1_jk |W_jk|`` to the penalty, which makes W sparse and of low rank at the
+        same time: a number, or one for each entry, 0 for entries that are free. A first-order
+        method solves it: `tol` of 1e-4 takes up to some thousand iterations.
+    adaptive : int or array-like of float, default=0
+        Number of further convex problems in which the directions of the last solution cost less,
+        so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
+        have the same tau. Or a tau for each problem before the last, as :class:`RMRCV` chooses
+        them.
+    row_basis : array-like of shape (p, k), default=None
+        Known structure of the rows: W is made of the columns of this matrix, and the penalty is
+        that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of
+        noise with a known covariance. None is the identity.
+    column_basis : array-like of shape (q, l), default=None
+        The same for the columns.
     delta : float or str, default="scale"
         Where the loss "huber" goes from a parabola to a line, in the units of y. "scale" is a
         third of the median absolute deviation of the labels. For tau, C, epsilon and delta
@@ -133,6 +149,15 @@ class RMR(ConvexEstimator, MatrixRegressor):
         Method that ended the fit, as in `history_`.
     tau_, C_, epsilon_, delta_ : float
         Numbers used.
+    l1_ : float or array-like
+        What was given.
+    adaptive_ : tuple of float
+        Tau of the steps before the last; empty without any.
+    steps_ : structured ndarray
+        One row per convex problem of an adaptive model: tau, primal, dual, gap, rank, n_iter. All
+        other attributes are those of the last one. Each is solved to its certified gap, which says
+        nothing about the concave penalty that they descend on together: of that one the steps,
+        with the same tau, lead to a critical point.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -174,6 +199,8 @@ class RMR(ConvexEstimator, MatrixRegressor):
         "epsilon": [Interval(Real, 0, None, closed="left"), str],
         **LOSS_CONSTRAINTS,
         "penalty": [HasMethods(["at", "prox"]), None],
+        "l1": L1_CONSTRAINT,
+        **STRUCTURE_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "solver": [StrOptions(set(SOLVERS))],
         "rho": [Interval(Real, 0, None, closed="neither")],
@@ -196,6 +223,10 @@ class RMR(ConvexEstimator, MatrixRegressor):
         delta: float | str = "scale",
         quantile: float = 0.5,
         penalty: Any = None,
+        l1: float | ArrayLike = 0.0,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         rho: float = 1.0,
@@ -214,6 +245,10 @@ class RMR(ConvexEstimator, MatrixRegressor):
         self.delta = delta
         self.quantile = quantile
         self.penalty = penalty
+        self.l1 = l1
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.rho = rho
@@ -323,6 +358,16 @@ class RMRCV(PathSearch, MatrixRegressor):
         at most "scale". Of epsilon only one with losses that do not depend on it.
     loss, delta, quantile, penalty
         As in :class:`RMR`.
+    l1 : float, matrix, or a list of them, default=0.0
+        Values to try, relative to tau, as in :class:`RMR`.
+    adaptive : int or list of int, default=0
+        Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
+        penalty. Each costs about as much as one of the paths of the plain search. More steps are
+        taken only where they gain more than a standard error of the folds. The right rank needs
+        `one_standard_error`, with which a smaller rank is worth a standard error: the best score
+        keeps small singular values that cost nothing.
+    row_basis, column_basis
+        As in :class:`RMR`.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     cv : int, splitter, iterable or "loo", default=None
@@ -350,6 +395,11 @@ class RMRCV(PathSearch, MatrixRegressor):
         Chosen values.
     delta_ : float
         Number used.
+    l1_ : float or array-like
+        Chosen value.
+    adaptive_ : tuple of float
+        Tau of the steps before the last, one for each further step that was chosen; empty for the
+        plain penalty. ``len(model.adaptive_)`` is the number of steps.
     cv_results_ : dict of ndarray
         One row per combination: parameters, scores of the folds, their mean, standard deviation and
         standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
@@ -357,7 +407,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         Chosen row and its mean score.
     taus_ : ndarray
         Values of tau that were tried with the chosen C and epsilon.
-    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
         Of the chosen model on all the data, as in :class:`RMR`.
     label_outlier_score_ : ndarray of shape (n,)
         How much each label looks wrong, as in :class:`RMR`.
@@ -376,13 +426,15 @@ class RMRCV(PathSearch, MatrixRegressor):
 
     _plain = RMR
     _several_labels = True
-    _searched = ("C", "epsilon")
+    _searched = ("C", "epsilon", "l1")
     _parameter_constraints: dict[str, list[Any]] = {
         **SEARCH_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
         **LOSS_CONSTRAINTS,
         "penalty": [HasMethods(["at", "prox"]), None],
+        "l1": L1_CONSTRAINT,
+        **STRUCTURE_CONSTRAINTS,
     }
 
     def __init__(
@@ -397,6 +449,10 @@ class RMRCV(PathSearch, MatrixRegressor):
         delta: float | str = "scale",
         quantile: float = 0.5,
         penalty: Any = None,
+        l1: float | ArrayLike = 0.0,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         fit_intercept: bool = True,
         cv: Any = None,
         scoring: Any = None,
@@ -416,6 +472,10 @@ class RMRCV(PathSearch, MatrixRegressor):
         self.delta = delta
         self.quantile = quantile
         self.penalty = penalty
+        self.l1 = l1
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.fit_intercept = fit_intercept
         self.cv = cv
         self.scoring = scoring

@@ -18,6 +18,7 @@ from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
 from ._convex import ConvexEstimator
 from ._path_search import SEARCH_CONSTRAINTS, PathSearch
 from ._search import NUMBER_OR_LIST
+from ._structure import STRUCTURE_CONSTRAINTS
 from ._wrong_labels import class_outlier_score
 
 LOSS_CONSTRAINT = [StrOptions(set(MARGIN_LOSSES)), LossFamily]
@@ -48,6 +49,17 @@ class SMM(MatrixClassifier, ConvexEstimator):
         :class:`matreg.families.LossFamily`.
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, as in :class:`RMR`.
+    adaptive : int or array-like of float, default=0
+        Number of further convex problems in which the directions of the last solution cost less,
+        so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
+        have the same tau. Or a tau for each problem before the last, as :class:`SMMCV` chooses
+        them.
+    row_basis : array-like of shape (p, k), default=None
+        Known structure of the rows: W is made of the columns of this matrix, and the penalty is
+        that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of
+        noise with a known covariance. None is the identity.
+    column_basis : array-like of shape (q, l), default=None
+        The same for the columns.
     class_weight : dict or "balanced", default=None
         Factors of the weights of the samples by class; "balanced" gives every class the same
         weight in all.
@@ -93,6 +105,13 @@ class SMM(MatrixClassifier, ConvexEstimator):
         than two classes the largest of the problems'. NaN where the weight is zero.
     history_ : structured ndarray, or a list of m of them
         One row an iteration: iteration, time, primal, dual, gap, rank.
+    adaptive_ : tuple of float
+        Tau of the steps before the last; empty without any.
+    steps_ : structured ndarray, or a list of m of them
+        One row per convex problem of an adaptive model: tau, primal, dual, gap, rank, n_iter. All
+        other attributes are those of the last one. Each is solved to its certified gap, which says
+        nothing about the concave penalty that they descend on together: of that one the steps,
+        with the same tau, lead to a critical point.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -129,6 +148,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
         "C": [Interval(Real, 0, None, closed="neither"), str],
         "loss": LOSS_CONSTRAINT,
         "penalty": [HasMethods(["at", "prox"]), None],
+        **STRUCTURE_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -144,6 +164,9 @@ class SMM(MatrixClassifier, ConvexEstimator):
         C: float | str = "scale",
         loss: str | LossFamily = "hinge",
         penalty: Any = None,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "one_vs_one",
         fit_intercept: bool = True,
@@ -157,6 +180,9 @@ class SMM(MatrixClassifier, ConvexEstimator):
         self.C = C
         self.loss = loss
         self.penalty = penalty
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
@@ -222,6 +248,14 @@ class SMMCV(MatrixClassifier, PathSearch):
         and ten times it.
     loss, penalty, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
         As in :class:`SMM`.
+    adaptive : int or list of int, default=0
+        Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
+        penalty. Each costs about as much as one of the paths of the plain search. More steps are
+        taken only where they gain more than a standard error of the folds. The right rank needs
+        `one_standard_error`, with which a smaller rank is worth a standard error: the best score
+        keeps small singular values that cost nothing.
+    row_basis, column_basis
+        As in :class:`SMM`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
         keeps the groups of `fit` together. "loo" as in :class:`RMRCV`.
@@ -240,6 +274,9 @@ class SMMCV(MatrixClassifier, PathSearch):
     ----------
     tau_, C_ : float
         Chosen values.
+    adaptive_ : tuple of float
+        Tau of the steps before the last, one for each further step that was chosen; empty for the
+        plain penalty. ``len(model.adaptive_)`` is the number of steps.
     cv_results_ : dict of ndarray
         One row a combination: parameters, scores of the folds, their mean, standard deviation and
         standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
@@ -247,7 +284,7 @@ class SMMCV(MatrixClassifier, PathSearch):
         Chosen row and its mean score.
     taus_ : ndarray
         Values of tau that were tried with the chosen C.
-    classes_, coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+    classes_, coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
         Of the chosen model on all the data, as in :class:`SMM`.
     label_outlier_score_ : ndarray of shape (n,)
         How much each label looks wrong, as in :class:`SMM`.
@@ -270,6 +307,7 @@ class SMMCV(MatrixClassifier, PathSearch):
         "C": NUMBER_OR_LIST,
         "loss": LOSS_CONSTRAINT,
         "penalty": [HasMethods(["at", "prox"]), None],
+        **STRUCTURE_CONSTRAINTS,
     }
 
     def __init__(
@@ -281,6 +319,9 @@ class SMMCV(MatrixClassifier, PathSearch):
         C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
         loss: str | LossFamily = "hinge",
         penalty: Any = None,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "one_vs_one",
         fit_intercept: bool = True,
@@ -299,6 +340,9 @@ class SMMCV(MatrixClassifier, PathSearch):
         self.C = C
         self.loss = loss
         self.penalty = penalty
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept

@@ -115,7 +115,8 @@ def methods(facts: Facts) -> str:
     gap = float(np.max(facts.inner.dual_gap_))
     sentences.append(
         f"The coefficients have rank {np.max(facts.inner.rank_)}; by a duality gap the objective "
-        f"is at most a fraction {_bound(gap):.1e} above the optimum. Software: matreg "
+        f"{_of_last_step(facts)}is at most a fraction {_bound(gap):.1e} above the optimum. "
+        "Software: matreg "
         f"{_version('matreg')} with scikit-learn {_version('scikit-learn')}."
     )
     return " ".join(sentences)
@@ -135,6 +136,12 @@ def _covariates(facts: Facts) -> str:
     )
 
 
+def _of_last_step(facts: Facts) -> str:
+    """What is certified of an adaptive model."""
+    steps = len(getattr(facts.inner, "adaptive_", ()))
+    return f"of the last of {1 + steps} convex steps " if steps else ""
+
+
 def parameters(facts: Facts) -> list[tuple[str, str]]:
     """Names and values of the parameters that were used."""
     given = facts.inner.get_params()
@@ -147,6 +154,11 @@ def parameters(facts: Facts) -> list[tuple[str, str]]:
             rows.append((name, f"{value:.4g}"))
         elif isinstance(value, str):
             rows.append((name, value))
+    earlier = getattr(facts.inner, "adaptive_", ())
+    if earlier:
+        rows.append(
+            ("adaptive, tau of the steps before", ", ".join(f"{tau:.4g}" for tau in earlier))
+        )
     return rows
 
 
@@ -281,6 +293,12 @@ def choice(facts: Facts) -> str:
         f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
         "folds of the choice."
     )
+    if "param_adaptive" in model.cv_results_:
+        steps = len(model.adaptive_)
+        text += (
+            f" Of plain and adaptive models, one with {counted(steps, 'further step')} was taken."
+        )
+        taus = taus[model.cv_results_["param_adaptive"] == steps]
     if len(np.unique(taus)) > 2 and model.tau_ in (taus.min(), taus.max()):
         side = "smallest" if model.tau_ == taus.min() else "largest"
         text += f" It is the {side} of the values that were tried: try more of them on that side."

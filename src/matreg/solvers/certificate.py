@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,16 @@ COLUMNS = np.dtype(
         ("gap", np.float64),
         ("rank", np.int64),
         ("method", "U24"),
+    ]
+)
+STEPS = np.dtype(
+    [
+        ("tau", np.float64),
+        ("primal", np.float64),
+        ("dual", np.float64),
+        ("gap", np.float64),
+        ("rank", np.int64),
+        ("n_iter", np.int64),
     ]
 )
 
@@ -58,6 +68,9 @@ class SolverResult:
         Whether Ctrl-C has ended the search.
     intercept, covariate_coef : float, ndarray of shape (m,); or None
         What gamma is for the user's columns; None without covariates.
+    steps : structured ndarray
+        One row per convex step of an adaptive model, the last of which this result is: tau, primal,
+        dual, gap, rank, and n_iter. Empty for other models.
     """
 
     W: Factors
@@ -74,6 +87,7 @@ class SolverResult:
     interrupted: bool = False
     intercept: float | None = None
     covariate_coef: Array | None = None
+    steps: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=STEPS))
 
     @property
     def b(self) -> float:

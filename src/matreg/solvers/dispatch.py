@@ -8,21 +8,22 @@ is convex, which the first-order solver takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
-from ..blocks import Blocks
+from ..adaptive import Step, adaptive_steps, next_bases
+from ..bases import ScanInBases, samples_in
 from ..losses import PiecewiseLoss
 from ..model import Model
 from ..penalties import SpectralElasticNet, SpectralPenalty
 from ..problem import Problem
 from ..samples import Samples, SampleSet
 from ..sparse_penalty import SparseLowRank
-from .certificate import SolverResult
+from .certificate import STEPS, SolverResult
 from .choose import remembered, solve_rmr
 from .first_order import solve_universal
 from .largest_tau import tau_max as rmr_tau_max
@@ -56,12 +57,48 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
     SolverResult
         The best certified point, converged or not.
     """
+    if not model.adaptive:
+        return solve_plain(model, samples, **options)
+    taus = (*model.adaptive, float(model.penalty.tau))
+    return last_of(samples, taus, adaptive_steps(samples, taus, stepping(model, options)))
+
+
+def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
+    """Solve a single convex problem."""
     if isinstance(samples, Samples):
         problem = model.on(samples)
         result = solve_problem(problem, **options)
         return result.with_covariates(problem.unpenalised, model.fit_intercept)
     (result,) = path_on_blocks(model, samples, np.array([model.penalty.tau]), **options)
     return result
+
+
+def stepping(model: Model, options: dict[str, Any]) -> Callable[[float, Any], SolverResult]:
+    """How to solve the steps of an adaptive model: tau and samples to a result.
+
+    A point to start from is for the first of them, as the others are in bases of their own.
+    """
+    options = dict(options)
+
+    def solve_step(tau: float, samples: Any) -> SolverResult:
+        result = solve_plain(model.at(tau=tau), samples, **options)
+        options.pop("start", None)
+        return result
+
+    return solve_step
+
+
+def last_of(samples: SampleSet, taus: Sequence[float], steps: list[Step]) -> SolverResult:
+    """The result of the last of some steps, with W out of its bases and the record of all."""
+    results = [step.result for step in steps]
+    rows = [
+        (tau, one.primal, one.dual, one.gap, one.W.rank, one.n_iter)
+        for tau, one in zip(taus, results, strict=False)  # it ends before where W = 0
+    ]
+    last, state = steps[-1], None
+    if results[-1].state is not None and not isinstance(samples, Samples):
+        state = ScanInBases(results[-1].state, last.bases, (samples.p, samples.q))
+    return replace(results[-1], W=last.W, state=state, steps=np.array(rows, dtype=STEPS))
 
 
 def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> SolverResult:
@@ -108,7 +145,13 @@ def is_sparse(problem: Problem) -> bool:
 
 
 def path(
-    model: Model, samples: SampleSet, along: str, values: Array, **options: Any
+    model: Model,
+    samples: SampleSet,
+    along: str,
+    values: Array,
+    *,
+    steps: int = 0,
+    **options: Any,
 ) -> Iterator[SolverResult]:
     """Solve a declared model for one value after another of tau or C, each from the last.
 
@@ -122,6 +165,8 @@ def path(
         What changes.
     values : ndarray of shape (k,)
         Its values, in an order in which one leads to the next.
+    steps : int, default=0
+        Further adaptive steps that each point takes with its own tau.
     **options
         As in :func:`solve`.
 
@@ -130,6 +175,41 @@ def path(
     SolverResult
         One per value, without its state.
     """
+    if steps > 0:
+        yield from adapted_points(model, samples, along, values, steps, **options)
+        return
+    if not model.adaptive:
+        yield from plain_path(model, samples, along, values, **options)
+        return
+    before = adaptive_steps(samples, model.adaptive, stepping(model, options))
+    bases = next_bases(before)
+    points = plain_path(model, samples_in(samples, bases), along, values, **options)
+    for value, point in zip(values, points, strict=True):
+        taus = (*model.adaptive[: len(before)], tau_at(model, along, value))
+        yield last_of(samples, taus, [*before, Step(point, bases)])
+
+
+def adapted_points(
+    model: Model, samples: SampleSet, along: str, values: Array, steps: int, **options: Any
+) -> Iterator[SolverResult]:
+    """Points of a plain path, each with further steps of its own, all with the tau of the point."""
+    points = plain_path(model, samples, along, values, **options)
+    for value, point in zip(values, points, strict=True):
+        there = model.at(C=float(value)) if along == "C" else model
+        taus = (tau_at(model, along, value),) * (1 + steps)
+        found = adaptive_steps(samples, taus, stepping(there, options), first=point)
+        yield last_of(samples, taus, found)
+
+
+def tau_at(model: Model, along: str, value: float) -> float:
+    """Tau of a point of a path."""
+    return float(value if along == "tau" else model.penalty.tau)
+
+
+def plain_path(
+    model: Model, samples: SampleSet, along: str, values: Array, **options: Any
+) -> Iterator[SolverResult]:
+    """The path of single convex problems."""
     if not isinstance(samples, Samples):
         yield from path_on_blocks(model, samples, values, **options)
         return
@@ -166,7 +246,7 @@ def path_on_blocks(
         results = solve_streamed_rglm(
             blocks,
             taus,
-            ridge=model.penalty.ridge,
+            penalty=model.penalty,
             fit_intercept=model.fit_intercept,
             G=known_moments(blocks),
             **limits,
@@ -234,21 +314,53 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     Parameters
     ----------
     model : Model
-        What is minimised; its own tau does not matter.
+        What is minimised; its own tau does not matter. Of an adaptive one the steps before the last
+        are solved, and it is the tau in their bases.
     samples : SampleSet
         In memory, or read block by block for the squared loss.
     tol : float, default=1e-3
         Relative accuracy where several samples share a kink of the loss.
     """
+    before = adaptive_steps(samples, model.adaptive, stepping(model, {}))
+    samples = samples_in(samples, next_bases(before))
     if not isinstance(samples, Samples):
-        blocks: Blocks = samples  # type: ignore[assignment]
-        return Reduced(known_moments(blocks), (blocks.p, blocks.q), model.fit_intercept).tau_max
+        G = known_moments(samples)
+        return Reduced(G, (samples.p, samples.q), model.fit_intercept).tau_max
     return problem_tau_max(model.on(samples), tol)
+
+
+def mean_curvature(model: Model, samples: SampleSet) -> float:
+    """Mean eigenvalue, of those that are not zero, of the second derivative of the loss at W = 0.
+
+    A ridge of this size halves the coefficients of samples whose entries are alike.
+
+    Parameters
+    ----------
+    model : Model
+        Its loss is smooth.
+    samples : SampleSet
+        In memory, or read block by block for the squared loss.
+    """
+    fewest = min(samples.n, samples.p * samples.q)
+    if not isinstance(samples, Samples):
+        G = known_moments(samples)
+        return Reduced(G, (samples.p, samples.q), model.fit_intercept).curvature / fewest
+    problem = model.on(samples)
+    _, gamma = problem.primal_at(0.0, problem.y)
+    residual = problem.y - problem.unpenalised.times(gamma)
+    loss: Any = problem.loss
+    piecewise = isinstance(loss, PiecewiseLoss)
+    h = 1.0 / loss.curvature if piecewise else loss.second_derivative(residual)
+    total = float(h @ problem.design.norms**2)
+    if model.fit_intercept and h.sum() > 0.0:
+        mean = problem.design.adjoint(h) / float(h.sum())
+        total -= float(h.sum()) * float(np.vdot(mean, mean))
+    return max(total, 0.0) / fewest
 
 
 def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
     """Smallest weight of the penalty at which W is zero, for a problem in memory."""
-    if is_sparse(problem):
+    if isinstance(problem.penalty, SparseLowRank) and hasattr(problem.loss, "gradient"):
         return sparse_tau_max(problem)
     if not isinstance(problem.penalty, SpectralElasticNet):
         raise ValueError(

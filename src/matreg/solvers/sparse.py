@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from .._typing import Array
 from ..linalg.factors import svd
@@ -284,7 +285,7 @@ def solve_sparse(
     >>> from matreg.design import ArrayDesign
     >>> from matreg.losses import squared
     >>> X = np.random.default_rng(0).standard_normal((40, 5, 4))
-    >>> penalty = SparseLowRank(1.0, np.full((5, 4), 2.0))
+    >>> penalty = SparseLowRank(1.0, l1=2.0)
     >>> problem = Problem(ArrayDesign(X), X[:, 0, 0] + X[:, 1, 0], squared(np.ones(40)), penalty)
     >>> result = solve_sparse(problem)
     >>> result.converged, int(np.count_nonzero(result.state.E))
@@ -292,11 +293,7 @@ def solve_sparse(
     """
     if not problem.homogeneous:
         raise ValueError("problem must have no linear term; this solver knows none.")
-    if problem.penalty.weights.shape != (problem.design.p, problem.design.q):
-        raise ValueError(
-            f"weights must be of the samples' shape ({problem.design.p}, {problem.design.q}); got "
-            f"{problem.penalty.weights.shape}."
-        )
+    problem.penalty.check_shape(problem.design.p, problem.design.q)
     tracker, k = Tracker(problem, tol, verbose, "alternating directions"), 0
     method = Splitting(problem, start, settings)
     method.offer(tracker)
@@ -314,8 +311,18 @@ def solve_sparse(
 def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:
     """A tau for which W = 0, where a path may start; it may be larger than the smallest such.
 
-    It is the spectral norm of ``A'beta`` beyond the weights, with the slopes beta of the loss at
-    W = 0.
+    With the slopes beta of the loss at W = 0 it is the tau at which what ``A'beta`` has beyond the
+    weights ``tau l1`` has the spectral norm tau.
     """
+    problem.penalty.check_shape(problem.design.p, problem.design.q)
     Z = problem.design.adjoint(at_zero(problem)[1])
-    return float(np.linalg.norm(problem.penalty.soft_entries(Z, 1.0), 2))
+    largest = float(np.linalg.norm(Z, 2))
+
+    def beyond(tau: float) -> float:
+        return float(np.linalg.norm(problem.penalty.at(tau).soft_entries(Z, 1.0), 2)) - tau
+
+    if beyond(largest) == 0.0:  # all entries are free, or zero
+        return largest
+    # From above, so that W = 0 there in spite of rounding.
+    found = scipy.optimize.brentq(beyond, 0.0, largest, xtol=1e-12 * largest)
+    return min(float(found) * (1.0 + 1e-11), largest)

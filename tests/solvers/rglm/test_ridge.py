@@ -134,7 +134,7 @@ def test_by_passes_over_blocks(tau):
     problem, y = make("normal", tau, 30.0, n=900)
     blocks = ArrayBlocks(problem.design.X, y, weights_of(problem), (5, 4))
     blocks.step = 250
-    (result,) = solve_streamed_rglm(blocks, np.array([tau]), ridge=30.0)
+    (result,) = solve_streamed_rglm(blocks, np.array([tau]), penalty=SpectralElasticNet(0.0, 30.0))
     alone = solve_rglm(problem, tol=1e-9)
     assert result.converged
     assert result.primal == pytest.approx(alone.primal, rel=1e-6)

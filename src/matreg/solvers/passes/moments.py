@@ -58,6 +58,7 @@ class GramSettings:
 
 
 DEFAULT = GramSettings()
+NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
 
 
 @dataclass(frozen=True)
@@ -223,12 +224,11 @@ class Reduced:
         kept = values > self.settings.rounding * max(values[-1], 0.0) if len(values) else values > 0
         return np.sqrt(values[kept]), V[:, kept]
 
-    def problem(self, ridge: float, c: Array | None = None) -> Problem:
+    def problem(self, penalty: SpectralElasticNet, c: Array | None = None) -> Problem:
         """Pseudo-samples; `c` stands for the moments of samples and labels if given."""
         root, V = self.factor
         z = (V.T @ (self.c if c is None else c)) / root
         rows = (root[:, None] * V.T).reshape(-1, *self.shape)
-        penalty = SpectralElasticNet(1.0, ridge)
         return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, NOTHING)
 
     def gamma(self, W: Array) -> Array:
@@ -256,6 +256,11 @@ class Reduced:
     def noise(self) -> float:
         """Sum of squares of residuals below which they are the rounding of the labels."""
         return (self.settings.exact * self.size) ** 2
+
+    @property
+    def curvature(self) -> float:
+        """Sum of the squares of the samples, around their mean if there is an intercept."""
+        return float(np.trace(self.S))
 
     @property
     def tau_max(self) -> float:
@@ -308,10 +313,10 @@ def solve_moments(
     max_iter: int,
     c: Array | None = None,
     *,
-    ridge: float = 0.0,
+    penalty: SpectralElasticNet = NUCLEAR,
 ) -> list[SolverResult]:
     """Solutions of the reduced problem, largest tau first, each from the last."""
-    problem = reduced.problem(ridge, c)
+    problem = reduced.problem(penalty, c)
     solver = PathSolver(reduced.settings.fine * tol, max_iter)
     results: list[SolverResult] = []
     for tau in taus:
@@ -333,7 +338,7 @@ def solve_streamed_rglm(
     blocks: Blocks,
     taus: Array,
     *,
-    ridge: float = 0.0,
+    penalty: SpectralElasticNet = NUCLEAR,
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -348,8 +353,8 @@ def solve_streamed_rglm(
         The samples.
     taus : ndarray of shape (k,)
         Values of tau, largest first.
-    ridge : float, default=0.0
-        Weight of half the squared Frobenius norm.
+    penalty : SpectralElasticNet, default=NUCLEAR
+        Nuclear norm and ridge; its own tau does not matter.
     fit_intercept : bool, default=True
         Whether there is an intercept, where the blocks have no covariates.
     tol : float, default=1e-6
@@ -369,8 +374,8 @@ def solve_streamed_rglm(
     if G is None:
         (G,) = moments(blocks, settings=settings)
     reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept, settings)
-    penalties = [SpectralElasticNet(float(tau), ridge) for tau in taus]
-    results = solve_moments(reduced, taus, tol, max_iter, ridge=ridge)
+    penalties = [penalty.at(float(tau)) for tau in taus]
+    results = solve_moments(reduced, taus, tol, max_iter, penalty=penalty)
     proven = certified(blocks, reduced, penalties, results, tol)
     for _ in range(settings.most_corrections):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
@@ -380,7 +385,7 @@ def solve_streamed_rglm(
         for k in wrong:  # the moments, such that the gradient at W is what the samples say
             W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
             one, c = taus[k : k + 1], reduced.S @ W + Z
-            (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, ridge=ridge)
+            (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, penalty=penalty)
         new = certified(blocks, reduced, penalties, corrected, tol)
         proven = [a if a[0].gap <= b[0].gap else b for a, b in zip(new, proven, strict=True)]
     return [result for result, _ in proven]
