@@ -18,6 +18,8 @@ ORDER = [
     "plot_probabilities.py",
     "plot_intervals.py",
     "plot_from_disk.py",
+    "plot_adaptive.py",
+    "plot_smooth_axes.py",
     "plot_maps.py",
     "plot_sugar.py",
 ]

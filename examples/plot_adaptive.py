@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((n, size, size))
 y = np.tensordot(X, truth, 2) + 0.5 * rng.standard_normal(n)
 
-given = {"ridge": 0.0, "n_taus": 12, "tau_min_ratio": 1e-2, "tol": 1e-4}
+given = {"ridge": 0.0, "n_taus": 12, "tol": 1e-4}
 plain = RGLMCV(**given).fit(X, y)
 adaptive = RGLMCV(adaptive=1, **given).fit(X, y)
 print(f"further steps that the search took: {len(adaptive.adaptive_)}")

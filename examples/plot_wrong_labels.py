@@ -28,7 +28,7 @@ data = make_matrix_regression(
 
 options = {"cv": 3, "scoring": "neg_median_absolute_error", "n_taus": 12, "tol": 1e-4}
 models = {
-    "squared loss (R-GLM)": RGLMCV(**options),
+    "squared loss (R-GLM)": RGLMCV(ridge=0.0, **options),
     "robust (RMR)": RMRCV(**options, C="100*scale"),
 }
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")

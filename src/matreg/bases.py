@@ -80,8 +80,10 @@ class Bases:
     def invert(self, W: Array) -> Array:
         """The V of ``W = L V R``, or of the nearest W that is in the bases."""
         if self.left is not None:
-            W = np.linalg.lstsq(self.left, W, rcond=None)[0]
-        return W if self.right is None else np.linalg.lstsq(self.right.T, W.T, rcond=None)[0].T
+            W = np.asarray(np.linalg.lstsq(self.left, W, rcond=None)[0], dtype=np.float64)
+        if self.right is not None:
+            W = np.asarray(np.linalg.lstsq(self.right.T, W.T, rcond=None)[0].T, dtype=np.float64)
+        return W
 
     @property
     def plain(self) -> bool:
@@ -124,7 +126,7 @@ def samples_in(samples: SampleSet, bases: Bases) -> Any:
         return samples
     if isinstance(samples, Samples):
         return replace(samples, X=images(samples.design, bases))
-    return BasisBlocks(samples, bases)  # type: ignore[arg-type]
+    return BasisBlocks(samples, bases)
 
 
 def images(design: Design, bases: Bases) -> Array:

@@ -166,7 +166,7 @@ class PathSearch(Search):
 
     def _points(self, declared: Model, part: Part, candidate: Candidate) -> list[SolverResult]:
         """Solutions of one of the problems along a candidate."""
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         return list(path(declared, part.samples, candidate.along, candidate.values, **limits))
 
     # -- each sample left out of the fit to all others

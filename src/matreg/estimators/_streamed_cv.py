@@ -124,7 +124,8 @@ class RGLMFolds:
     def adapted(self, G: Array, parameters: dict[str, Any]) -> tuple[Bases, Reduced]:
         """Bases that the steps before the last give, and the moments in them."""
         fit_intercept, tol = self.model.fit_intercept, self.model.tol
-        reduced, steps = Reduced(G, self.shape, fit_intercept), []
+        reduced = Reduced(G, self.shape, fit_intercept)
+        steps: list[Step] = []
         penalty = self.penalty(reduced, parameters["ridge"])
         for tau in parameters.get("adaptive", ()):
             one = np.array([tau])

@@ -19,6 +19,7 @@ STYLE: dict[str, dict[str, Any]] = {
     "RMR": {"color": "#D55E00", "marker": "^"},
     "G-RMR": {"color": "#009E73", "marker": "D"},
     "Huber ridge": {"color": "#CC79A7", "marker": "v"},
+    "RMR, adaptive": {"color": "#56B4E9", "marker": "P"},
     "Intercept only": {"color": "#555555", "marker": "x"},
 }
 LOOK = {

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .. import GRMRCV, RGLMCV, RMRCV
 from .._typing import Array
 
 METHODS = ("SVR", "R-GLM", "RMR", "G-RMR")
+ADAPTIVE = ("RMR, adaptive",)
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ def _huber(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
 
 def _rglm(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
     model = RGLMCV(
+        ridge=0.0,
         n_taus=tuning.n_rglm_taus,
         tau_min_ratio=tuning.rglm_min_ratio,
         cv=tuning.cv,
@@ -192,9 +195,11 @@ def _rglm(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
     return model, ("tau_",)
 
 
-def _rmr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
+def _rmr(tuning: Tuning, fits: dict[str, Fit], adaptive: int = 0) -> tuple[Any, tuple[str, ...]]:
     model = RMRCV(
-        tuning.taus,
+        # In the bases of a further step other values of tau are right.
+        None if adaptive else tuning.taus,
+        adaptive=adaptive,
         n_taus=tuning.n_taus,
         tau_min_ratio=tuning.tau_min_ratio,
         C=tuning.C,
@@ -233,6 +238,7 @@ _BUILD: dict[str, _Build] = {
     "RMR": _rmr,
     "G-RMR": _grmr,
     "Huber ridge": _huber,
+    "RMR, adaptive": partial(_rmr, adaptive=1),
 }
 
 

@@ -141,7 +141,7 @@ def fit_classifiers(
     folds: dict[str, Any] = {"cv": FOLDS}
     taus: dict[str, Any] = {"n_taus": n_taus, "tau_min_ratio": 1e-3, "tol": 1e-4}
     smm = SMMCV(C=Cs, **taus, **folds)
-    rglm = RGLMCV(family="binomial", **taus, **folds)
+    rglm = RGLMCV(family="binomial", ridge=0.0, **taus, **folds)
     models: dict[str, Any] = {
         "SVM": GridSearchCV(SVC(kernel="linear"), {"C": list(Cs)}, **folds),
         "R-GLM": rglm if len(np.unique(y)) == 2 else None,

@@ -110,7 +110,7 @@ def forced(method: str, start: SolverResult | None) -> Iterator[Method]:
     if method == "active-set":
         yield partial(solve_from_start, start=start)
     else:
-        yield {"interior": solve_cold, "augmented": solve_many}[method]
+        yield solve_cold if method == "interior" else solve_many
 
 
 def solve_from_start(
