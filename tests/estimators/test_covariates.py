@@ -417,3 +417,21 @@ def test_encoded_columns_make_unseen_sites_possible():
     new = model.predict(X[:1], covariates=encoder.transform({"site": ["c"]}))
     both = [model.predict(X[:1], encoder.transform({"site": [s]}))[0] for s in "ab"]
     assert new[0] == pytest.approx(np.mean(both))
+
+
+@pytest.mark.parametrize("kind", [RMRCV, RGLMCV])
+def test_leave_one_out_searches_leave_out_the_covariates_too(kind):
+    from sklearn.metrics import r2_score
+
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3, 2)), rng.standard_normal(30)
+    Z = rng.standard_normal((30, 2)) + X[:, 0]
+    y += 2.0 * X[:, 0, 0] + Z @ [1.0, -2.0]
+    fixed = {"C": 1.0, "epsilon": 0.1} if kind is RMRCV else {}
+    model = kind([1.0], cv="loo", tol=1e-8, **fixed).fit(X, y, covariates=Z)
+    left_out = []
+    for i in range(30):
+        others = np.arange(30) != i
+        one = model.best_estimator_.fit(X[others], y[others], covariates=Z[others])
+        left_out.append(one.predict(X[i : i + 1], Z[i : i + 1])[0])
+    assert model.best_score_ == pytest.approx(r2_score(y, left_out), abs=1e-3)

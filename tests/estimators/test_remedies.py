@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.multioutput import MultiOutputRegressor
 
-from matreg import RGLM, RMR, SMM
+from matreg import GRMR, RGLM, RMR, SMM
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(30, (4, 3), noise_scale=0.5, random_state=0)
@@ -63,8 +63,10 @@ def test_labels_that_are_missing():
 
 def test_two_columns_of_labels():
     both = np.column_stack([Y, -Y])
-    refused(X, both, "sklearn.multioutput.MultiOutputRegressor")
-    assert MultiOutputRegressor(RMR(tau=1.0)).fit(X, both).predict(X).shape == (30, 2)
+    assert RMR(tau=1.0).fit(X, both).predict(X).shape == (30, 2)
+    with pytest.raises(ValueError, match=r"sklearn\.multioutput\.MultiOutputRegressor"):
+        GRMR(tau=1.0).fit(X, both)
+    assert MultiOutputRegressor(GRMR(tau=1.0)).fit(X, both).predict(X).shape == (30, 2)
 
 
 def test_paths_and_open_files(tmp_path):
