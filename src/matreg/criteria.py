@@ -36,9 +36,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
 from .design import Design
-from .estimators._classes import encode_classes
-from .estimators._covariates import encoded
-from .estimators._input import validate_labels, validate_samples
+from .estimators._input.arrays import validate_labels, validate_samples
+from .estimators._input.classes import encode_classes
+from .estimators._input.covariates import encoded
 from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd

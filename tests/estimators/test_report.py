@@ -19,7 +19,7 @@ from matreg import (
     tau_max,
 )
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._report import above_optimum
+from matreg.estimators._fit.messages import above_optimum
 
 DATA = make_matrix_regression(40, (5, 4), noise_scale=0.5, random_state=0)
 

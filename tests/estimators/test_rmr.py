@@ -14,7 +14,7 @@ from sklearn.svm import SVR
 
 from matreg import RMR
 from matreg.datasets import make_matrix_regression
-from matreg.estimators import _convex
+from matreg.estimators._fit import convex as _convex
 from matreg.samples import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
 

@@ -21,7 +21,7 @@ from matreg import (
     tau_max,
 )
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._scale import CHANCE, TAU, C
+from matreg.estimators._fit.units import CHANCE, TAU, C
 from matreg.estimators.rmr import EPSILON
 from matreg.robust import chance_share
 

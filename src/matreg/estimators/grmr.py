@@ -13,8 +13,8 @@ from ..families import LossFamily
 from ..robust import weighted_median
 from ..samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, typical_size
-from ._base import MatrixRegressor
-from ._joint import JOINT_CONSTRAINTS, JointFit
+from ._fit.base import MatrixRegressor
+from ._fit.joint import JOINT_CONSTRAINTS, JointFit
 from ._wrong_labels import label_outlier_score
 from .rmr import DELTA, EPSILON, LOSS_CONSTRAINTS, regression_loss
 

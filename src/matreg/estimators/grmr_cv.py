@@ -7,9 +7,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..families import LossFamily
-from ._base import MatrixRegressor
-from ._joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
-from ._search import NUMBER_OR_LIST
+from ._fit.base import MatrixRegressor
+from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
+from ._search.search import NUMBER_OR_LIST
 from .grmr import GRMR
 from .rmr import LOSS_CONSTRAINTS
 

@@ -25,9 +25,9 @@ from ..solvers import (
     solve,
     tau_max,
 )
-from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
-from ._convex import ATTRIBUTES, Part
-from ._joint import JOINT_CONSTRAINTS, JointFit
+from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.convex import ATTRIBUTES, Part
+from ._fit.joint import JOINT_CONSTRAINTS, JointFit
 from ._wrong_labels import class_outlier_score
 from .smm import LOSS_CONSTRAINT
 

@@ -11,9 +11,9 @@ from .._typing import Array
 from ..families import LossFamily
 from ..samples import Samples
 from ..solvers import Decomposition, GRMRProblem, clean_alone, learned_space, path
-from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
-from ._joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
-from ._streamed import linear
+from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.streamed import linear
+from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
 from .gsmm import GSMM
 from .smm import LOSS_CONSTRAINT
 

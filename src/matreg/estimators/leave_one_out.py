@@ -26,11 +26,11 @@ from ..solvers import (
     solve,
     starting_point,
 )
-from ._convex import Part
-from ._left_out import check_left_out
-from ._scale import Units
-from ._search import NO_NUMBER
-from ._stored import refuse_streamed
+from ._fit.convex import Part
+from ._fit.units import Units
+from ._input.stored import refuse_streamed
+from ._search.left_out import check_left_out
+from ._search.search import NO_NUMBER
 
 # Relative duality gap of the fit that samples are taken from.
 TOL = 1e-7

@@ -18,10 +18,10 @@ from ..interruption import ADVICE, may_keep
 from ..progress import track
 from ..samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
-from ._convex import ConvexEstimator
-from ._input import check_grid
-from ._stored import is_streamed, refuse_streamed
-from ._structure import bases_of
+from ._fit.convex import ConvexEstimator
+from ._fit.structure import bases_of
+from ._input.arrays import check_grid
+from ._input.stored import is_streamed, refuse_streamed
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import RMR

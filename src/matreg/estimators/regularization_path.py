@@ -14,8 +14,8 @@ from .._typing import Array
 from ..families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..linalg.factors import Factors
 from ..solvers import SolverResult
-from ._covariates import encoded
-from ._input import validate_samples
+from ._input.arrays import validate_samples
+from ._input.covariates import encoded
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,14 +16,14 @@ from ..model import Model
 from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
 from ..solvers import RGLMState, SolverResult, mean_curvature, starting_point, tau_max
-from ._convex import ConvexEstimator, Part
-from ._family import FAMILY_CONSTRAINT, FamilyEstimator
-from ._folds import fold_of_each, make_splitter
-from ._path_search import SEARCH_CONSTRAINTS, PathSearch
-from ._scale import RGLM_TAU, Units
-from ._search import number_list
-from ._streamed_cv import choose_by_moments
-from ._structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
+from ._fit.convex import ConvexEstimator, Part
+from ._fit.family import FAMILY_CONSTRAINT, FamilyEstimator
+from ._fit.structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
+from ._fit.units import RGLM_TAU, Units
+from ._search.folds import fold_of_each, make_splitter
+from ._search.on_a_part import choose_by_moments
+from ._search.path_search import SEARCH_CONSTRAINTS, PathSearch
+from ._search.search import number_list
 
 # Shares of a ridge that RGLMCV tries.
 RIDGES = (0.0, 0.9, 0.99)

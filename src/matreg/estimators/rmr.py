@@ -15,12 +15,12 @@ from ..losses import PiecewiseLoss
 from ..model import Model
 from ..samples import Samples
 from ..solvers import SOLVERS, SolverResult, rounding_floor
-from ._base import MatrixRegressor
-from ._convex import ConvexEstimator, Part
-from ._path_search import SEARCH_CONSTRAINTS, PathSearch
-from ._scale import CHANCE, TAU, Units
-from ._search import NUMBER_OR_LIST
-from ._structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
+from ._fit.base import MatrixRegressor
+from ._fit.convex import ConvexEstimator, Part
+from ._fit.structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
+from ._fit.units import CHANCE, TAU, Units
+from ._search.path_search import SEARCH_CONSTRAINTS, PathSearch
+from ._search.search import NUMBER_OR_LIST
 from ._wrong_labels import label_outlier_score
 
 EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]

@@ -14,11 +14,11 @@ from ..families import MARGIN_LOSSES, LossFamily, family_of
 from ..model import Model
 from ..samples import Samples
 from ..solvers import SolverResult
-from ._classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
-from ._convex import ConvexEstimator
-from ._path_search import SEARCH_CONSTRAINTS, PathSearch
-from ._search import NUMBER_OR_LIST
-from ._structure import STRUCTURE_CONSTRAINTS
+from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.convex import ConvexEstimator
+from ._fit.structure import STRUCTURE_CONSTRAINTS
+from ._search.path_search import SEARCH_CONSTRAINTS, PathSearch
+from ._search.search import NUMBER_OR_LIST
 from ._wrong_labels import class_outlier_score
 
 LOSS_CONSTRAINT = [StrOptions(set(MARGIN_LOSSES)), LossFamily]

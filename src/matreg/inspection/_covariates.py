@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
-from ..estimators._base import MatrixEstimator
-from ..estimators._covariates import new_covariates
+from ..estimators._fit.base import MatrixEstimator
+from ..estimators._input.covariates import new_covariates
 from ..estimators._linear_part import linear_part
 
 

@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from .._typing import Array
-from ..estimators._base import MatrixEstimator
-from ..estimators._folds import make_splitter
+from ..estimators._fit.base import MatrixEstimator
+from ..estimators._input.stored import refuse_streamed
 from ..estimators._linear_part import linear_part
-from ..estimators._stored import refuse_streamed
+from ..estimators._search.folds import make_splitter
 from ..parallel import in_parallel
 from ..progress import track
 from ._chosen import at_chosen_parameters

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
-from ..estimators._base import MatrixEstimator
+from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
 from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, set_ticks, show_matrix
 

@@ -18,9 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._typing import Array
 from ..blocks import ArrayBlocks
 from ..dask_blocks import DaskBlocks, is_dask
-from ..estimators._input import check_matrix_shape, flatten, reject_complex, validate_matrix_shape
-from ..estimators._labels import MatrixLabels, aligned, read_labels
-from ..estimators._stored import is_streamed, loaded
+from ..estimators._input.arrays import (
+    check_matrix_shape,
+    flatten,
+    reject_complex,
+    validate_matrix_shape,
+)
+from ..estimators._input.axes import MatrixLabels, aligned, read_labels
+from ..estimators._input.stored import is_streamed, loaded
 from ._moments import Moments, MomentsOf
 from ._named import like
 from ._stored_view import StoredView

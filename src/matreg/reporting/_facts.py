@@ -13,9 +13,9 @@ from sklearn.base import is_classifier
 from .._typing import Array
 from ..blocks import sample_runs
 from ..dask_blocks import is_dask
-from ..estimators._classifier import problem_names
+from ..estimators._fit.classifier import problem_names
+from ..estimators._input.stored import is_streamed, loaded, working_memory
 from ..estimators._linear_part import LinearPart, linear_part
-from ..estimators._stored import is_streamed, loaded, working_memory
 from ..inspection import Components, MapAxes, components, pattern
 from ..inspection._covariates import as_numbers, rows_of
 from ..inspection._refits import as_samples, take

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._typing import Array, Index
-from ..adaptive import Step, next_bases
-from ..bases import Bases, moments_in, samples_in
-from ..penalties import SpectralElasticNet
-from ..solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
-from ._adaptive_search import further_steps, step_counts
-from ._classes import check_classes_of_part
-from ._covariates import new_covariates
-from ._input import check_grid
-from ._stored import working_memory
-from ._structure import bases_of, check_bases
+from ..._typing import Array, Index
+from ...adaptive import Step, next_bases
+from ...bases import Bases, moments_in, samples_in
+from ...penalties import SpectralElasticNet
+from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
+from .._fit.structure import bases_of, check_bases
+from .._input.arrays import check_grid
+from .._input.classes import check_classes_of_part
+from .._input.covariates import new_covariates
+from .._input.stored import working_memory
+from .adaptive_search import further_steps, step_counts
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
@@ -105,7 +105,7 @@ class RGLMFolds:
 
     def candidate(self, parameters: dict[str, Any]) -> Any:
         """The path of some parameters."""
-        from ._search import Candidate  # late: it is above
+        from .search import Candidate  # late: it is above
 
         names = ("ridge", "l1", "adaptive")
         own = {name: parameters[name] for name in names if name in parameters}

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, Index
-from ..losses import PiecewiseLoss
-from ..model import Model
-from ..penalties import SpectralPenalty
-from ..problem import Problem
-from ..samples import Samples
-from ..solvers import SolverResult, leave_one_out
+from ..._typing import Array, Index
+from ...losses import PiecewiseLoss
+from ...model import Model
+from ...penalties import SpectralPenalty
+from ...problem import Problem
+from ...samples import Samples
+from ...solvers import SolverResult, leave_one_out
 
 # Parts of the samples whose absence tells how far a score is to be relied on.
 TENTHS = 10

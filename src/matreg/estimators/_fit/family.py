@@ -14,14 +14,14 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .._typing import Array
-from ..dask_blocks import on_blocks
-from ..families import GLM_FAMILIES, LossFamily, family_of
-from ..smooth_losses import Logistic
-from ._base import MatrixEstimator
-from ._classes import check_two_classes, classes_at, encode_classes
-from ._input import validate_labels
-from ._several import has_several, mean_score
+from ..._typing import Array
+from ...dask_blocks import on_blocks
+from ...families import GLM_FAMILIES, LossFamily, family_of
+from ...smooth_losses import Logistic
+from .._input.arrays import validate_labels
+from .._input.classes import check_two_classes, classes_at, encode_classes
+from .base import MatrixEstimator
+from .several import has_several, mean_score
 
 FAMILY_CONSTRAINT = [StrOptions(set(GLM_FAMILIES)), LossFamily]
 

@@ -13,29 +13,29 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Index
-from ..linalg.threads import one_thread
-from ..model import Model
-from ..progress import track
-from ..samples import Samples
-from ..scoring import shared_scale
-from ..solvers import SolverResult, leave_one_out, path, solve, tau_grid
-from ._adaptive_search import step_counts
-from ._callbacks import reported
-from ._convex import AS_UNIT, Part
-from ._fold_scores import FoldScore
-from ._folds import LEAVE_ONE_OUT
-from ._input import check_grid
-from ._left_out import (
+from ..._typing import Array, Index
+from ...linalg.threads import one_thread
+from ...model import Model
+from ...progress import track
+from ...samples import Samples
+from ...scoring import shared_scale
+from ...solvers import SolverResult, leave_one_out, path, solve, tau_grid
+from .._fit.callbacks import reported
+from .._fit.convex import AS_UNIT, Part
+from .._fit.streamed import linear
+from .._fit.units import Units
+from .._input.arrays import check_grid
+from ..regularization_path import RegularizationPath
+from .adaptive_search import step_counts
+from .fold_scores import FoldScore
+from .folds import LEAVE_ONE_OUT
+from .left_out import (
     check_left_out,
     jackknife_error,
     left_out_decisions,
     without_a_tenth,
 )
-from ._scale import Units
-from ._search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, Search
-from ._streamed import linear
-from .regularization_path import RegularizationPath
+from .search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, Search
 
 # Samples on which the noise is measured where there are more.
 NOISE_ROWS = 500
@@ -83,7 +83,7 @@ class PathSearch(Search):
         RegularizationPath
             Solutions with their certificates, largest tau first.
         """
-        from .path import path  # late: it is above the searches
+        from ..path import path  # late: it is above the searches
 
         check_is_fitted(self, "taus_")
         given: dict[str, Any] = {

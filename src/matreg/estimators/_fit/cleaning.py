@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from .._typing import Array
-from ..dask_blocks import is_dask
-from ..solvers import clean, space_from
-from ._base import MatrixEstimator
-from ._stored import is_streamed
-from ._streamed import clean_streamed
+from ..._typing import Array
+from ...dask_blocks import is_dask
+from ...solvers import clean, space_from
+from .._input.stored import is_streamed
+from .base import MatrixEstimator
+from .streamed import clean_streamed
 
 
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):

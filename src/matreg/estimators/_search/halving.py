@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..interruption import may_keep
-from ._search import Candidate, warn_interrupted
+from ..._typing import Array
+from ...interruption import may_keep
+from .search import Candidate, warn_interrupted
 
 Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from .._typing import Array
-from ._stored import loaded, refuse_streamed
+from ..._typing import Array
+from .stored import loaded, refuse_streamed
 
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .._warn import warn
-from ..dask_blocks import is_dask
-from ..preprocessing.covariates import CovariateEncoder
-from ..unpenalised import COLLINEAR
-from ._stored import is_stored
+from ..._typing import Array
+from ..._warn import warn
+from ...dask_blocks import is_dask
+from ...preprocessing.covariates import CovariateEncoder
+from ...unpenalised import COLLINEAR
+from .stored import is_stored
 
 # What a model knows of its covariates.
 COVARIATES = ("covariate_names_", "covariate_encoding_")

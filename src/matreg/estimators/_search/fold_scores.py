@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from .._typing import Array
-from ._base import MatrixEstimator
+from ..._typing import Array
+from .._fit.base import MatrixEstimator
 
 
 class KnownDecisions(BaseEstimator):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from .._typing import Array
-from ..dask_blocks import is_dask
-from ._input import check_length, reject_complex
+from ..._typing import Array
+from ...dask_blocks import is_dask
+from .arrays import check_length, reject_complex
 
 
 def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:

@@ -9,10 +9,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from .._typing import Array
-from .._warn import warn
-from ._input import reject_complex, unmasked
-from ._streamed import LazyDual
+from ..._typing import Array
+from ..._warn import warn
+from .._input.arrays import reject_complex, unmasked
+from .streamed import LazyDual
 
 # What is the same for all labels.
 SHARED = (

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from .._typing import Array
-from ..bases import Bases
-from ..penalties import SpectralElasticNet
-from ..sparse_penalty import SparseLowRank
+from ..._typing import Array
+from ...bases import Bases
+from ...penalties import SpectralElasticNet
+from ...sparse_penalty import SparseLowRank
 
 BASES_CONSTRAINTS: dict[str, list[Any]] = {
     "row_basis": ["array-like", None],

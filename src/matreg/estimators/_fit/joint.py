@@ -13,12 +13,12 @@ from sklearn.base import _fit_context, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import Array
-from .._warn import warn
-from ..families import LossFamily, in_units
-from ..losses import PiecewiseLoss
-from ..samples import Samples
-from ..solvers import (
+from ..._typing import Array
+from ..._warn import warn
+from ...families import LossFamily, in_units
+from ...losses import PiecewiseLoss
+from ...samples import Samples
+from ...solvers import (
     Decomposition,
     GRMRProblem,
     GRMRResult,
@@ -35,11 +35,11 @@ from ..solvers import (
     to_arrays,
     with_noise,
 )
-from ._cleaning import Cleaning, outlier_score
-from ._convex import ATTRIBUTES
-from ._input import to_numbers
-from ._scale import TAU, Units, scaled
-from ._stored import refuse_streamed_cleaning
+from .._input.arrays import to_numbers
+from .._input.stored import refuse_streamed_cleaning
+from .cleaning import Cleaning, outlier_score
+from .convex import ATTRIBUTES
+from .units import TAU, Units, scaled
 
 # Share of the entries above which outliers are the rule: a warning says so.
 MANY_OUTLIERS = 0.5

@@ -12,15 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import unpenalised
-from .._typing import Array
-from ..dask_blocks import is_dask
-from ..families import r2_of_rows
-from ..preprocessing.units import warn_of_units
-from ..samples import MANY_SAMPLES, Samples, SampleSet
-from ._callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
-from ._covariates import new_covariates, read_covariates
-from ._input import (
+from ... import unpenalised
+from ..._typing import Array
+from ...dask_blocks import is_dask
+from ...families import r2_of_rows
+from ...preprocessing.units import warn_of_units
+from ...samples import MANY_SAMPLES, Samples, SampleSet
+from .._input.arrays import (
     check_matrix_shape,
     check_units,
     flatten,
@@ -29,11 +27,13 @@ from ._input import (
     validate_matrix_shape,
     validate_weights,
 )
-from ._labels import MatrixLabels, aligned, read_labels, to_xarray
-from ._report import warn_if_flat
-from ._several import has_several, mean_score, transposed
-from ._stored import is_streamed, loaded, refuse_streamed
-from ._streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
+from .._input.axes import MatrixLabels, aligned, read_labels, to_xarray
+from .._input.covariates import new_covariates, read_covariates
+from .._input.stored import is_streamed, loaded, refuse_streamed
+from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
+from .messages import warn_if_flat
+from .several import has_several, mean_score, transposed
+from .streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
 
 # Types of samples that are kept where there are many of them.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
@@ -267,7 +267,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         ndarray of shape (p, q)
             In units of X per unit of the prediction; ``to_xarray`` gives it its names.
         """
-        from ..inspection import pattern  # late: it is above the estimators
+        from ...inspection import pattern  # late: it is above the estimators
 
         return pattern(self, X, problem=problem)
 
@@ -336,7 +336,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             Residuals, score, leverage and influence of the samples, how far they are to be
             trusted, and intervals for new samples.
         """
-        from .leave_one_out import leave_one_out_of  # late: it is above the estimators
+        from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
 
         return leave_one_out_of(self, X, y, sample_weight, refits)
 
@@ -358,7 +358,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         matreg.reporting.Report
             The page, with a method to save it.
         """
-        from ..reporting import make_report  # late: it draws, which a fit need not
+        from ...reporting import make_report  # late: it draws, which a fit need not
 
         return make_report(self, X, y, **options)
 

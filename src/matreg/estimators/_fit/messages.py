@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import Array
-from .._warn import warn
-from ..solvers import SolverResult
+from ..._typing import Array
+from ..._warn import warn
+from ...solvers import SolverResult
 
 # Columns from which on flat samples look like matrices: 8 x 8, the smallest images there are.
 MANY_COLUMNS = 64

@@ -15,26 +15,26 @@ from joblib import delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import Array, Index
-from .._warn import warn
-from ..bases import samples_in
-from ..families import LossFamily, in_units
-from ..interruption import may_keep
-from ..model import Model
-from ..parallel import in_parallel
-from ..penalties import SpectralElasticNet
-from ..progress import Line, track
-from ..samples import UNIT_ROWS, Samples, SampleSet
-from ..solvers import SolverResult, check_blocks, quadratic, solve, starting_point, tau_max
-from ._base import MatrixEstimator
-from ._callbacks import callback_context, watched
-from ._classes import check_classes_of_part
-from ._report import warn_if_interrupted, warn_if_zero, warn_unless_converged
-from ._scale import TAU, Units, scaled
-from ._several import fit_each, has_several
-from ._stored import is_streamed, working_memory
-from ._streamed import LazyDual, unsolved
-from ._structure import bases_of, check_bases, earlier_taus, penalty_of
+from ..._typing import Array, Index
+from ..._warn import warn
+from ...bases import samples_in
+from ...families import LossFamily, in_units
+from ...interruption import may_keep
+from ...model import Model
+from ...parallel import in_parallel
+from ...penalties import SpectralElasticNet
+from ...progress import Line, track
+from ...samples import UNIT_ROWS, Samples, SampleSet
+from ...solvers import SolverResult, check_blocks, quadratic, solve, starting_point, tau_max
+from .._input.classes import check_classes_of_part
+from .._input.stored import is_streamed, working_memory
+from .base import MatrixEstimator
+from .callbacks import callback_context, watched
+from .messages import warn_if_interrupted, warn_if_zero, warn_unless_converged
+from .several import fit_each, has_several
+from .streamed import LazyDual, unsolved
+from .structure import bases_of, check_bases, earlier_taus, penalty_of
+from .units import TAU, Units, scaled
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 # Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.

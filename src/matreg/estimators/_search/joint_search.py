@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import Array
-from ..samples import Samples
-from ..solvers import (
+from ..._typing import Array
+from ...samples import Samples
+from ...solvers import (
     Decomposition,
     GRMRProblem,
     GRMRResult,
@@ -25,12 +25,13 @@ from ..solvers import (
     warn_unless_clean,
     with_noise,
 )
-from ._cleaning import Cleaning
-from ._halving import halved
-from ._input import check_grid
-from ._joint import JointFit
-from ._scale import Units
-from ._search import (
+from .._fit.cleaning import Cleaning
+from .._fit.joint import JointFit
+from .._fit.units import Units
+from .._input.arrays import check_grid
+from .._input.stored import refuse_streamed_cleaning
+from .halving import halved
+from .search import (
     COMMON_CONSTRAINTS,
     NUMBER_OR_LIST,
     PATH_CONSTRAINTS,
@@ -39,7 +40,6 @@ from ._search import (
     Search,
     number_list,
 )
-from ._stored import refuse_streamed_cleaning
 
 _TOLERANCE = Interval(Real, 0, None, closed="left")
 JOINT_SEARCH_CONSTRAINTS: dict[str, list[Any]] = {

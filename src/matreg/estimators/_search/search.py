@@ -16,17 +16,26 @@ from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Index, Mask
-from .._warn import warn
-from ..bases import samples_in
-from ..interruption import ADVICE, may_keep
-from ..linalg.threads import one_thread
-from ..parallel import in_parallel
-from ..progress import Line, track
-from ..robust import weighted_median
-from ..samples import Samples
-from ..scoring import BOUNDED, bounded_scorer, shared_scale
-from ._adaptive_search import (
+from ..._typing import Array, Index, Mask
+from ..._warn import warn
+from ...bases import samples_in
+from ...interruption import ADVICE, may_keep
+from ...linalg.threads import one_thread
+from ...parallel import in_parallel
+from ...progress import Line, track
+from ...robust import weighted_median
+from ...samples import Samples
+from ...scoring import BOUNDED, bounded_scorer, shared_scale
+from .._fit.base import MatrixEstimator
+from .._fit.callbacks import callback_context, reported, watched
+from .._fit.messages import warn_at_edge
+from .._fit.several import fit_each, has_several
+from .._fit.structure import bases_of, check_bases, l1_list
+from .._fit.units import Units, each
+from .._input.arrays import to_numbers
+from .._input.covariates import COVARIATES, read_covariates
+from .._input.stored import is_streamed
+from .adaptive_search import (
     best_of,
     eligible,
     further_steps,
@@ -35,18 +44,9 @@ from ._adaptive_search import (
     standard_errors,
     step_counts,
 )
-from ._base import MatrixEstimator
-from ._callbacks import callback_context, reported, watched
-from ._covariates import COVARIATES, read_covariates
-from ._fold_scores import FoldScore
-from ._folds import make_folds
-from ._input import to_numbers
-from ._report import warn_at_edge
-from ._scale import Units, each
-from ._several import fit_each, has_several
-from ._stored import is_streamed
-from ._streamed_cv import choose_on_part
-from ._structure import bases_of, check_bases, l1_list
+from .fold_scores import FoldScore
+from .folds import make_folds
+from .on_a_part import choose_on_part
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],

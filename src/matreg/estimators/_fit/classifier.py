@@ -19,12 +19,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from .._typing import Array
-from ..families import check_weighted_classes
-from ..samples import Samples, SampleSet
-from ._base import MatrixEstimator
-from ._classes import classes_at, encode_classes
-from ._convex import Part
+from ..._typing import Array
+from ...families import check_weighted_classes
+from ...samples import Samples, SampleSet
+from .._input.classes import classes_at, encode_classes
+from .base import MatrixEstimator
+from .convex import Part
 
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],

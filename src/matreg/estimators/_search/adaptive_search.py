@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, Mask
-from ._input import to_numbers
+from ..._typing import Array, Mask
+from .._input.arrays import to_numbers
 
 
 def step_counts(given: Any) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array, Index
+from ..._typing import Array, Index
 
 # What `cv` is for fits without each sample, all of them from one fit.
 LEAVE_ONE_OUT = "loo"

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array
-from ..blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
-from ..dask_blocks import DaskBlocks, is_dask
-from ..design import ArrayDesign
-from ..solvers import SolverResult, starting_point
-from ..unpenalised import Columns
-from ._covariates import new_covariates
-from ._input import check_matrix_shape, reject_complex, validate_weights
+from ..._typing import Array
+from ...blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
+from ...dask_blocks import DaskBlocks, is_dask
+from ...design import ArrayDesign
+from ...solvers import SolverResult, starting_point
+from ...unpenalised import Columns
+from .._input.arrays import check_matrix_shape, reject_complex, validate_weights
+from .._input.covariates import new_covariates
 
 # Samples that are cleaned at a time.
 PIECE = 2048

@@ -1,0 +1,9 @@
+"""What fits share: parameters to a model, results to attributes, decisions, messages.
+
+base          what all estimators share; convex: fits that are one or several convex problems
+classifier    several classes as problems of two; family: generalised linear models
+joint         fits that clean their samples; cleaning: new samples
+units         what "scale" is; structure: adaptive steps, bases, l1
+several       several labels; streamed: decisions on blocks
+messages      warnings; callbacks: who hears how far a fit is
+"""

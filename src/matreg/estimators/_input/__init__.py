@@ -1,0 +1,1 @@
+"""What users pass: arrays, axes with names, classes, covariates, stored samples."""
