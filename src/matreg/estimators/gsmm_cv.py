@@ -12,7 +12,7 @@ from ..families import LossFamily
 from ..samples import Samples
 from ..solvers import Decomposition, GRMRProblem, clean_alone, learned_space, path
 from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
-from ._fit.streamed import linear
+from ._input.streamed import linear
 from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
 from .gsmm import GSMM
 from .smm import LOSS_CONSTRAINT

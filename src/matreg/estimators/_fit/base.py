@@ -30,10 +30,10 @@ from .._input.arrays import (
 from .._input.axes import MatrixLabels, aligned, read_labels, to_xarray
 from .._input.covariates import new_covariates, read_covariates
 from .._input.stored import is_streamed, loaded, refuse_streamed
+from .._input.streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from .messages import warn_if_flat
 from .several import has_several, mean_score, transposed
-from .streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
 
 # Types of samples that are kept where there are many of them.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
@@ -184,8 +184,9 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
         The function travels to workers, so that it should not hold the model.
         """
-        if "estimators_" in vars(self):
-            return transposed, len(self.estimators_)
+        coef = vars(self).get("coef_")
+        if coef is not None and coef.ndim == 3:
+            return transposed, len(coef)
         return first, None
 
     def _cleaner(self) -> Callable[[Array], Array] | None:

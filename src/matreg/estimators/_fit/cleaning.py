@@ -13,8 +13,8 @@ from ..._typing import Array
 from ...dask_blocks import is_dask
 from ...solvers import clean, space_from
 from .._input.stored import is_streamed
+from .._input.streamed import clean_streamed
 from .base import MatrixEstimator
-from .streamed import clean_streamed
 
 
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):

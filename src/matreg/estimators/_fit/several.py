@@ -12,7 +12,7 @@ from sklearn.base import clone
 from ..._typing import Array
 from ..._warn import warn
 from .._input.arrays import reject_complex, unmasked
-from .streamed import LazyDual
+from .._input.streamed import LazyDual
 
 # What is the same for all labels.
 SHARED = (

@@ -1,1 +1,1 @@
-"""What users pass: arrays, axes with names, classes, covariates, stored samples."""
+"""What users pass: arrays, axes with names, classes, covariates, stored and streamed samples."""

@@ -22,9 +22,9 @@ from ...scoring import shared_scale
 from ...solvers import SolverResult, leave_one_out, path, solve, tau_grid
 from .._fit.callbacks import reported
 from .._fit.convex import AS_UNIT, Part
-from .._fit.streamed import linear
 from .._fit.units import Units
 from .._input.arrays import check_grid
+from .._input.streamed import linear
 from ..regularization_path import RegularizationPath
 from .adaptive_search import step_counts
 from .fold_scores import FoldScore

@@ -17,8 +17,8 @@ from ...dask_blocks import DaskBlocks, is_dask
 from ...design import ArrayDesign
 from ...solvers import SolverResult, starting_point
 from ...unpenalised import Columns
-from .._input.arrays import check_matrix_shape, reject_complex, validate_weights
-from .._input.covariates import new_covariates
+from .arrays import check_matrix_shape, reject_complex, validate_weights
+from .covariates import new_covariates
 
 # Samples that are cleaned at a time.
 PIECE = 2048
