@@ -184,8 +184,9 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
         The function travels to workers, so that it should not hold the model.
         """
-        if "estimators_" in vars(self):
-            return transposed, len(self.estimators_)
+        coef = vars(self).get("coef_")
+        if coef is not None and coef.ndim == 3:
+            return transposed, len(coef)
         return first, None
 
     def _cleaner(self) -> Callable[[Array], Array] | None:

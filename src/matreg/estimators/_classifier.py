@@ -191,11 +191,11 @@ def coef_of(model: Any, problem: int | None = None) -> Array:
         return coefs[problem]
     if len(coefs) == 1:
         raise ValueError(f"problem must be 0 or None for a model with one W; got {problem}.")
-    if hasattr(model, "estimators_"):
+    if not hasattr(model, "classes_"):
         raise ValueError(
             f"problem must say which of the {len(coefs)} labels is meant, from 0 to "
-            f"{len(coefs) - 1}; got {problem}. Where there is no such parameter, pass one of "
-            "model.estimators_ with its label."
+            f"{len(coefs) - 1}; got {problem}. Where there is no such parameter, fit one label "
+            "alone."
         )
     names = list(problem_names(model))
     listed = ", ".join(f"{k} ({name})" for k, name in enumerate(names[:3]))

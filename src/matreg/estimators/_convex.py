@@ -29,6 +29,7 @@ from ..solvers import SolverResult, check_blocks, quadratic, solve, starting_poi
 from ._base import MatrixEstimator
 from ._callbacks import callback_context, watched
 from ._classes import check_classes_of_part
+from ._joint_labels import fit_joint
 from ._report import warn_if_interrupted, warn_if_zero, warn_unless_converged
 from ._scale import TAU, Units, scaled
 from ._several import fit_each, has_several
@@ -84,6 +85,7 @@ class ConvexEstimator(MatrixEstimator):
     tau: Any
     penalty: Any = None
     adaptive: Any = 0
+    joint: str | None = None
     # Parameters of losses in the units of the labels, with what "scale" is for them; they become
     # attributes.
     _loss_units: Mapping[str, float] = {}
@@ -183,7 +185,10 @@ class ConvexEstimator(MatrixEstimator):
         """Fit to samples in memory or read block by block."""
         if self._several_labels and has_several(y):
             with self._unchanged_on_failure():
-                fit_each(self, y, X, sample_weight, {"covariates": covariates})
+                if self.joint is None:
+                    fit_each(self, y, X, sample_weight, {"covariates": covariates})
+                else:
+                    fit_joint(self, y, X, sample_weight, covariates)
             return self
         self.__dict__.pop("estimators_", None)  # of an earlier fit
         with callback_context(self, None) as context, self._unchanged_on_failure():

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..families import LossFamily
 from ..model import Model
@@ -85,6 +85,10 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     warm_start : bool, default=False
         Whether to start from the coefficients of the last `fit`, if they have the shape of the
         samples.
+    joint : {"rows", "columns"} or None, default=None
+        Whether several labels share row profiles or column profiles: the nuclear norm is then that
+        of their matrices side by side, or on top of each other, for labels in units of their
+        spread, `label_scale_`. With None each label is fitted on its own.
     n_jobs : int, default=None
         Number of labels at a time, where there are several.
     verbose : int, default=0
@@ -181,6 +185,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
+        "joint": [StrOptions({"rows", "columns"}), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "matrix_shape": [tuple, list, None],
@@ -200,6 +205,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         tol: float = 1e-6,
         max_iter: int = 10_000,
         warm_start: bool = False,
+        joint: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
@@ -215,6 +221,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.joint = joint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.matrix_shape = matrix_shape

@@ -115,6 +115,10 @@ class RMR(ConvexEstimator, MatrixRegressor):
     warm_start : bool, default=False
         Whether to start from the last `fit`, if that had as many samples of the same shape. Where
         it does not lead to a solution the solver starts again from scratch.
+    joint : {"rows", "columns"} or None, default=None
+        Whether several labels share row profiles or column profiles: the nuclear norm is then that
+        of their matrices side by side, or on top of each other, for labels in units of their
+        spread, `label_scale_`. With None each label is fitted on its own.
     n_jobs : int, default=None
         Number of labels at a time, where there are several.
     verbose : int, default=0
@@ -208,6 +212,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
+        "joint": [StrOptions({"rows", "columns"}), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "matrix_shape": [tuple, list, None],
@@ -234,6 +239,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         tol: float = 1e-6,
         max_iter: int = 1000,
         warm_start: bool = False,
+        joint: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         matrix_shape: tuple[int, int] | None = None,
@@ -256,6 +262,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.joint = joint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.matrix_shape = matrix_shape
