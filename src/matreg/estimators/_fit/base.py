@@ -165,6 +165,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         a Dask array of which nothing is computed yet.
         """
         check_is_fitted(self, "coef_")
+        check_is_fitted(self, "coef_")
         combine, columns = self._combiner()
         if is_dask(X) or is_streamed(X):
             return decide_streamed(self, X, covariates, self._cleaner(), combine, columns)

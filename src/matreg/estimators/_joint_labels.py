@@ -1,0 +1,120 @@
+"""Several labels whose matrices share row or column profiles: one problem for all of them.
+
+The nuclear norm is that of the matrices side by side, of shape (p, q k), or on top of each other. A
+sample with k labels is k samples of that shape, each with its matrix in the place of one label.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._typing import Array
+from ..families import Squared
+from ..samples import Samples
+from ._input import check_length
+from ._scale import Units
+from ._several import SHARED, label_columns
+from ._stored import refuse_streamed, working_memory
+
+# What the problem of all labels knows, as it is.
+COMMON = ("tau_", "C_", "epsilon_", "delta_", "rank_", "objective_", "dual_gap_", "n_iter_")
+
+
+def fit_joint(model: Any, y: Any, X: Any, sample_weight: Any, covariates: Any) -> None:
+    """Fit all labels together; sets the fitted attributes of the model.
+
+    Parameters
+    ----------
+    model : RMR or RGLM
+        With `joint` "rows" or "columns".
+    y : array-like of shape (n, k)
+        Labels, NaN where one is missing.
+    X, sample_weight, covariates : array-like
+        As in `fit`.
+    """
+    refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", X)
+    Y = label_columns(y)
+    known = ~np.isnan(Y)
+    plain = clone(model).set_params(joint=None)
+    check_length(Y, len(X))
+    samples = plain._read(X, np.where(known, Y, 0.0)[:, 0], sample_weight, covariates)
+    labels = [one_label(samples, Y[:, j], known[:, j]) for j in range(Y.shape[1])]
+    scale = np.ones(len(labels))
+    if not hasattr(model, "family") or isinstance(model._loss(), Squared):
+        scale = np.array([Units(one, model.fit_intercept).spread for one in labels])
+    whole = stacked(labels, scale, model)
+    plain._declare(first := scaled_label(labels[0], scale[0]), plain._parts(first), 0.0)
+    names = [*plain._loss_units, "C"] if hasattr(plain, "C") else []
+    numbers = {name: getattr(plain, f"{name}_") for name in names}
+    inner = clone(plain).set_params(fit_intercept=False, **numbers)
+    inner.matrix_shape_ = whole.X.shape[1:]
+    inner._fit_samples(whole)
+    take(model, plain, inner, scale, known)
+
+
+def one_label(samples: Any, y: Array, known: Array) -> Samples:
+    """The samples that have a label, with it."""
+    Z = None if samples.Z is None else samples.Z[known]
+    return Samples.of(samples.X[known], y[known], samples.weights[known], Z)
+
+
+def scaled_label(samples: Samples, scale: float) -> Samples:
+    """The same with labels in units of their spread."""
+    return Samples.of(samples.X, samples.y / scale, samples.weights, samples.Z)
+
+
+def stacked(labels: list[Samples], scale: Array, model: Any) -> Samples:
+    """All labels in units of their spread as samples of one problem, with columns of each."""
+    k, (p, q) = len(labels), labels[0].X.shape[1:]
+    total = sum(one.n for one in labels)
+    if 8.0 * total * p * q * k > working_memory():
+        raise ValueError(
+            f"joint={model.joint!r} needs {8e-6 * total * p * q * k:.0f} MB for {k} labels, more "
+            "than scikit-learn's working_memory: raise sklearn.set_config(working_memory=...), or "
+            "take joint=None."
+        )
+    rows = model.joint == "rows"
+    X = np.zeros((total, p, q * k) if rows else (total, p * k, q))
+    columns = [columns_of(one, model.fit_intercept) for one in labels]
+    width = columns[0].shape[1]
+    Z, start = np.zeros((total, width * k)), 0
+    for j, (one, own) in enumerate(zip(labels, columns, strict=True)):
+        some = slice(start, start + one.n)
+        place = X[some, :, j * q : (j + 1) * q] if rows else X[some, j * p : (j + 1) * p]
+        place[...] = one.X
+        Z[some, j * width : (j + 1) * width] = own
+        start += one.n
+    y = np.concatenate([one.y / s for one, s in zip(labels, scale, strict=True)])
+    weights = np.concatenate([one.weights for one in labels])
+    return Samples.of(X, y, weights, Z if width else None)
+
+
+def columns_of(samples: Samples, fit_intercept: bool) -> Array:
+    """Ones and covariates of the samples of one label."""
+    Z = np.zeros((samples.n, 0)) if samples.Z is None else samples.Z
+    return np.column_stack([np.ones((samples.n, int(fit_intercept))), Z])
+
+
+def take(model: Any, plain: Any, inner: Any, scale: Array, known: Array) -> None:
+    """Fitted attributes of the model from those of the problem of all labels."""
+    k, axis = len(scale), 1 if model.joint == "rows" else 0
+    for name in [one for one in vars(model) if one.endswith("_")]:
+        del model.__dict__[name]  # of an earlier fit
+    for name in SHARED:
+        if name in vars(plain):
+            setattr(model, name, getattr(plain, name))
+    for name in (*COMMON, "history_"):
+        if name in vars(inner):
+            setattr(model, name, getattr(inner, name))
+    model.label_scale_ = scale
+    parts = np.stack(np.split(inner.coef_, k, axis=axis))
+    model.coef_ = scale[:, None, None] * parts
+    beside = getattr(inner, "covariate_coef_", np.zeros(0)).reshape(k, -1) * scale[:, None]
+    model.intercept_ = beside[:, 0] if model.fit_intercept else np.zeros(k)
+    if hasattr(plain, "covariate_names_"):
+        model.covariate_coef_ = beside[:, int(model.fit_intercept) :]
+    model.dual_coef_ = np.zeros(known.T.shape)
+    model.dual_coef_[known.T] = inner.dual_coef_
