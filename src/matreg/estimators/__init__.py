@@ -1,1 +1,11 @@
-"""Estimators: the scikit-learn face of the solvers."""
+"""Estimators: the scikit-learn face of the solvers.
+
+rmr  rglm  smm        models with a certificate, each with its search
+grmr  gsmm            models that clean their samples; grmr_cv, gsmm_cv: their searches
+path                  paths along tau or C, and the smallest tau with W = 0
+regularization_path   what a path returns
+leave_one_out         each sample predicted without it
+_input  _fit  _search what users pass; what fits share; searches over parameters
+_linear_part          the model of ours inside of a pipeline or a search
+_wrong_labels         which labels look wrong
+"""

@@ -1,1 +1,8 @@
-"""Linear algebra that solvers share."""
+"""Linear algebra that solvers share.
+
+factors        matrices as U diag(d) V'
+thresholding   thresholding of singular values and its derivative
+bordered       linear systems with a border of unpenalised columns
+large_svt      thresholding of large matrices
+threads        how many threads the linear algebra takes
+"""
