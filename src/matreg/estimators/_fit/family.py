@@ -64,6 +64,8 @@ class FamilyEstimator(MatrixEstimator):
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
             tags.target_tags.positive_only = self.family == "poisson"
+            # scikit-learn's check of several labels passes negative ones, which are no counts.
+            tags.target_tags.multi_output = self.family != "poisson"
         return tags
 
     def _validate_labels(self, y: Any, n: int) -> Array:
