@@ -27,16 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ._typing import Array
 from .bases import PLAIN, Bases, samples_in
 from .linalg.factors import Factors
-
-if TYPE_CHECKING:
-    from .solvers import SolverResult
 
 # Singular value, relative to the largest one, at which the penalty is halved.
 FLOOR = 0.1
@@ -54,7 +51,7 @@ class Step:
         Bases of ``W = L V R``.
     """
 
-    result: SolverResult
+    result: Any
     bases: Bases = PLAIN
 
     @property
@@ -116,9 +113,9 @@ def lengthened(A: Array, delta: float) -> Array:
 def adaptive_steps(
     samples: Any,
     taus: Sequence[float],
-    solve: Callable[[float, Any], SolverResult],
+    solve: Callable[[float, Any], Any],
     *,
-    first: SolverResult | None = None,
+    first: Any = None,
 ) -> list[Step]:
     """A plain solution and further ones in reweighted bases.
 
