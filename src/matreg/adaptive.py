@@ -115,7 +115,7 @@ def adaptive_steps(
     taus: Sequence[float],
     solve: Callable[[float, Any], Any],
     *,
-    first: Any | None = None,
+    first: Any = None,
 ) -> list[Step]:
     """A plain solution and further ones in reweighted bases.
 

@@ -286,7 +286,7 @@ class BasisBlocks(BlockSamples):
         self.source, self.bases = source, bases
         self.n, self.nbytes = source.n, source.nbytes
         self.p, self.q = bases.shape(source.p, source.q)
-        self.given, self.rare = source.given, source.rare
+        self.given, self.rare, self.columns = source.given, source.rare, source.columns
 
     @property
     def rows_read(self) -> int:  # type: ignore[override]

@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
 from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
+from matreg.estimators.leave_one_out import leave_one_out_of
 from matreg.inspection import bootstrap_maps, components, permutation_map
 from matreg.inspection._chosen import at_chosen_parameters
 
@@ -333,3 +334,29 @@ def test_bad_input(model, message, data):
     with warnings.catch_warnings(), pytest.raises(ValueError, match=message):
         warnings.simplefilter("ignore")
         model.fit(data.X, data.y)
+
+
+def test_single_samples_left_out(data):
+    with pytest.raises(ValueError, match="adaptive"):
+        RGLMCV(adaptive=1, cv="loo").fit(data.X, data.y)
+    best = RGLMCV(cv="loo", ridge=0.0, n_taus=10).fit(data.X, data.y)
+    simple = RGLMCV(cv="loo", ridge=0.0, n_taus=10, one_standard_error=True).fit(data.X, data.y)
+    error = best.cv_results_["se_test_score"][best.best_index_]
+    assert best.best_score_ - error <= simple.best_score_ < best.best_score_
+    assert simple.tau_ > best.tau_
+    known = RGLM(row_basis=smooth_basis(P, 3.0)).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="row_basis"):
+        leave_one_out_of(known, data.X, data.y)
+
+
+def test_stored_samples_in_bases_with_covariates(stored):
+    import sklearn
+
+    X, big = stored
+    age = np.random.default_rng(0).standard_normal((len(big.y), 1))
+    given = {"row_basis": smooth_basis(P, 3.0), "adaptive": 1}
+    alone = RGLM(**given).fit(big.X, big.y + 3.0 * age[:, 0], covariates=age)
+    with sklearn.config_context(working_memory=0.05):
+        model = RGLM(**given).fit(X, big.y + 3.0 * age[:, 0], covariates=age)
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-3 * np.abs(alone.coef_).max())
+    np.testing.assert_allclose(model.covariate_coef_, alone.covariate_coef_, atol=1e-2)

@@ -165,7 +165,8 @@ def leave_one_out_of(
     """
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
-    structured = [name for name in ("row_basis", "column_basis") if getattr(model, name, None)]
+    names = ("row_basis", "column_basis")
+    structured = [name for name in names if getattr(model, name, None) is not None]
     beside = ["covariates"] if hasattr(model, "covariate_coef_") else []
     steps = ["adaptive steps"] if len(getattr(model, "adaptive_", ())) else []
     if structured or beside or steps:

@@ -1,4 +1,4 @@
-"""Adaptive steps in a search: further paths in the bases of the best, and whether to take them.
+"""Adaptive steps in a search: paths in the bases of what was best, and whether to take them.
 
 The first search gives the plain model with the best score. Its tau, on all the data and in each
 fold, gives the bases of one more path; the best tau of that one the bases of the next. So a step
@@ -8,6 +8,7 @@ costs about as much as one of the paths of the first search.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -64,8 +65,11 @@ def further_steps(
     last, found = list(candidates), scores
     for _ in range(most):
         # The bases of a plain model are best where it keeps all that is there, and noise with it.
-        c, k = best_point(last, found, one_standard_error and n_steps(last[0]) > 0)
-        chosen = last[c].at(k)
+        owner = owners(last)
+        seen = Found(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)
+        best = seen.best(one_standard_error and n_steps(last[0]) > 0)
+        c = int(owner[best])
+        chosen = last[c].at(best - int(np.argmax(owner == c)))
         earlier = last[c].parameters.get("adaptive", ())
         last = [next_candidate(chosen | {"adaptive": (*earlier, chosen["tau"])})]
         found, rank = cross_validate(last)
@@ -76,35 +80,42 @@ def further_steps(
     return candidates, scores, ranks
 
 
-def best_point(candidates: list[Any], scores: Array, one_standard_error: bool) -> tuple[int, int]:
-    """The candidate with the best mean score and the place of its point."""
-    index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
-    return index[best_of(owners(candidates), scores, one_standard_error)]
+@dataclass(frozen=True)
+class Found:
+    """What the folds say about each point.
 
-
-def best_of(
-    owner: Array, scores: Array, one_standard_error: bool, among: Mask | None = None
-) -> int:
-    """The point with the best mean score, or the first of its candidate that is as good.
-
-    Parameters
+    Attributes
     ----------
+    mean, error : ndarray of shape (points,)
+        Mean scores and their standard errors; NaN where they are not known.
+    rank : ndarray of shape (points,)
+        Mean ranks.
     owner : ndarray of shape (points,)
         Candidate of each point, whose first one has the most regularisation.
-    scores : ndarray of shape (folds, points)
-        Scores; NaN where they are not known.
-    one_standard_error : bool
-        Whether a standard error below the best is as good.
-    among : ndarray of bool of shape (points,), default=None
-        Points to choose from.
     """
-    mean = scores.mean(axis=0)
-    known = ~np.isnan(mean) if among is None else among & ~np.isnan(mean)
-    best = int(np.argmax(np.where(known, mean, -np.inf)))
-    if not one_standard_error:
-        return best
-    enough = mean[best] - standard_errors(scores)[best]
-    return int(np.flatnonzero((mean >= enough) & (owner == owner[best]))[0])
+
+    mean: Array
+    error: Array
+    rank: Array
+    owner: Array
+
+    def best(self, one_standard_error: bool, among: Mask | None = None) -> int:
+        """The point of the best mean score, or the first of its candidate that is as good.
+
+        Parameters
+        ----------
+        one_standard_error : bool
+            Whether a standard error below the best is as good.
+        among : ndarray of bool of shape (points,), default=None
+            Points to choose from.
+        """
+        known = ~np.isnan(self.mean) if among is None else among & ~np.isnan(self.mean)
+        best = int(np.argmax(np.where(known, self.mean, -np.inf)))
+        if not one_standard_error:
+            return best
+        enough = self.mean[best] - self.error[best]
+        same = self.owner == self.owner[best]
+        return int(np.flatnonzero((self.mean >= enough) & same)[0])
 
 
 def owners(candidates: list[Any]) -> Array:
@@ -118,7 +129,7 @@ def standard_errors(scores: Array) -> Array:
 
 
 def eligible(
-    candidates: list[Any], scores: Array, ranks: Array, counts: list[int], one_standard_error: bool
+    candidates: list[Any], found: Found, counts: list[int], one_standard_error: bool
 ) -> Mask:
     """Points of the number of further steps that is to be taken.
 
@@ -129,27 +140,22 @@ def eligible(
     ----------
     candidates : list of Candidate
         What was tried.
-    scores, ranks : ndarray of shape (folds, points)
-        Scores and ranks.
+    found : Found
+        What the folds say.
     counts : list of int
         Numbers of further steps to choose from.
     one_standard_error : bool
-        As in :func:`best_of`.
+        As in :meth:`Found.best`.
     """
-    steps = np.array([n_steps(one) for one in candidates])[owners(candidates)]
-    mean, error = scores.mean(axis=0), standard_errors(scores)
-    masks = [(steps == count) & ~np.isnan(mean) for count in counts]
-    masks = [mask for mask in masks if mask.any()] or [~np.isnan(mean)]
-
-    def choice(mask: Mask, simplest: bool) -> int:
-        return best_of(owners(candidates), scores, simplest, mask)
-
+    steps = np.array([n_steps(one) for one in candidates])[found.owner]
+    known = ~np.isnan(found.mean)
+    masks = [mask for count in counts if (mask := (steps == count) & known).any()] or [known]
     taken = masks[0]
     for more in masks[1:]:
-        old, new = choice(taken, False), choice(more, False)
-        if one_standard_error and mean[new] >= mean[old] - error[old]:
-            rank = [ranks.mean(axis=0)[choice(mask, True)] for mask in (taken, more)]
-            taken = more if rank[1] < rank[0] else taken
-        elif mean[new] > mean[old] + error[old]:
+        old, new = found.best(False, taken), found.best(False, more)
+        if one_standard_error and found.mean[new] >= found.mean[old] - found.error[old]:
+            ranks = [found.rank[found.best(True, mask)] for mask in (taken, more)]
+            taken = more if ranks[1] < ranks[0] else taken
+        elif found.mean[new] > found.mean[old] + found.error[old]:
             taken = more
     return taken

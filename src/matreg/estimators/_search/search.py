@@ -36,7 +36,7 @@ from .._input.arrays import to_numbers
 from .._input.covariates import COVARIATES, read_covariates
 from .._input.stored import is_streamed
 from .adaptive_search import (
-    best_of,
+    Found,
     eligible,
     further_steps,
     n_steps,
@@ -226,15 +226,20 @@ class Search(MatrixEstimator):
                 candidates = self._candidates(weighed)
             with callback_context(self, self._n_tasks(folds, candidates)):
                 scores, ranks = self._cross_validate(samples, folds, candidates, score)
-                tried = self._further(samples, folds, score, candidates, scores, ranks)
+                tried = self._further(weighed, samples, folds, score, candidates, scores, ranks)
                 best, chosen = self._select(*tried)
                 with watched(self):
-                    given = replace(given, weights=weighed.weights)
-                    self._refit(given, tried[0][best], chosen)
+                    weighed = replace(given, weights=weighed.weights)
+                    self._refit(weighed, tried[0][best], chosen)
         return self
 
     def _further(
-        self, samples: Samples, folds: list[Any], score: FoldScore, *tried: Any
+        self,
+        weighed: Samples,
+        samples: Samples,
+        folds: list[Any],
+        score: FoldScore,
+        *tried: Any,
     ) -> tuple[list[Candidate], Array, Array]:
         """What was tried, with the further steps of adaptive models."""
         candidates, scores, ranks = tried
@@ -247,7 +252,7 @@ class Search(MatrixEstimator):
             ranks,
             most=most,
             one_standard_error=self.one_standard_error,
-            next_candidate=lambda chosen: self._next_candidate(samples, candidates[0], chosen),
+            next_candidate=lambda chosen: self._next_candidate(weighed, candidates[0], chosen),
             cross_validate=lambda new: self._cross_validate(samples, folds, new, score),
         )
 
@@ -405,10 +410,11 @@ class Search(MatrixEstimator):
             "mean_coef_rank": ranks.mean(axis=0),
         }
         owner, simplest = owners(candidates), self.one_standard_error
-        taken = eligible(candidates, scores, ranks, step_counts(self.adaptive), simplest)
-        best = best_of(owner, scores, False, taken)
+        found = Found(mean, error, ranks.mean(axis=0), owner)
+        taken = eligible(candidates, found, step_counts(self.adaptive), simplest)
+        best = found.best(False, taken)
         enough = mean[best] - error[best]
-        best = best_of(owner, scores, simplest, taken)
+        best = found.best(simplest, taken)
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
         same = owner == owner[best]
         known = mean[same & ~np.isnan(mean)]
