@@ -35,7 +35,7 @@ from .active_set.working_set import finish, solve_working_set
 from .augmented.augmented import State
 from .augmented.subsamples import at_point, solve_many, widened
 from .certificate import SolverResult
-from .interior.attempts import solve_cold
+from .interior.attempts import solve_cold, solve_zero
 from .warm_start import Neighbour, neighbour_of, solution_of
 
 # Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
@@ -101,8 +101,9 @@ def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]
         elif not problem.loss.curved:
             yield partial(solve_nearby, start=start)
     state = None if start is None else state_of(problem, start)
-    rest: list[Any] = [partial(solve_many, start=state), solve_cold]
-    yield from rest if has_many_samples(problem) else reversed(rest)
+    augmented = partial(solve_many, start=state)
+    rest: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
+    yield from [solve_zero, augmented, solve_cold] if has_many_samples(problem) else rest
 
 
 def forced(method: str, start: SolverResult | None) -> Iterator[Method]:

@@ -57,6 +57,23 @@ def attempts(problem: RMRProblem, settings: AttemptSettings) -> Iterator[RMRProb
     yield problem
 
 
+def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
+    """A tracker that knows whether W = 0 is the solution, as from the largest tau of a path on."""
+    tracker = Tracker(problem, tol, verbose, "W = 0")
+    only = only_multipliers(problem)
+    if only is not None:
+        tracker.offer_dual(only)
+    tracker.record(0)
+    return tracker
+
+
+def solve_zero(
+    problem: RMRProblem, *, tol: float, max_iter: int = 0, verbose: int = 0
+) -> SolverResult:
+    """W = 0 with what the columns without a penalty prove of it, which takes no step."""
+    return tracker_at_zero(problem, tol, verbose).result(0)
+
+
 @single_threaded(lambda problem: problem.design.size)
 def solve_cold(
     problem: RMRProblem,
@@ -86,11 +103,7 @@ def solve_cold(
     SolverResult
         The best certified point, converged or not.
     """
-    tracker = Tracker(problem, tol, verbose, "W = 0")
-    only = only_multipliers(problem)
-    if only is not None:  # all it takes where W = 0
-        tracker.offer_dual(only)
-    tracker.record(0)
+    tracker = tracker_at_zero(problem, tol, verbose)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
         for posed in attempts(problem, settings):
