@@ -58,7 +58,7 @@ def test_options_become_parameters(model, arguments, kind, parameters):
         ("rmr", "--tau scale --scoring r2", "--scoring has no meaning with --tau scale"),
         ("rmr", "--cv 0 --scoring r2", "--scoring has no meaning with --cv 0"),
         ("rmr", "--cv 0 --n-taus 5", "--n-taus has no meaning with --cv 0"),
-        ("rmr", "--cv 0 --jobs 2", "--jobs has no meaning for --model rmr"),
+        ("grmr", "--cv 0 --jobs 2", "--jobs has no meaning for --model grmr"),
         ("rmr", "--cv 0 --tau 1,2", "--tau must be one value where nothing is chosen; got 2"),
         ("rmr", "--cv 1", "--cv must be 0, for no search, or at least 2; got 1"),
         ("rmr", "--cv -3", "--cv must be 0, for no search, or at least 2; got -3"),

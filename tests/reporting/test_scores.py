@@ -28,7 +28,7 @@ from matreg.reporting._text import counted
 DATA = make_matrix_regression(60, (5, 4), rank=1, noise_scale=0.5, random_state=0)
 X, Y = DATA.X, DATA.y
 CLASSES = np.where(Y > 0.0, "high", "low")
-OPTIONS = {"groups": None, "cv": 3, "names": None, "target": "y"}
+OPTIONS = {"covariates": None, "groups": None, "cv": 3, "names": None, "target": "y"}
 DEFAULTS = OPTIONS | {"scoring": None, "baseline": True}
 
 
