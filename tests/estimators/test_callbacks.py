@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from matreg import GRMR, GRMRCV, RGLM, RMR, RMRCV, SMM
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._search.search import search as _search
+from matreg.estimators._search import search as _search
 
 pytest.importorskip("sklearn.callback")
 

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._search.search import search as _search
+from matreg.estimators._search import search as _search
 
 
 @pytest.fixture(scope="module")

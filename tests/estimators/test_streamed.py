@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from matreg.estimators._input.arrays.stored import is_stored, is_streamed
 from sklearn.base import clone
 
 from matreg import (
@@ -23,6 +22,7 @@ from matreg import (
     tau_max,
 )
 from matreg.datasets import make_matrix_regression
+from matreg.estimators._input.stored import is_stored, is_streamed
 from problems import certified_gap, random_data
 
 N, P, Q = 12_000, 6, 5

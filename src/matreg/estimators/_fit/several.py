@@ -28,7 +28,8 @@ SHARED = (
 def has_several(y: Any) -> bool:
     """Whether labels have two dimensions and not one column."""
     shape = getattr(y, "shape", None)
-    shape = np.shape(y) if shape is None and y is not None else shape
+    if shape is None and y is not None:
+        shape = np.shape(np.asarray(y))
     return shape is not None and len(shape) == 2 and shape[1] != 1
 
 

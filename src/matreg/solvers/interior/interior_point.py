@@ -61,6 +61,11 @@ class InteriorSettings:
     caution : float
         After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
         larger, the next ones leave at least this share of the barrier parameter; it fades.
+    trust : float
+        How far the thresholding may be from linear along a step, relative to the step. Curved
+        losses need that.
+    halvings : int
+        How often a step is halved for it.
     correctors : int
         Correctors after the second-order one, each as cheap as a solve.
     single_steps : int
@@ -76,6 +81,8 @@ class InteriorSettings:
     heaviest: float = 300.0
     centrality: float = 0.1
     caution: float = 0.2
+    trust: float = 0.3
+    halvings: int = 6
     correctors: int = 3
     single_steps: int = 12
     patience: int = 12
@@ -212,9 +219,10 @@ class InteriorPoint:
             solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
             if since >= self.settings.patience or solved:
                 return
-            direction, length = self.direction(point, system, gap)
+            direction, length, target = self.direction(point, system, gap)
             if not direction.finite:
                 return
+            length = self.shortened(point, direction, system, target, length)
             point = point.moved(length, direction)
             self.steps += 1
 
@@ -292,8 +300,10 @@ class InteriorPoint:
         """The bound, no worse than that of beta = 0 where this is feasible."""
         return max(dual, self.problem.constant) if self.problem.homogeneous else dual
 
-    def direction(self, point: Point, system: ThresholdingAt, gap: float) -> tuple[Point, float]:
-        """Predictor and correctors, and how far to go."""
+    def direction(
+        self, point: Point, system: ThresholdingAt, gap: float
+    ) -> tuple[Point, float, float]:
+        """Predictor and correctors; how far to go and the barrier parameter it aims at."""
         step = NewtonStep(self, point, system)
         self.take_caution()
         products = point.s * point.m
@@ -319,7 +329,7 @@ class InteriorPoint:
             if not length_new >= length + 0.1 * (further - length):
                 break
             direction, length, wish = trial, length_new, wish_new
-        return step.complete(direction), min(1.0, 0.99 * length)
+        return step.complete(direction), min(1.0, 0.99 * length), target
 
     def take_caution(self) -> None:
         """Increase centring after a step that worsened the bound, and relax it gradually."""
@@ -330,6 +340,24 @@ class InteriorPoint:
         else:
             self.caution /= 1.3
         self.last_dual, self.gap = self.dual, gap
+
+    def shortened(
+        self, point: Point, direction: Point, system: ThresholdingAt, mu: float, length: float
+    ) -> float:
+        """Halve the step while the thresholding is too far from what its derivative said."""
+        sigma, smoothing = system.sigma, self.smoothing(system.sigma, mu)
+        threshold = system.threshold
+        off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
+        rounding = 1e-9 * (self.tau + float(threshold.d[0]))
+        way = float(np.linalg.norm(direction.Z + (sigma - self.ridge) * direction.W))
+        for _ in range(self.settings.halvings):
+            new = point.moved(length, direction)
+            at = self.thresholding(new, sigma, smoothing, cut=-1.0)
+            reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
+            if reached <= (1.0 - length) * off + self.settings.trust * length * way + rounding:
+                break
+            length *= 0.5
+        return length
 
 
 @dataclass
