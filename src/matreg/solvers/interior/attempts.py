@@ -10,6 +10,7 @@ import numpy as np
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
+from ..first_order import solve_universal
 from ..intercept_only import only_multipliers
 from .crossover import crossover
 from .dual_ray import label_ray
@@ -103,6 +104,9 @@ def solve_cold(
     SolverResult
         The best certified point, converged or not.
     """
+    loss = problem.loss
+    if np.isinf(loss.lower).all() and np.isinf(loss.upper).all():  # there is no interior
+        return solve_universal(problem, tol=tol, max_iter=max_iter, verbose=verbose)
     tracker = tracker_at_zero(problem, tol, verbose)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
