@@ -163,7 +163,7 @@ def test_track_yields_everything(capsys):
 DATA = make_matrix_regression(60, (4, 4), noise_scale=0.5, random_state=0)
 ERASED = "\r\x1b[K"
 SHOWN = {
-    "RMR": (RMR(), ["RMR █", "interior point", "gap", "of 1e-06"]),
+    "RMR": (RMR(), ["RMR █", "augmented Lagrangian", "gap", "of 1e-06"]),
     "ADMM": (RMR(solver="admm", max_iter=20), ["RMR ", "ADMM"]),
     "RGLM": (RGLM(), ["RGLM ", "gap"]),
     "GRMR": (GRMR(), ["GRMR ", "split", "alternation"]),

@@ -208,7 +208,7 @@ class ArrayBlocks(BlockSamples):
         row = int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
         self.nbytes = self.n * row
         self.rows_read = 0
-        self.seen: dict[int, int] = {}  # a hash of some samples of each block
+        self.seen: dict[tuple[int, int], int] = {}  # a hash of some samples of each block
         self.step = aligned(max(1, BLOCK // row), X)
         self.read = reader(X)
         # Files can be read by several threads at a time; of other kinds that is not known.
@@ -234,7 +234,7 @@ class ArrayBlocks(BlockSamples):
         Zarr reads a chunk that has been deleted as its fill value, without a word.
         """
         mark = hash(block.X[::COMPARED].tobytes())
-        if self.seen.setdefault(block.start, mark) != mark:
+        if self.seen.setdefault((block.start, len(block.y)), mark) != mark:
             raise ValueError(
                 f"X was changed while it was read: samples from {block.start} to "
                 f"{block.start + len(block.X) - 1} are not those of the pass before. Restore them, "

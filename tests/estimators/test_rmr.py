@@ -19,7 +19,7 @@ from matreg.samples import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
 
 X, Y = random_data(40, 5, 4, seed=0)
-SOLVERS = ["auto", "admm"]
+SOLVERS = ["interior", "admm"]
 
 
 def fit(X=X, y=Y, weights=None, **parameters):
@@ -92,7 +92,7 @@ def test_order_of_samples_rows_and_columns():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_duplication_is_weight_two_and_weight_zero_is_removal(solver):
-    tol = 1e-9 if solver == "auto" else 1e-4
+    tol = 1e-9 if solver == "interior" else 1e-4
     parameters = {"solver": solver, "tol": tol}
     weights = np.ones(40)
     weights[:5] = 2.0
@@ -348,6 +348,9 @@ def test_other_samples_are_started_from_scratch():
 def test_history_names_the_method():
     assert fit(tau=1e6).history_["method"].tolist() == ["W = 0"]
     methods = fit(tau=1.0).history_["method"].tolist()
+    assert methods[0] == "W = 0"
+    assert set(methods[1:]) <= {"augmented Lagrangian", "working set"} and len(methods) > 1
+    methods = fit(tau=1.0, solver="interior").history_["method"].tolist()
     assert methods[0] == "W = 0" and set(methods[1:]) == {"interior point"}
     assert set(fit(tau=1.0, solver="admm", tol=1e-2).history_["method"]) == {"admm"}
 

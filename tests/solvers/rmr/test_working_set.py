@@ -11,7 +11,7 @@ from matreg.losses import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
 from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_working_set
-from matreg.solvers.choose import following
+from matreg.solvers.choose import following, solve_rmr
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.warm_start import Neighbour, position_of
@@ -40,7 +40,7 @@ def test_a_path_of_many_samples_is_certified_and_that_of_single_fits(loss):
         assert last.converged
         gap = relative_gap(posed.primal(last.W)[0], posed.dual(last.beta))
         assert gap == pytest.approx(last.gap, abs=1e-9)
-        assert last.primal == pytest.approx(solve_cold(posed).primal, rel=2e-6)
+        assert last.primal == pytest.approx(solve_rmr(posed).primal, rel=2e-6)
         methods.append(last.method)
     assert "working set" in methods
 

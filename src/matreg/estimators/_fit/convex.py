@@ -7,6 +7,7 @@ samples are in memory or read block by block changes nothing here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -198,7 +199,8 @@ class ConvexEstimator(MatrixEstimator):
     def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
         """Fit to samples whose labels and weights are validated."""
         samples = self._structured(samples)
-        with Line(type(self).__name__):  # "scale" may take longer than the fit
+        # "scale" may take longer than the fit.
+        with nullcontext() if self.verbose else Line(type(self).__name__):
             parts = self._parts(samples)
             model = self._declare(samples, parts)
         several = len(parts) > 1 and not self.verbose
@@ -325,6 +327,8 @@ class ConvexEstimator(MatrixEstimator):
                 "not exact. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
+        if not results[k].converged and results[k].n_iter >= self.max_iter:
+            return  # W = 0 would say nothing
         rank = int(np.max(self.rank_))
         if isinstance(samples, Samples) and self.penalty is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
