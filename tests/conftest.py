@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,10 @@ def pytest_collection_modifyitems(items):
 def no_ctrl_c_before(monkeypatch):
     """Ctrl-C of one test must not count as the first of two of the next."""
     monkeypatch.setattr(interruption, "_last", -float("inf"))
+
+
+@pytest.fixture(autouse=True)
+def no_figures_before():
+    """pyplot warns of the 21st open figure, and figures of other tests must not count."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

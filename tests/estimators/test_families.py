@@ -123,7 +123,7 @@ def test_cross_validation_of_classes(classes, scoring):
     model = RGLMCV(family="binomial", n_taus=5, cv=3, scoring=scoring).fit(X, y)
     assert model.tau_ in model.taus_ and set(model.predict(X)) == {"no", "yes"}
     folds = StratifiedKFold(3).split(X, y)  # by default stratified
-    plain = RGLM(tau=model.tau_, family="binomial")
+    plain = RGLM(tau=model.tau_, ridge=model.ridge_, family="binomial")
     scores = cross_val_score(plain, X, y, cv=folds, scoring=scoring)
     assert model.best_score_ == pytest.approx(scores.mean(), abs=1e-3)
     assert model.path(X, y).classes.tolist() == ["no", "yes"]

@@ -84,7 +84,7 @@ def test_the_signal_that_is_kept_gives_refits_of_the_size_of_the_model(tau):
     model = RGLM(tau=tau, tol=1e-6).fit(X, y)
     rng = np.random.default_rng(1)
     noise = [rng.standard_normal(60) for _ in range(5)]
-    signal = _unshrunk(model, X, noise, model.coef_)
+    signal = _unshrunk(model, X, None, noise, model.coef_)
     refits = [RGLM(tau=tau, tol=1e-6).fit(X, signal + one).coef_ for one in noise]
     ratio = np.linalg.norm(np.mean(refits, axis=0)) / np.linalg.norm(model.coef_)
     assert 1.0 <= ratio < 1.3

@@ -129,7 +129,11 @@ def test_cross_validation_chooses_as_scikit_learn_does(data):
     alphas = alpha_max(x, y) * np.geomspace(0.9, 1e-3, 12)
     theirs = linear_model.LassoCV(alphas=alphas, cv=folds, tol=1e-12, max_iter=100_000).fit(x, y)
     ours = RGLMCV(
-        taus=alphas * N * 4 / 5, cv=folds, scoring="neg_mean_squared_error", tol=1e-10
+        taus=alphas * N * 4 / 5,
+        ridge=0.0,
+        cv=folds,
+        scoring="neg_mean_squared_error",
+        tol=1e-10,
     ).fit(diagonal(x), y)
     np.testing.assert_allclose(
         -ours.cv_results_["mean_test_score"], theirs.mse_path_.mean(axis=1), rtol=1e-4

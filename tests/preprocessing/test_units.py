@@ -26,7 +26,6 @@ from matreg.datasets import (
 )
 from matreg.estimators._linear_part import linear_part
 from matreg.inspection import (
-    MapAxes,
     PatternDisplay,
     bootstrap_maps,
     coef_to_xarray,
@@ -189,7 +188,8 @@ def test_a_report_is_in_units_and_its_pictures_are_not(data):
     X, y = data[0] * UNITS, data[1]
     pipe = make_pipeline(MatrixScaler(), RGLM(tau=5.0)).fit(X, y)
     assert "in the units of the samples before they were scaled" in make_report(pipe, X, y).html
-    facts = gather(pipe, X, y, None, None, MapAxes(), "label")
+    unset = ("covariates", "groups", "cv", "names", "scoring")
+    facts = gather(pipe, X, y, target="label", baseline=False, **dict.fromkeys(unset))
     assert_allclose(facts.maps[0].coef, pipe[-1].coef_ / pipe[0].scale_)
     assert_allclose(facts.samples, pipe[0].transform(X))
 

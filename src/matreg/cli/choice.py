@@ -10,7 +10,6 @@ from typing import Any
 
 import matreg
 
-from ..scoring import BOUNDED
 from .outputs import say
 
 MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM", "gsmm": "GSMM"}
@@ -139,6 +138,8 @@ def _check_scoring(name: str | None) -> None:
     if name is None:
         return
     from sklearn.metrics import get_scorer_names
+
+    from ..scoring import BOUNDED
 
     known = [*get_scorer_names(), BOUNDED]
     if name not in known:
