@@ -17,7 +17,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 def commands():
     for page in PAGES:
         blocks = re.findall(
-            r"^```\w*\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+            r"^```[^`\n]*\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
         )
         for line in re.findall(r"^matreg .*", "\n".join(blocks), re.MULTILINE):
             yield pytest.param(line, id=f"{page.stem}: {line}")

@@ -18,7 +18,7 @@ method            when it is tried
 
 Beside these, ``first-order`` takes any convex loss and penalty, and ``admm`` is the algorithm of
 the paper. Samples that are stored and larger than scikit-learn's ``working_memory`` are read block
-by block (:mod:`.many.stream`), whatever the method.
+by block (:mod:`.passes`), whatever the method.
 """
 
 from __future__ import annotations
