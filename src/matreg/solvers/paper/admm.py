@@ -53,7 +53,7 @@ def check_tube(loss: PiecewiseLoss) -> None:
     if not symmetric or loss.curved or not loss.bounded:
         raise ValueError(
             "solver='admm' is for the epsilon-insensitive and the absolute loss, whose W-step is a "
-            "support vector regression; take solver='newton' for this one."
+            "support vector regression; take solver='auto' for this one."
         )
 
 
