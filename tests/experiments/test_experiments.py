@@ -20,6 +20,7 @@ from matreg.experiments import (
     label_noise,
     risk_bound,
     shapes,
+    shifted_labels,
     smm,
     tau_path,
 )
@@ -113,8 +114,8 @@ def test_svr_has_the_error_of_a_random_subspace(square):
 
 
 def test_rmr_is_far_ahead_of_svr_on_the_square(square):
-    svr, _, rmr, _ = square.values["rae"][0, 0]
-    assert rmr < 0.05 * svr
+    errors = dict(zip(shapes.COLUMNS, square.values["rae"][0, 0], strict=True))
+    assert errors["RMR"] < 0.05 * errors["SVR"]
 
 
 def test_well_tuned_rglm_is_better_than_the_papers_column(square):
@@ -325,11 +326,15 @@ def test_excess_risk_falls_and_stays_below_the_bound(tmp_path):
 
 
 def test_rmr_is_far_ahead_of_rglm_with_wrong_labels(tmp_path):
-    result = label_noise.run(ONE, size=16, n_train=200, fractions=(0.1,), tails=("student",))
+    few = {"fractions": (0.1,), "tails": ("student",), "ranks": (1,), "shares": (0.2,)}
+    tuning = replace(label_noise.TUNING, n_taus=6, grmr_taus=(1.0,))
+    result = label_noise.run(ONE, size=12, n_train=120, tuning=tuning, **few)
     errors = dict(zip(label_noise.ALL, result.values["rae"][0, 0], strict=True))
     assert errors["RMR"] < 0.3 * errors["R-GLM"]
     assert errors["RMR"] < 0.3 * errors["Huber ridge"]
-    assert len(result.save(tmp_path, ONE, 0.0)) == 6
+    shifted = dict(zip(shifted_labels.METHODS, result.values["shifted_rae"][0, 0, 0], strict=True))
+    assert shifted["RMR"] < 0.6 * shifted["R-GLM"]
+    assert len(result.save(tmp_path, ONE, 0.0)) == 7
 
 
 def test_noise_on_the_test_samples_spoils_the_labels(tmp_path):

@@ -51,6 +51,8 @@ def run(
     n_train: int = 600,
     fractions: tuple[float, ...] = FRACTIONS,
     tails: tuple[str, ...] = tuple(TAILS),
+    ranks: tuple[int, ...] = shifted_labels.RANKS,
+    shares: tuple[float, ...] = shifted_labels.SHARES,
     methods: tuple[str, ...] = ALL,
     tuning: Tuning = TUNING,
 ) -> Result:
@@ -68,6 +70,8 @@ def run(
         Shares of grossly wrong labels.
     tails : tuple of str
         Laws of the label noise, as :func:`matreg.datasets.make_matrix_regression` names them.
+    ranks, shares : tuple of int, tuple of float
+        Ranks of the coefficients and shares of the labels that are shifted to one side.
     methods : tuple of str
         What to compare.
     tuning : Tuning
@@ -81,6 +85,7 @@ def run(
     """
     if options.quick:
         fractions, tails = fractions[::2], tails[::2]
+        ranks, shares = ranks[:1], shares[::2]
         tuning = replace(tuning, n_taus=6, n_rglm_taus=6, grmr_taus=(1.0,))
     rounds = options.rounds_or(SHORT)
     settings = [
@@ -93,9 +98,6 @@ def run(
         for number in range(rounds)
     ]
     outcomes = run_tasks(_one_round, tasks, options.jobs, "label-noise")
-    ranks, shares = shifted_labels.RANKS, shifted_labels.SHARES
-    if options.quick:
-        ranks, shares = ranks[:1], shares[::2]
     shifts = [
         (rank, share, options.seed + number, tuning)
         for rank in ranks
