@@ -1,8 +1,8 @@
 """The smallest weight of the nuclear norm at which W is zero.
 
 W = 0 is optimal if and only if some dual optimal beta of the columns without a penalty alone
-(:mod:`.zero`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the smallest norm
-among them, and
+(:mod:`.intercept_only`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the
+smallest norm among them, and
 
     tau_max = max over W of h(W) / ||W||_*,    h(W) = min over these beta of <A'beta, W>.
 

@@ -1,7 +1,8 @@
 """Newton steps with the box problem solved exactly: RMR from a neighbour's solution.
 
 The equations are those of the interior point method without its barriers
-(:mod:`.interior_point`): with ``Z = A'beta - T``, ridge rho and a scaling ``sigma >= rho``
+(:mod:`..interior.interior_point`): with ``Z = A'beta - T``, ridge rho and a scaling
+``sigma >= rho``
 
     SVT_tau(Z + (sigma - rho) W) = sigma W,
     beta_i on the side of the tube that y - A W and gamma say.
@@ -10,7 +11,7 @@ The first is linearised, the second is kept as it is: each step solves a quadrat
 box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
 a neighbour, or where the line through two of them leads, few samples change sides, the rank is
 nearly right, and one or two such matrices are enough. Where the steps do not settle, a fit from
-scratch (:mod:`.cold`) takes over.
+scratch (:mod:`..interior.attempts`) takes over.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
 thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is

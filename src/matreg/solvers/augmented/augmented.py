@@ -53,7 +53,7 @@ class AugmentedSettings:
         coordinates of W.
     ripe : int
         With fewer samples on the ramps than this multiple of the coordinates of W, a working set
-        of those near an edge (:mod:`..rmr.working_set`) ends the search.
+        of those near an edge (:mod:`..active_set.working_set`) ends the search.
     nearby : int
         Samples on the ramps of a start from a problem close by, as a multiple of the coordinates
         of W.

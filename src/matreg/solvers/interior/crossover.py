@@ -2,8 +2,8 @@
 
 In a huge box the loss is steep: what the interior point leaves of rounding, times C, may be more
 than all the rest of the objective. But its multipliers tell the side of each sample
-(:mod:`.box_qp`), and given the sides the solution is a matter of linear algebra, as accurate as
-float64 can be.
+(:mod:`..active_set.box_qp`), and given the sides the solution is a matter of linear algebra, as
+accurate as float64 can be.
 """
 
 from __future__ import annotations
