@@ -102,8 +102,10 @@ def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]
             yield partial(solve_nearby, start=start)
     state = None if start is None else state_of(problem, start)
     augmented = partial(solve_many, start=state)
-    rest: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
-    yield from [solve_zero, augmented, solve_cold] if has_many_samples(problem) else rest
+    order: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
+    if has_many_samples(problem):
+        order = [solve_zero, augmented, solve_cold]
+    yield from order
 
 
 def forced(method: str, start: SolverResult | None) -> Iterator[Method]:
