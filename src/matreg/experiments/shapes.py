@@ -15,7 +15,7 @@ from .parallel import run_tasks
 from .records import WHOLE, Options, Result
 from .tables import Cell, Stat, Table
 
-SHORT = 2
+SHORT = 1
 COLUMNS = (*METHODS, *ADAPTIVE)
 
 PAPER = {
