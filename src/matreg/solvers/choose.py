@@ -39,7 +39,7 @@ from .interior.attempts import solve_cold, solve_zero
 from .warm_start import Neighbour, neighbour_of, solution_of
 
 # Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
-# 51 simulated problems it took .5 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
+# 51 simulated problems it took .4 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
 # (median .75) at 2, .4 to 1.2 (.8) at 4, and .2 to 1.4 (.5) at 8 samples per entry.
 SAMPLES_PER_ENTRY = 2
 
