@@ -27,7 +27,7 @@ OTHERS = ("epsilon", "loss", "family", "quantile", "adaptive")
 
 
 def make_model(args: argparse.Namespace, chosen: str) -> Any:
-    """The model that the options ask for, not fitted yet.
+    """The model that the options ask for, not fitted yet: after a scaler, if there is one.
 
     Parameters
     ----------
@@ -49,7 +49,13 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
         parameters = {name: _single(name, value) for name, value in parameters.items()}
     given = {name: value for name, value in parameters.items() if value is not None}
     _refuse_unknown(given, kind, chosen)
-    return kind(**given)
+    if args.scale is None:
+        return kind(**given)
+    from sklearn.pipeline import make_pipeline
+
+    from ..preprocessing import MatrixScaler
+
+    return make_pipeline(MatrixScaler(args.scale), kind(**given))
 
 
 def is_search(args: argparse.Namespace, chosen: str) -> bool:

@@ -21,6 +21,7 @@ EXAMPLE = """examples:
   matreg fit flat.csv --shape 30,25 --target cells --drop name --groups day
   matreg fit flat.csv --shape 30,25 --target cells --covariates age,site
   matreg fit epochs.h5 --samples data/X --target data/y --model smm
+  matreg fit sensors.npz --scale columns                sensors with units of their own
   matreg fit gaps.csv --shape 24,8 --model grmr         empty cells are gaps
   matreg fit X.zarr --labels y.csv --loss huber --scoring neg_bounded_absolute_error
 """
@@ -66,6 +67,12 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--loss",
         help="rmr, grmr: epsilon_insensitive, absolute, huber, quantile; smm: hinge, squared_hinge",
     )
+    parser.add_argument(
+        "--scale",
+        choices=["columns", "rows", "entries", "all"],
+        help="center and scale the samples first, with one unit for each column, row or entry, or "
+        "for all; predict, inspect and report stay in the units of the file",
+    )
     parser.add_argument("--quantile", type=float, metavar="Q", help="fit this quantile, as 0.9")
     parser.add_argument("--family", help="rglm: normal, binomial, poisson")
     parser.add_argument(
@@ -91,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
     from .data import load_data
     from .inspect import describe
     from .labels import check_labels
-    from .model_files import save_model, skops_io
+    from .model_files import model_in, save_model, skops_io
 
     check_output(args.out, (".skops",), args.data, args.labels)
     skops_io()  # now, not after the fit
@@ -100,13 +107,13 @@ def run(args: argparse.Namespace) -> None:
     y = check_labels(labels, data.origin.target, _wants_classes(args))
     model = make_model(args, args.model or ("rmr" if y.dtype.kind in "fiub" else "smm"))
     refuse_missing(model, data)
-    beside = {} if data.covariates is None else {"covariates": data.covariates}
-    if "cv" in model.get_params():
-        model.fit(data.X, y, groups=data.groups, **beside)
-    else:
-        if args.groups is not None:
-            say("matreg: nothing is chosen in folds, so that --groups changes nothing.", sys.stderr)
-        model.fit(data.X, y, **beside)
+    beside: dict[str, Any] = {} if data.covariates is None else {"covariates": data.covariates}
+    if "cv" in model_in(model).get_params():
+        beside["groups"] = data.groups
+    elif args.groups is not None:
+        say("matreg: nothing is chosen in folds, so that --groups changes nothing.", sys.stderr)
+    prefix = "" if model_in(model) is model else f"{model.steps[-1][0]}__"
+    model.fit(data.X, y, **{f"{prefix}{name}": one for name, one in beside.items()})
     save_model(model, args.out, data.origin)
     say(describe(model, data.origin.target))
     say(f"Written to {args.out}")
@@ -123,6 +130,9 @@ def refuse_missing(model: Any, data: Data) -> None:
     """Refuse empty cells where the model needs all of them."""
     from sklearn.utils import get_tags
 
+    from .model_files import model_in
+
+    model = model_in(model)  # a scaler before it takes them
     if data.missing is not None and not get_tags(model).input_tags.allow_nan:
         raise ValueError(
             f"{data.missing}: {type(model).__name__} needs all of them. --model grmr takes them as "

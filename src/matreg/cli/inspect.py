@@ -32,12 +32,12 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read and describe."""
-    from .model_files import load_model
+    from .model_files import load_model, model_in
 
     if args.out is not None:
         check_output(args.out, (".npy", ".csv"), args.model)
     model, origin = load_model(args.model)
-    _check_matrix(args.out, model)
+    _check_matrix(args.out, model_in(model))
     say(describe(model, origin.target))
     for axis in ("row", "column"):
         labels = getattr(origin.names, f"{axis}_coords")
@@ -61,17 +61,23 @@ def _check_matrix(path: str | None, model: Any) -> None:
 def _write_coef(path: str, model: Any) -> None:
     import numpy as np
 
+    from ..estimators._linear_part import linear_part
+
+    W = linear_part(model, 0).every_coef_in_units
     with writing(path) as stream:
         if path.lower().endswith(".npy"):
-            write_array(stream, model.coef_)
+            write_array(stream, W)
         else:
-            np.savetxt(stream, model.coef_, delimiter=",")
+            np.savetxt(stream, W, delimiter=",")
 
 
 def describe(model: Any, target: str) -> str:
     """Model, parameters, score, rank and certificate, a line each."""
     import numpy as np
 
+    from .model_files import model_in
+
+    whole, model = model, model_in(model)
     p, q = model.coef_.shape[-2:]
     parameters = {
         name: getattr(model, f"{name}_", model.get_params().get(name))
@@ -91,7 +97,9 @@ def describe(model: Any, target: str) -> str:
             f"folds       {score_name(model)} = {model.best_score_:.4f} ± {error:.4f} in {folds} "
             "folds (the best of all that was tried)"
         )
-    lines.append(_ranks(model))
+    lines.append(_ranks(whole))
+    if whole is not model:
+        lines.append(f"scale       {whole[0].by}; W is in the units of the data")
     if hasattr(model, "covariate_names_"):
         lines.append("covariates  " + ", ".join(_covariates(model)))
     lines.append(f"gap         {np.max(model.dual_gap_):.1e} (relative, proven)")
@@ -122,9 +130,10 @@ def score_name(model: Any) -> str:
 
 def _ranks(model: Any) -> str:
     from ..inspection import components
+    from .model_files import model_in
 
-    if model.coef_.ndim > 2:
-        return f"ranks       {', '.join(map(str, model.rank_))}, of one problem after another"
+    if (inner := model_in(model)).coef_.ndim > 2:
+        return f"ranks       {', '.join(map(str, inner.rank_))}, of one problem after another"
     found = components(model)
     share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])
     return f"rank        {len(found.rows)}" + (f" ({share})" if share else "")

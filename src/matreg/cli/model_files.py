@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 import matreg
 
 from ..inspection import MapAxes
+from ..preprocessing import MatrixScaler
 from .data import Origin
 from .outputs import writing
 from .readers import check_unpacked_size
@@ -25,13 +27,13 @@ def save_model(model: Any, path: str, origin: Origin) -> None:
     Parameters
     ----------
     model : fitted model
-        A model of matreg.
+        A model of matreg, or a pipeline of a scaler and one.
     path : str
         File to write.
     origin : Origin
         Names of labels, samples, groups and columns, and coordinates of rows and columns.
     """
-    model.about_ = {"matreg": matreg.__version__, **asdict(origin)}
+    model_in(model).about_ = {"matreg": matreg.__version__, **asdict(origin)}
     with writing(path) as stream:
         skops_io().dump(model, stream)
 
@@ -65,13 +67,20 @@ def load_model(path: str) -> tuple[Any, Origin]:
         raise ValueError(f"{path} is not a model that matreg has written.") from error
     if foreign:
         raise ValueError(f"{path} holds {foreign[0]}, which matreg does not trust: not loaded.")
-    _check_model(model, path)
-    return model, _origin(model, path)
+    _check_model(model_in(model), path)
+    if isinstance(model, Pipeline):
+        _check_scaler(model, path)
+    return model, _origin(model_in(model), path)
+
+
+def model_in(model: Any) -> Any:
+    """The model of matreg after a scaler, or the model itself."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) and model.steps else model
 
 
 def trusted_types() -> set[str]:
-    """Names of the public estimators of matreg."""
-    classes = [getattr(matreg, name) for name in matreg.__all__]
+    """Names of the public estimators of matreg, and of its scaler."""
+    classes = [MatrixScaler, *(getattr(matreg, name) for name in matreg.__all__)]
     return {
         f"{one.__module__}.{one.__qualname__}"
         for one in classes
@@ -114,6 +123,19 @@ def _check_model(model: Any, path: str) -> None:
         ok = np.shape(model.covariate_coef_) == beside
     if not ok:
         raise ValueError(f"{path} is not a model that matreg has written: W or b is damaged.")
+
+
+def _check_scaler(model: Pipeline, path: str) -> None:
+    """Refuse steps before the model that are not one fitted scaler for its samples."""
+    scaler, shape = model.steps[0][1], model_in(model).matrix_shape_
+    ok = len(model.steps) == 2 and isinstance(scaler, MatrixScaler)
+    for name in ("center_", "scale_"):
+        numbers: Any = getattr(scaler, name, None)
+        ok = ok and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
+        ok = ok and numbers.shape in {(1, shape[1]), (shape[0], 1), (1, 1), shape}
+        ok = ok and bool(np.isfinite(numbers).all())
+    if not (ok and getattr(scaler, "matrix_shape_", None) == shape and scaler.scale_.min() > 0.0):
+        raise ValueError(f"{path} is not a model that matreg has written: the scaler is damaged.")
 
 
 def _origin(model: Any, path: str) -> Origin:

@@ -53,7 +53,14 @@ class LinearPart:
     @property
     def coef_in_units(self) -> Array:
         """W for samples in the units that they have before the scalers, of shape (p, q)."""
-        W = self.coef
+        return self._unscaled(self.coef)
+
+    @property
+    def every_coef_in_units(self) -> Array:
+        """`coef_` of all problems for samples in those units, of shape (p, q) or (k, p, q)."""
+        return self._unscaled(np.asarray(self.model.coef_))
+
+    def _unscaled(self, W: Array) -> Array:
         for step in self.scalers:
             W = step.coef_in_units(W)
         return W

@@ -107,7 +107,8 @@ def warn_of_units(X: Array) -> None:
                 f"{large} spreads by {_rounded(spread[large])}, {by[:-1]} {small} by "
                 f"{_rounded(spread[small])}. The penalty suppresses what {by} of small numbers "
                 "tell. If they have units of their own, put "
-                f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline.",
+                f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline; on "
+                f"the command line, --scale {by}.",
                 stacklevel=5,
             )
             return
