@@ -7,23 +7,40 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from matreg import GRMR, GRMRCV, GSMM, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from matreg.adaptive import reweighted_bases
+from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
+from matreg.linalg.factors import svd
 
 N = 30
 data = make_matrix_regression(N, (5, 4), rank=1, noise_scale=1.0, random_state=0)
 new = make_matrix_regression(300, (5, 4), coef=data.coef, noise_scale=1.0, random_state=1)
 
 
-def true_decisions(model, X, y):
-    """Decisions on each sample by the model fitted without it."""
-    decide = "decision_function" if hasattr(model, "decision_function") else "predict"
-    out = []
-    for i in range(len(y)):
+age = np.random.default_rng(0).standard_normal((N, 2)) + data.X[:, 0, :2]
+aged = data.y + age @ [1.0, -2.0]
+BASES = {"row_basis": smooth_basis(5, 3.0), "column_basis": smooth_basis(4, 2.0)}
+
+
+def models_without(model, X, y, Z=None, every=1):
+    """The model fitted without each sample, or some of them."""
+    for i in range(0, len(y), every):
         rest = np.arange(len(y)) != i
-        fitted = clone(model).set_params(tol=1e-8).fit(X[rest], y[rest])
-        out.append(getattr(fitted, decide)(X[i : i + 1])[0])
-    return np.array(out)
+        beside = {} if Z is None else {"covariates": Z[rest]}
+        yield clone(model).set_params(tol=1e-8).fit(X[rest], y[rest], **beside)
+
+
+def true_decisions(model, X, y, Z=None, every=1):
+    """Decisions on each sample, or some of them, by the model fitted without it."""
+    models = models_without(model, X, y, Z, every)
+    Xs, Zs = X[::every], None if Z is None else Z[::every]
+    return np.array(
+        [
+            one._decide(Xs[i : i + 1], None if Z is None else Zs[i : i + 1])[0]
+            for i, one in enumerate(models)
+        ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,11 +57,89 @@ def test_residuals_are_those_of_refits(model):
     assert found.influence.shape == found.refitted.shape == (N,)
 
 
+@pytest.mark.parametrize(
+    ("model", "y", "Z"),
+    [
+        (RMR(8.0, C=1.0, epsilon=0.3), aged, age),
+        (RGLM(10.0, ridge=0.2), aged, age),
+        (RMR(8.0, C=1.0, epsilon=0.3, **BASES), aged, age),
+        (RGLM(8.0, fit_intercept=False, **BASES), data.y, None),
+        (SMM(2.0, C=0.3), aged > 0.0, age),
+    ],
+)
+def test_covariates_and_bases(model, y, Z):
+    fitted = clone(model).fit(data.X, y, covariates=Z)
+    found = fitted.leave_one_out(data.X, y, covariates=Z, refits=N)
+    true = true_decisions(model, data.X, y, Z, every=4)
+    moved = np.abs(found.decisions - fitted._decide(data.X, Z)).mean()
+    assert np.abs(found.decisions[::4] - true).mean() < 0.07 * moved
+    assert found.trusted
+
+
+def test_adaptive_models_keep_the_bases_of_their_last_step():
+    model = RMR(8.0, C=1.0, epsilon=0.3, tol=1e-9)
+    first = clone(model).fit(data.X, data.y)
+    bases = reweighted_bases(svd(first.coef_))
+    last = clone(model).set_params(row_basis=bases.left, column_basis=bases.right.T)
+    fitted = clone(model).set_params(adaptive=1).fit(data.X, data.y)
+    found = fitted.leave_one_out(data.X, data.y, refits=N)
+    true = true_decisions(last, data.X, data.y)
+    moved = np.abs(found.predictions - fitted.predict(data.X)).mean()
+    assert np.abs(found.predictions - true).mean() < 0.03 * moved
+    assert np.isnan(found.doubt)
+    assert not found.trusted
+    lower, upper = found.predict_interval(new.X[:5])
+    assert ((lower < fitted.predict(new.X[:5])) & (fitted.predict(new.X[:5]) < upper)).all()
+
+
+def test_intervals_with_covariates_are_those_of_refits():
+    model = RGLM(10.0, **BASES)
+    found = (
+        clone(model)
+        .fit(data.X, aged, covariates=age)
+        .leave_one_out(data.X, aged, covariates=age, refits=N)
+    )
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((len(new.X), 2))
+    each = np.array(
+        [one.predict(new.X, covariates=Z) for one in models_without(model, data.X, aged, age)]
+    )
+    r = np.abs(aged - true_decisions(model, data.X, aged, age))[:, None]
+    lower, upper = np.sort(each - r, axis=0)[N - 25], np.sort(each + r, axis=0)[24]
+    ours = found.predict_interval(new.X, 0.8, covariates=Z)
+    width = (upper - lower).mean()
+    assert np.abs(ours[0] - lower).mean() < 0.05 * width
+    assert np.abs(ours[1] - upper).mean() < 0.05 * width
+    with pytest.raises(ValueError, match="covariates must be given"):
+        found.predict_interval(new.X)
+
+
+def test_covariates_have_to_be_those_of_fit():
+    model = RMR(8.0, C=1.0).fit(data.X, aged, covariates=age)
+    with pytest.raises(ValueError, match="covariates must be given"):
+        model.leave_one_out(data.X, aged)
+    with pytest.raises(ValueError, match="covariates must be those of fit"):
+        model.leave_one_out(data.X, aged, covariates=age[::-1])
+    with pytest.raises(ValueError, match="fitted without"):
+        RMR(8.0, C=1.0).fit(data.X, aged).leave_one_out(data.X, aged, covariates=age)
+
+
+@pytest.mark.parametrize("levels", [[0.0], [-2.0, 2.0]])
+def test_cleaned_samples_of_classes(levels):
+    y = np.digitize(data.y, levels)
+    fitted = GSMM(2.0, C=0.3).fit(data.X, y)
+    found = fitted.leave_one_out(data.X, y, refits=N)
+    true = true_decisions(SMM(2.0, C=0.3), fitted.X_clean_, y)
+    moved = np.abs(found.decisions - fitted.decision_function(data.X)).mean()
+    assert np.abs(found.decisions - true).mean() < 0.1 * moved
+    assert found.score == pytest.approx((found.predictions == y).mean())
+
+
 def test_poisson_residuals_are_in_counts():
     y = np.random.default_rng(0).poisson(np.exp(0.2 * data.y)).astype(float)
     model = RGLM(10.0, family="poisson")
     found = clone(model).fit(data.X, y).leave_one_out(data.X, y, refits=N)
-    true = true_decisions(model, data.X, y)
+    true = np.exp(true_decisions(model, data.X, y))
     assert np.median(np.abs(found.predictions - true)) < 0.05 * true.mean()
     np.testing.assert_allclose(found.residuals, y - found.predictions)
 

@@ -11,7 +11,6 @@ from sklearn.linear_model import Ridge, RidgeCV
 from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
 from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
-from matreg.estimators.leave_one_out import leave_one_out_of
 from matreg.inspection import bootstrap_maps, components, permutation_map
 from matreg.inspection._chosen import at_chosen_parameters
 
@@ -344,9 +343,9 @@ def test_single_samples_left_out(data):
     error = best.cv_results_["se_test_score"][best.best_index_]
     assert best.best_score_ - error <= simple.best_score_ < best.best_score_
     assert simple.tau_ > best.tau_
-    known = RGLM(row_basis=smooth_basis(P, 3.0)).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="row_basis"):
-        leave_one_out_of(known, data.X, data.y)
+    sparse = RGLM(l1=0.5).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="the penalty SparseLowRank is neither"):
+        sparse.leave_one_out(data.X, data.y)
 
 
 def test_stored_samples_in_bases_with_covariates(stored):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Mask
+from ..bases import PLAIN, Bases, samples_in
 from ..families import in_units
 from ..model import Model
 from ..penalties import SpectralElasticNet
@@ -21,15 +23,19 @@ from ..solvers import (
     RGLMState,
     SolverResult,
     jackknife_plus,
+    last_step,
     leave_one_out,
     refined,
     solve,
     starting_point,
 )
-from ._fit.convex import Part
+from ._fit.convex import Part, gamma_of
+from ._fit.structure import bases_of
 from ._fit.units import Units
+from ._input.covariates import new_covariates
 from ._input.stored import refuse_streamed
 from ._search.left_out import check_left_out
+from ._search.path_search import decided
 from ._search.search import NO_NUMBER
 
 # Relative duality gap of the fit that samples are taken from.
@@ -67,8 +73,9 @@ class LeaveOneOutResult:
     refitted : ndarray of bool of shape (n,)
         Samples without which the model was fitted anew, as their residuals were in doubt.
     doubt : float
-        Mean error that is left in the residuals relative to their mean size, an estimate; NaN from
-        about 2,900 samples on, where it is not known.
+        Mean error that is left in the residuals relative to their mean size, an estimate; NaN where
+        it is not known: from about 2,900 samples on, and of adaptive models, whose bases are made
+        with the labels of all samples, so that their residuals are too small.
     """
 
     predictions: NDArray[Any]
@@ -86,7 +93,9 @@ class LeaveOneOutResult:
         """Whether the doubt is known and at most five per cent."""
         return self.doubt <= TRUSTED
 
-    def predict_interval(self, X: ArrayLike, confidence: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(
+        self, X: ArrayLike, confidence: float = 0.9, covariates: Any = None
+    ) -> tuple[Array, Array]:
         """Intervals that cover the labels of new samples, by jackknife+.
 
         For samples that are exchangeable they cover with at least the probability
@@ -98,6 +107,8 @@ class LeaveOneOutResult:
             New samples.
         confidence : float, default=0.9
             Probability to cover.
+        covariates : array-like of shape (m, k), table or dict of columns, default=None
+            Those of the new samples, if `fit` had covariates.
 
         Returns
         -------
@@ -106,7 +117,7 @@ class LeaveOneOutResult:
         """
         if self._interval is None:
             raise ValueError("Intervals are for numbers and counts, and this model has classes.")
-        return self._interval.predict(X, self.residuals, confidence)
+        return self._interval.predict(X, covariates, self.residuals, confidence)
 
 
 @dataclass(frozen=True)
@@ -114,27 +125,51 @@ class Intervals:
     """Predictions of new samples by all fits without one sample."""
 
     estimator: Any
-    model: Model
+    mean: Callable[[Array], Array]
     group: Any
+    result: SolverResult
     loo: LeaveOneOut
+    back: Array
+    bases: Bases
 
-    def predict(self, X: ArrayLike, residuals: Array, confidence: float) -> tuple[Array, Array]:
+    def predict(
+        self, X: ArrayLike, covariates: Any, residuals: Array, confidence: float
+    ) -> tuple[Array, Array]:
         """Intervals by jackknife+."""
+        estimator = self.estimator
+        given: Array = estimator._validate_samples(X)
+        clean = estimator._cleaner()
+        given = given if clean is None else clean(given)
+        Z = new_covariates(estimator, covariates, len(given))
+        samples = bases_of(estimator).image(given)
+        (f,) = decided([self.result], samples.reshape(len(given), -1), Z)
+        ones = np.ones((len(given), int(estimator.fit_intercept)))
+        columns = (ones if Z is None else np.hstack([ones, Z])) @ self.back
+        at = self.loo.response.of(self.bases.image(samples), columns)
         kept = self.group >= 0
-        samples: Array = self.estimator._validate_samples(X)
-        clean = self.estimator._cleaner()
-        samples = samples if clean is None else clean(samples)
-        W, b = self.estimator.coef_.reshape(-1), self.estimator.intercept_
-        columns = np.ones((len(samples), int(self.model.fit_intercept)))
-        at = self.loo.response.of(samples, columns)
-        every = self.loo.predictions(at, samples.reshape(len(samples), -1) @ W + b)
-        every = every[self.group[kept]]
-        return jackknife_plus(residuals[kept], self.model.loss.mean(every), confidence)
+        every = self.loo.predictions(at, f)[self.group[kept]]
+        return jackknife_plus(residuals[kept], self.mean(every), confidence)
 
 
 @dataclass(frozen=True)
 class OneProblem:
-    """One of the problems of a model without each of its samples."""
+    """One of the problems of a model without each of its samples.
+
+    Attributes
+    ----------
+    part : Part
+        Its samples.
+    result : SolverResult
+        Its solution, in the coordinates of these samples.
+    loo : LeaveOneOut
+        What that tells.
+    residuals, refitted, doubt
+        What is known after some refits.
+    back : ndarray of shape (m, k)
+        The intercept and the covariates times this are the unpenalised columns.
+    bases : Bases
+        Those of the last step of an adaptive model.
+    """
 
     part: Part
     result: SolverResult
@@ -142,6 +177,8 @@ class OneProblem:
     residuals: Array
     refitted: Mask
     doubt: float
+    back: Array
+    bases: Bases = PLAIN
 
     def of_given(self, values: Array, n: int, elsewhere: float) -> Array:
         """Values of distinct samples as values of all n samples."""
@@ -150,32 +187,29 @@ class OneProblem:
 
 
 def leave_one_out_of(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, refits: int = 10
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    refits: int = 10,
 ) -> LeaveOneOutResult:
     """Leave-one-out predictions of a fitted model; :meth:`MatrixEstimator.leave_one_out` says how.
 
     Parameters
     ----------
     model : fitted model
-        RMR, SMM, RGLM, GRMR or a search of them.
-    X, y, sample_weight : array-like
+        RMR, SMM, RGLM, GRMR, GSMM or a search of them.
+    X, y, sample_weight, covariates : array-like
         Samples of the fit.
     refits : int
         Fits at most, for each problem.
     """
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
-    names = ("row_basis", "column_basis")
-    structured = [name for name in names if getattr(model, name, None) is not None]
-    beside = ["covariates"] if hasattr(model, "covariate_coef_") else []
-    steps = ["adaptive steps"] if len(getattr(model, "adaptive_", ())) else []
-    if structured or beside or steps:
-        raise ValueError(
-            f"leave_one_out is for models without {', '.join([*beside, *steps, *structured])}. "
-            "With them, take sklearn.model_selection.cross_val_predict."
-        )
     fitted = with_numbers(getattr(model, "best_estimator_", model))
-    samples, parts, declared = pose(fitted, X, y, sample_weight)
+    new_covariates(fitted, covariates, len(X))  # refused unless they are as those of fit
+    samples, parts, declared = pose(fitted, X, y, sample_weight, covariates)
     check_left_out(declared, "leave_one_out")
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
     return gathered(fitted, declared, samples, found)
@@ -192,16 +226,19 @@ def with_numbers(model: Any) -> Any:
     return model.set_params(**numbers)
 
 
-def pose(fitted: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, list[Part], Model]:
-    """Samples, problems and what is minimised; that of GRMR on its clean samples."""
+def pose(
+    fitted: Any, X: Any, y: Any, sample_weight: Any, covariates: Any
+) -> tuple[Samples, list[Part], Model]:
+    """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
+    samples = fitted._read(X, y, sample_weight, covariates)
+    check_number(fitted, samples.n)
     if not hasattr(fitted, "X_clean_"):
-        samples = fitted._read(X, y, sample_weight)
-        check_number(fitted, samples.n)
+        samples = fitted._structured(samples)
         parts = fitted._parts(samples)
         return samples, parts, fitted._declare(samples, parts)
-    _, y, weights = fitted._validate_fit(X, y, sample_weight)
-    check_number(fitted, len(y))
-    samples = Samples.of(fitted.X_clean_, y, weights)
+    samples = replace(samples, X=fitted.X_clean_)
+    if is_classifier(fitted):
+        return samples, fitted._parts(samples), fitted._declare(fitted.tau_)
     part = Part(samples.distinct())
     loss = in_units(fitted._loss(), Units(part.samples, fitted.fit_intercept).number)
     penalty = SpectralElasticNet(fitted.tau_)
@@ -218,31 +255,38 @@ def check_number(fitted: Any, n: int) -> None:
 
 def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -> OneProblem:
     """One of the problems without each of its samples, from its solution."""
+    options = fitted._options() if model.adaptive else {}
+    adaptive = bool(model.adaptive)
+    model, bases = last_step(model, part.samples, **options)
+    samples = samples_in(part.samples, bases)
     W = fitted.coef_.reshape(-1, *fitted.matrix_shape_)[k]
-    b = float(np.atleast_1d(fitted.intercept_)[k])
+    V, gamma = bases.invert(bases_of(fitted).invert(W)), gamma_of(fitted, samples, k)
     dual = np.atleast_2d(fitted.dual_coef_)[k]
-    samples = part.samples
-    gamma = np.full(int(model.fit_intercept), b)
     beta = samples.gather(dual if part.rows is None else dual[part.rows])
-    start = starting_point(W, gamma, beta)
+    start = starting_point(V, gamma, beta)
     if model.penalty.ridge == 0.0:
-        start = replace(start, state=RGLMState(W, model.penalty.tau))
+        start = replace(start, state=RGLMState(V, model.penalty.tau))
+    problem = model.on(samples)
     result = solve(model, samples, start=start, tol=TOL)
-    moved = samples.design.forward(result.W.matrix - W) + result.b - b
-    spread = float(samples.design.forward(W).std()) + float(np.abs(samples.y).mean())
+    moved = samples.design.forward(result.W.matrix - V)
+    moved += problem.unpenalised.times(result.gamma - gamma)
+    spread = float(samples.design.forward(V).std()) + float(np.abs(samples.y).mean())
     if np.abs(moved).max() > CHANGED * spread:
         raise ValueError(
-            "X, y and sample_weight must be those of fit, and the fit must have converged: on "
-            f"these samples the optimum changes predictions by up to {np.abs(moved).max():.3g}."
+            "X, y, sample_weight and covariates must be those of fit, and the fit must have "
+            "converged: on these samples the optimum changes predictions by up to "
+            f"{np.abs(moved).max():.3g}."
         )
-    problem = model.on(samples)
     loo = leave_one_out(problem, result.W, result.gamma, result.beta)
+    back = problem.unpenalised.coefficients(np.eye(problem.unpenalised.size))
+    seen = replace(result, W=bases.restore(result.W), state=None)
     if loo.dbeta is None:
         none = np.zeros(samples.n, dtype=bool)
-        return OneProblem(part, result, loo, loo.residuals, none, np.nan)
+        return OneProblem(part, seen, loo, loo.residuals, none, np.nan, back, bases)
     better = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
     lean = replace(loo, removals=None)  # the samples need not be kept
-    return OneProblem(part, result, lean, better.residuals, better.refitted, better.doubt)
+    doubt = np.nan if adaptive else better.doubt
+    return OneProblem(part, seen, lean, better.residuals, better.refitted, doubt, back, bases)
 
 
 def gathered(
@@ -250,7 +294,7 @@ def gathered(
 ) -> LeaveOneOutResult:
     """Results of all problems together, for all samples that were given."""
     n, flat = samples.n, samples.X.reshape(samples.n, -1)
-    f = [flat @ one.result.W.matrix.reshape(-1) + one.result.b for one in found]
+    f = list(decided([one.result for one in found], flat, samples.Z))
     for decisions, one in zip(f, found, strict=True):
         target = model.loss.target(one.part.samples.y)
         known = one.of_given(target - one.residuals, n, np.nan)
@@ -270,15 +314,18 @@ def gathered(
     refitted = [
         np.nan_to_num(one.of_given(one.refitted.astype(float), n, 0.0)) > 0.0 for one in found
     ]
-    alone, regressor = len(found) == 1, not is_classifier(fitted)
+    alone, one, intervals = len(found) == 1, found[0], None
+    if not is_classifier(fitted):
+        group = one.part.samples.group
+        intervals = Intervals(
+            fitted, model.loss.mean, group, one.result, one.loo, one.back, one.bases
+        )
     return LeaveOneOutResult(
         predictions=fitted._labels(decisions),
         decisions=decisions,
         score=float(fitted._score_all(labels, decisions[None], weights)[0]),
         refitted=np.any(refitted, axis=0),
         doubt=float(np.max([one.doubt for one in found])),
-        _interval=Intervals(fitted, model, found[0].part.samples.group, found[0].loo)
-        if regressor
-        else None,
+        _interval=intervals,
         **{name: part[0] if alone else np.array(part) for name, part in columns.items()},
     )

@@ -16,7 +16,7 @@ from ..model import Model
 from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
 from ..solvers import RGLMState, SolverResult, mean_curvature, starting_point, tau_max
-from ._fit.convex import ConvexEstimator, Part
+from ._fit.convex import ConvexEstimator, Part, gamma_of
 from ._fit.family import FAMILY_CONSTRAINT, FamilyEstimator
 from ._fit.structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
 from ._fit.units import RGLM_TAU, Units
@@ -281,7 +281,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         W = self._last_coef(samples)
         if W is None:
             return None
-        point = starting_point(W, self._gamma(samples), samples.y)
+        point = starting_point(W, gamma_of(self, samples), samples.y)
         return replace(point, state=RGLMState(W, self._last_tau))
 
     def _declare(self, *arguments: Any, **options: Any) -> Model:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._typing import Array
 from ..adaptive import Step, adaptive_steps, next_bases
-from ..bases import ScanInBases, samples_in
+from ..bases import Bases, ScanInBases, samples_in
 from ..losses import PiecewiseLoss
 from ..model import Model
 from ..penalties import SpectralElasticNet, SpectralPenalty
@@ -61,6 +61,17 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
         return solve_plain(model, samples, **options)
     taus = (*model.adaptive, float(model.penalty.tau))
     return last_of(samples, taus, adaptive_steps(samples, taus, stepping(model, options)))
+
+
+def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, Bases]:
+    """The convex model that an adaptive one ends with, and the bases in which it is posed.
+
+    The steps before are solved for that. A model without such steps is its own last one.
+    """
+    before = adaptive_steps(samples, model.adaptive, stepping(model, options))
+    ended = bool(before) and before[-1].result.W.rank == 0
+    tau = model.adaptive[len(before) - 1] if ended else None
+    return replace(model, adaptive=()).at(tau=tau), next_bases(before)
 
 
 def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
@@ -321,8 +332,7 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     tol : float, default=1e-3
         Relative accuracy where several samples share a kink of the loss.
     """
-    before = adaptive_steps(samples, model.adaptive, stepping(model, {}))
-    samples = samples_in(samples, next_bases(before))
+    samples = samples_in(samples, last_step(model, samples)[1])
     if not isinstance(samples, Samples):
         G = known_moments(samples)
         return Reduced(G, (samples.p, samples.q), model.fit_intercept).tau_max

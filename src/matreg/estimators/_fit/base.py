@@ -314,12 +314,14 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
         *,
         refits: int = 10,
     ) -> Any:
         """Predict each sample of the fit by the model without it, from the one fit.
 
-        The parameters are those of the fitted model, and :class:`GRMR` keeps its clean samples.
+        The parameters are those of the fitted model. What is made of all samples is kept: the clean
+        samples of :class:`GRMR`, and the bases of the last step of an adaptive model.
 
         Parameters
         ----------
@@ -329,6 +331,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             Their labels.
         sample_weight : array-like of shape (n,), default=None
             Their weights.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Their covariates, if `fit` had any.
         refits : int, default=10
             Fits without single samples at most, for those whose residuals are in doubt.
 
@@ -340,7 +344,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         """
         from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
 
-        return leave_one_out_of(self, X, y, sample_weight, refits)
+        return leave_one_out_of(self, X, y, sample_weight, covariates, refits)
 
     def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
         """Report on the fitted model: one self-contained page of HTML.

@@ -255,16 +255,7 @@ class ConvexEstimator(MatrixEstimator):
         W = self._last_coef(samples)
         if W is None or dual is None or dual.shape != samples.group.shape:
             return None
-        return starting_point(W, self._gamma(samples), samples.gather(dual))
-
-    def _gamma(self, samples: Samples) -> Array:
-        """Coefficients of the last fit for the columns of these samples."""
-        offset = np.full(samples.n, float(self.intercept_))
-        coef = getattr(self, "covariate_coef_", None)
-        if samples.Z is not None and coef is not None and len(coef) == samples.Z.shape[1]:
-            offset += samples.Z @ coef
-        columns = samples.unpenalised(self.fit_intercept).columns(samples.n)
-        return np.asarray(np.linalg.lstsq(columns, offset, rcond=None)[0])
+        return starting_point(W, gamma_of(self, samples), samples.gather(dual))
 
     def _last_coef(self, samples: Samples) -> Array | None:
         """Coefficients of the last fit in the present bases, if the samples are of its shape."""
@@ -342,3 +333,13 @@ class ConvexEstimator(MatrixEstimator):
         if not isinstance(part.samples, Samples):
             return MORE_MEMORY
         return "Raise max_iter or tol, or lower C."
+
+
+def gamma_of(fitted: Any, samples: Samples, k: int = 0) -> Array:
+    """Coefficients of a fitted model, in its k-th problem, for the columns of these samples."""
+    offset = np.full(samples.n, float(np.atleast_1d(fitted.intercept_)[k]))
+    coef = getattr(fitted, "covariate_coef_", None)
+    if samples.Z is not None and coef is not None and coef.shape[-1] == samples.Z.shape[1]:
+        offset += samples.Z @ np.atleast_2d(coef)[k]
+    columns = samples.unpenalised(fitted.fit_intercept).columns(samples.n)
+    return np.asarray(np.linalg.lstsq(columns, offset, rcond=None)[0])
