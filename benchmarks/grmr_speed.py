@@ -105,7 +105,7 @@ class Accuracy:
         problem = SplitProblem(
             D, one, 0 * one, np.zeros(m), epsilon_insensitive(one, 0.1), 1.0, self.lam
         )
-        reference = decompose(problem, tol=1e-8, max_iter=300, warn=False)
+        reference = decompose(problem, tol=1e-8, max_iter=300)
         self.bound, self.gap = reference.dual, reference.gap
 
     def __call__(self, E):

@@ -14,7 +14,6 @@ from sklearn.preprocessing import FunctionTransformer
 
 from matreg import GRMR, RMR
 from matreg.datasets import load_cmu_faces, load_istanbul, make_matrix_regression
-from matreg.solvers.grmr.tracker import LogSettings
 from problems import gap_of_model
 
 ROUNDING = 1e-10
@@ -261,7 +260,7 @@ def test_progress_is_printed(capsys):
 
 
 def test_a_long_split_shows_that_it_lives(capsys, monkeypatch):
-    monkeypatch.setattr("matreg.solvers.grmr.tracker.DEFAULT", LogSettings(patience=0.0))
+    monkeypatch.setattr("matreg.solvers.grmr.decompose.PATIENCE", 0.0)
     data = planted(40)
     GRMR(tau=5.0, verbose=1).fit(data.X, data.y)
     assert "residual" in capsys.readouterr().out

@@ -16,12 +16,11 @@ from ..model import Model
 from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
 from ..solvers import (
-    Decomposition,
     GRMRProblem,
     GRMRResult,
+    Prepared,
     SolverResult,
     clean_alone,
-    first_samples,
     solve,
     tau_max,
 )
@@ -229,13 +228,10 @@ class GSMM(JointFit, MatrixClassifier):
         """What the problems on the clean signals minimise."""
         return Model(self._loss(), SpectralElasticNet(tau), self.C_, self.fit_intercept)
 
-    def _largest_tau(
-        self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None = None
-    ) -> float:
+    def _largest_tau(self, first: Prepared, distinct: Samples) -> float:
         if self._alone:
-            return super()._largest_tau(problem, distinct, pca)
-        clean = first_samples(problem, self._limits(), pca)
-        parts = self._parts(Samples.of(clean, distinct.y, distinct.weights))
+            return super()._largest_tau(first, distinct)
+        parts = self._parts(Samples.of(first.samples(), distinct.y, distinct.weights))
         return max(tau_max(self._declare(0.0), part.samples) for part in parts)
 
     def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._typing import Array
 from ..families import LossFamily
 from ..samples import Samples
-from ..solvers import Decomposition, GRMRProblem, clean_alone, learned_space, path
+from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
 from ._input.streamed import linear
 from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
@@ -138,7 +138,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
             return super()._predict_taus(model, problem, samples, taus, X_test, Z_test, pca)
         problem, split = clean_alone(problem, model._limits(), None if pca is None else pca.copy())
         space = learned_space(problem, split)
-        rows = self._completed_rows(space, space.cleaner(X_test.reshape(len(X_test), -1)))
+        rows = self._completed_rows(space, NewSamples(X_test.reshape(len(X_test), -1)))
         clean = Samples.of(problem.clean(split.E), samples.y, samples.weights)
         limits = {"tol": model.regression_tol, "max_iter": model.regression_max_iter}
         decisions, ranks = [], []

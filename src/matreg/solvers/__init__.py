@@ -19,12 +19,12 @@ from .dispatch import (
 )
 from .first_order import solve_universal
 from .grmr.alternation import GRMRResult, alternate, clean_alone, outlier_fraction, shortfalls
-from .grmr.clean import clean, learned_space, space_from, warn_unless_clean
+from .grmr.decompose import Decomposition
 from .grmr.default_weights import default_weights, robust_scale, typical_size
+from .grmr.new_samples import LearnedSpace, NewSamples, clean, learned_space, space_from
 from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
-from .grmr.start import Limits, first_samples, robust_pca, with_noise
-from .grmr.tracker import Decomposition
+from .grmr.start import Limits, Prepared, prepare
 from .loo.intervals import jackknife_plus
 from .loo.refits import refined
 from .loo.residuals import LeaveOneOut, leave_one_out
@@ -37,8 +37,11 @@ __all__ = [
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",
+    "LearnedSpace",
     "LeaveOneOut",
     "Limits",
+    "NewSamples",
+    "Prepared",
     "RGLMState",
     "Reduced",
     "SolverResult",
@@ -47,7 +50,6 @@ __all__ = [
     "clean",
     "clean_alone",
     "default_weights",
-    "first_samples",
     "from_arrays",
     "jackknife_plus",
     "known_moments",
@@ -58,10 +60,10 @@ __all__ = [
     "moments",
     "outlier_fraction",
     "path",
+    "prepare",
     "problem_tau_max",
     "quadratic",
     "refined",
-    "robust_pca",
     "robust_scale",
     "rounding_floor",
     "shortfalls",
@@ -77,6 +79,4 @@ __all__ = [
     "to_arrays",
     "typical_size",
     "walk",
-    "warn_unless_clean",
-    "with_noise",
 ]

@@ -138,27 +138,40 @@ def starting_point(W: Array, gamma: Array, beta: Array) -> SolverResult:
 
 
 class History:
-    """Certificates of a search one after the other, with the seconds since its start."""
+    """Steps of a search one after the other, with the seconds since its start.
 
+    Parameters
+    ----------
+    verbose : bool, default=False
+        Whether to print each of them in a line.
+    """
+
+    COLUMNS = COLUMNS
     HEADER = f"{'iter':>5} {'time':>8} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}  method"
+    LINE = "{:5d} {:8.2f} {:13.6e} {:13.6e} {:8.1e} {:4d}  {}"
 
-    def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.rows: list[tuple[int, float, float, float, float, int, str]] = []
+    def __init__(self, verbose: bool = False) -> None:
+        self.verbose, self.start = verbose, time.perf_counter()
+        self.rows: list[tuple[Any, ...]] = []
 
-    def add(
-        self, iteration: int, primal: float, dual: float, gap: float, rank: int, method: str
-    ) -> str:
-        """Note a certificate; return it as a line of text under :attr:`HEADER`."""
-        seconds = time.perf_counter() - self.start
-        self.rows.append((iteration, seconds, primal, dual, gap, rank, method))
-        numbers = f"{iteration:5d} {seconds:8.2f} {primal:13.6e} {dual:13.6e} {gap:8.1e} {rank:4d}"
-        return f"{numbers}  {method}"
+    def add(self, *row: Any) -> None:
+        """Note a step: its columns but the time."""
+        names: tuple[str, ...] = self.COLUMNS.names or ()
+        i = names.index("time")
+        self.rows.append((*row[:i], time.perf_counter() - self.start, *row[i:]))
+        if self.verbose:
+            self.say(self.LINE.format(*self.rows[-1]))
+
+    def say(self, line: str) -> None:
+        """Print a line, under a header."""
+        if len(self.rows) == 1:
+            print(self.HEADER)
+        print(line, flush=True)
 
     @property
     def table(self) -> NDArray[Any]:
-        """One row per certificate, a structured array of :data:`COLUMNS`."""
-        return np.array(self.rows, dtype=COLUMNS)
+        """One row per step, a structured array of :attr:`COLUMNS`."""
+        return np.array(self.rows, dtype=self.COLUMNS)
 
 
 class Tracker:
@@ -181,10 +194,9 @@ class Tracker:
     ) -> None:
         self.problem = problem
         self.tol = tol
-        self.verbose = verbose
         self.method = method
         self.stopped = False
-        self.history = History()
+        self.history = History(verbose > 0)
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.gamma = problem.primal_at(problem.price(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
@@ -224,14 +236,9 @@ class Tracker:
 
     def record(self, iteration: int) -> None:
         """Add a row to the history, print it if asked, and tell the callbacks."""
-        line = self.history.add(
-            iteration, self.primal, self.dual, self.gap, self.W.rank, self.method
-        )
-        self.stopped = tell(self.method, self.gap, self.tol)
-        if self.verbose:
-            if len(self.history.rows) == 1:
-                print(History.HEADER)
-            print(line, flush=True)
+        gap = self.gap
+        self.history.add(iteration, self.primal, self.dual, gap, self.W.rank, self.method)
+        self.stopped = tell(self.method, gap, self.tol)
 
     def result(self, n_iter: int, state: Any = None) -> SolverResult:
         """Freeze the best point, with which the history ends."""

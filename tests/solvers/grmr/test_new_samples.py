@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg.solvers.grmr.clean import clean, warn_unless_clean
-from matreg.solvers.grmr.new_samples import Cleaner, RowSpace
+from matreg.solvers.grmr.new_samples import NewSamples, SplitSpace, clean
 
 
 def learned(rng, n=60, m=40, rank=3, gamma=1.0, factor=1.0):
     X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, m)) / np.sqrt(max(rank, 1))
     d, Vt = np.linalg.svd(X, full_matrices=False)[1:]
-    return RowSpace(Vt[:rank], d[:rank], gamma, factor * gamma / np.sqrt(max(n, m)))
+    return SplitSpace(Vt[:rank], d[:rank], gamma, factor * gamma / np.sqrt(max(n, m)))
 
 
 def signals(rng, space, n, spikes):
@@ -31,9 +30,9 @@ def test_equals_cvxpy(rank, factor, missing):
     known = np.ones(D.shape)
     known[:, :missing] = 0.0
     gaps = np.where(known == 0.0, np.nan, D)
-    cleaner = Cleaner(gaps)
-    cleaner.clean(space, tol=1e-7, max_iter=5000)
-    found = space.objective(D, cleaner.X, known == 0.0)
+    new = NewSamples(gaps)
+    space.clean(new, tol=1e-7, max_iter=5000)
+    found = space.objective(D, new.X, known == 0.0)
     for i in range(2):
         x = cp.Variable(40)
         h = cp.norm(x - space.Vt.T @ (space.Vt @ x))
@@ -71,7 +70,7 @@ def test_samples_do_not_depend_on_each_other_nor_on_the_scale():
     D = signals(rng, space, 12, 0.1)[1]
     together = clean(D, space)
     np.testing.assert_allclose(np.vstack([clean(d[None], space) for d in D]), together, atol=1e-9)
-    scaled = RowSpace(space.Vt, 1e3 * space.d, space.gamma, space.lam)
+    scaled = SplitSpace(space.Vt, 1e3 * space.d, space.gamma, space.lam)
     np.testing.assert_allclose(clean(1e3 * D, scaled), 1e3 * together, atol=1e-6)
 
 
@@ -80,15 +79,15 @@ def test_cleaning_goes_on_from_another_row_space(factor):
     rng = np.random.default_rng(7)
     first = learned(rng, n=400, m=200)
     D = np.vstack([signals(rng, first, 9, 0.1)[1], np.zeros(200)])
-    cleaner = Cleaner(D)
-    tol = cleaner.settings.tol
-    assert cleaner.clean(first).max() <= tol
-    assert cleaner.clean(first, max_iter=1).max() <= tol, "nothing has changed"
-    other = RowSpace(first.Vt, 1.1 * first.d, 0.9 * first.gamma, factor * first.lam)
-    assert cleaner.clean(other).max() <= tol
+    new = NewSamples(D)
+    tol = first.tol
+    assert first.clean(new).max() <= tol
+    assert first.clean(new, max_iter=1).max() <= tol, "nothing has changed"
+    other = SplitSpace(first.Vt, 1.1 * first.d, 0.9 * first.gamma, factor * first.lam)
+    assert other.clean(new).max() <= tol
     cold = clean(D, other)
-    np.testing.assert_allclose(other.objective(D, cleaner.X), other.objective(D, cold), rtol=2e-5)
-    assert not cleaner.X[-1].any()
+    np.testing.assert_allclose(other.objective(D, new.X), other.objective(D, cold), rtol=2e-5)
+    assert not new.X[-1].any()
 
 
 def test_zero_sample_and_no_samples():
@@ -97,8 +96,8 @@ def test_zero_sample_and_no_samples():
     assert clean(np.zeros((0, 40)), space).shape == (0, 40)
 
 
-def test_warns_when_stopped_early():
+def test_warns_when_stopped_early(monkeypatch):
+    monkeypatch.setattr(SplitSpace, "max_iter", 1)
     rng = np.random.default_rng(6)
     with pytest.warns(ConvergenceWarning, match="Cleaning 5 of 5 samples ended"):
-        cleaner = Cleaner(rng.standard_normal((5, 40)))
-        warn_unless_clean(cleaner.clean(learned(rng, rank=20), tol=1e-12, max_iter=1), cleaner)
+        clean(rng.standard_normal((5, 40)), learned(rng, rank=20))

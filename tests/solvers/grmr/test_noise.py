@@ -6,9 +6,9 @@ import pytest
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.grmr.noise import NoiseSettings, alike, left_out, spread
+from matreg.solvers.grmr.noise import alike, left_out, spread
 from matreg.solvers.grmr.problem import GRMRProblem
-from matreg.solvers.grmr.start import Limits, robust_pca, with_noise
+from matreg.solvers.grmr.start import Limits, prepare, robust_pca
 
 
 def make_problem(D, s=None):
@@ -20,7 +20,7 @@ def make_problem(D, s=None):
 
 def noise_of(D, s=None):
     problem = make_problem(D, s)
-    return with_noise(problem, robust_pca(problem, Limits())).noise
+    return prepare(problem, Limits()).problem.noise
 
 
 def planted(n=200, shape=(8, 8), rank=4, noise=0.2, spikes=0.0, seed=0):
@@ -90,7 +90,7 @@ def test_groups_hold_samples_that_are_alike():
 def test_some_samples_of_each_group_show_its_noise():
     problem = make_problem(planted(600, spikes=0.05))
     pca = robust_pca(problem, Limits())
-    (some, few), (every, _) = (left_out(problem, pca, NoiseSettings(most=m)) for m in (40, 600))
+    (some, few), (every, _) = (left_out(problem, pca, m) for m in (40, 600))
     assert len(set(few)) == len(few) == len(some) == 160 and len(every) == 600
     sizes = [np.median(np.abs(left)) for left in (some, every)]
     assert sizes[0] == pytest.approx(sizes[1], rel=0.05)

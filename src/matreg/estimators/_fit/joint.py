@@ -23,17 +23,15 @@ from ...solvers import (
     GRMRProblem,
     GRMRResult,
     Limits,
+    Prepared,
     alternate,
     default_weights,
-    first_samples,
     from_arrays,
     learned_space,
     outlier_fraction,
-    problem_tau_max,
-    robust_pca,
+    prepare,
     shortfalls,
     to_arrays,
-    with_noise,
 )
 from .._input.arrays import to_numbers
 from .._input.stored import refuse_streamed_cleaning
@@ -197,17 +195,14 @@ class JointFit(Cleaning):
         if not isinstance(self.tau, str):
             self.tau_ = problem.tau
             return problem, None
-        pca = robust_pca(problem, self._limits())
-        problem = with_noise(problem, pca)
-        self.tau_ = scaled("tau", self.tau, lambda: TAU * self._largest_tau(problem, distinct, pca))
-        return replace(problem, tau=self.tau_), pca if self.outliers == "replace" else None
+        first = prepare(problem, self._limits())
+        self.tau_ = scaled("tau", self.tau, lambda: TAU * self._largest_tau(first, distinct))
+        problem = replace(first.problem, tau=self.tau_)
+        return problem, first.pca if self.outliers == "replace" else None
 
-    def _largest_tau(
-        self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None = None
-    ) -> float:
+    def _largest_tau(self, first: Prepared, distinct: Samples) -> float:
         """About the smallest tau with W = 0: that on roughly clean samples."""
-        clean = first_samples(problem, self._limits(), pca)
-        return problem_tau_max(problem.regression(clean))
+        return first.tau_max()
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
         """Noise of every cell, of shape (p q,), if it is given."""

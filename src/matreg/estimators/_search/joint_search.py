@@ -19,11 +19,11 @@ from ...solvers import (
     Decomposition,
     GRMRProblem,
     GRMRResult,
+    LearnedSpace,
+    NewSamples,
     learned_space,
-    robust_pca,
+    prepare,
     tau_grid,
-    warn_unless_clean,
-    with_noise,
 )
 from .._fit.cleaning import Cleaning
 from .._fit.joint import JointFit
@@ -129,7 +129,7 @@ class JointSearch(Cleaning, Search):
         """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
         if self.taus is not None:
             return check_grid("taus", self.taus)
-        largest = model._largest_tau(model._problem(samples), samples)
+        largest = model._largest_tau(prepare(model._problem(samples), model._limits()), samples)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
@@ -163,11 +163,10 @@ class JointSearch(Cleaning, Search):
             model = self._single(**(step.at(0) | rough))
             samples = replace(train, weights=model._weigh(train.y, train.weights))
             problem = model._problem(samples)
-            if self.outliers == "replace" and pca is None:
-                pca = robust_pca(problem, model._limits())
-            if pca is not None and problem.noise is None:
-                noise = with_noise(problem, pca).noise if noise is None else noise
-                problem = replace(problem, noise=noise)
+            if self.outliers == "replace":
+                known = problem if problem.noise is not None else replace(problem, noise=noise)
+                first = prepare(known, model._limits(), pca)
+                problem, pca, noise = first.problem, first.pca, first.problem.noise
             found = self._predict_taus(model, problem, samples, step.taus, X_test, Z_test, pca)
             predictions.append(found[0])
             ranks.append(found[1])
@@ -186,15 +185,14 @@ class JointSearch(Cleaning, Search):
         """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last."""
         predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
         last: GRMRResult | None = None
-        cleaner: Any = None
+        new = NewSamples(X_test.reshape(len(X_test), -1))
         for k, tau in enumerate(taus):
             first = pca.copy() if last is None and pca is not None else None
             last = model._solve(replace(problem, tau=float(tau)), last, first)
             if not last.converged:
                 model._warn(last)
             space = learned_space(last.problem, last.split)
-            cleaner = cleaner or space.cleaner(X_test.reshape(len(X_test), -1))
-            clean = self._completed_rows(space, cleaner)
+            clean = self._completed_rows(space, new)
             fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
             predictions[k] = clean @ fit.W.matrix.reshape(-1) + fit.b
             if Z_test is not None and fit.covariate_coef is not None:
@@ -202,12 +200,12 @@ class JointSearch(Cleaning, Search):
             ranks[k] = last.fit.W.rank
         return predictions, ranks
 
-    def _completed_rows(self, space: Any, cleaner: Any) -> Array:
+    def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
         """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""
-        if not self.clean_predict and cleaner.missing is None:
-            return np.asarray(cleaner.D)
-        warn_unless_clean(cleaner.clean(space), cleaner)
-        return np.asarray(cleaner.X if self.clean_predict else cleaner.filled)
+        if not self.clean_predict and new.missing is None:
+            return new.D
+        clean = new.clean(space)
+        return clean if self.clean_predict else new.filled
 
     def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
         super()._refit(samples, candidate, chosen)

@@ -6,8 +6,7 @@ objective. With the exact coupling both have one objective, which therefore neve
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from ..._typing import Array, Mask
 from ...linalg.threads import single_threaded
 from ...problem import relative_gap
 from ...progress import tell
-from ..certificate import SolverResult
+from ..certificate import History, SolverResult
 from ..choose import solve_rmr
-from .decompose import decompose
-from .flags_admm import replace_outliers
+from .decompose import Decomposition, decompose
+from .paper import PaperSplit
 from .problem import GRMRProblem
-from .split_paper import PaperSplit
-from .start import Limits, StartSettings, robust_pca, with_noise
-from .tracker import Decomposition
+from .replace import replace_outliers
+from .start import LOOSE, Limits, prepare
 
 COLUMNS = np.dtype(
     [
@@ -40,23 +38,8 @@ COLUMNS = np.dtype(
 )
 
 
-@dataclass(frozen=True)
-class AlternationSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    paper_iterations : int
-        Iterations of the paper's method, after which the exact splitting takes over.
-    start : StartSettings
-        Numbers of the start; one of them is the gap of the first splits.
-    """
-
-    paper_iterations: int = 300
-    start: StartSettings = field(default_factory=StartSettings)
-
-
-DEFAULT = AlternationSettings()
+# Iterations of the paper's method, after which the exact splitting takes over.
+PAPER_ITERATIONS = 300
 
 
 @dataclass(frozen=True)
@@ -93,40 +76,25 @@ class GRMRResult:
     history: NDArray[Any]
 
 
-class _Record:
-    """History of the alternation."""
+class _Halves(History):
+    """Half-steps of the alternation."""
 
-    def __init__(self, problem: GRMRProblem, verbose: int) -> None:
-        self.missing = problem.missing
-        self.verbose, self.start = verbose, time.perf_counter()
-        self.rows: list[tuple[Any, ...]] = []
+    missing: Mask | None
+    COLUMNS = COLUMNS
+    HEADER = (
+        f"{'iter':>5} {'half':>7} {'time':>8} {'objective':>14} {'gap':>8} {'rank':>4} "
+        f"{'clean':>5} {'outliers':>8}"
+    )
+    LINE = "{:5d} {:>7} {:8.2f} {:14.7e} {:8.1e} {:4d} {:5d} {:8.2%}"
 
-    def add(
-        self,
-        iteration: int,
-        half: str,
-        value: float,
-        gap: float,
-        fit: SolverResult | None,
-        split: Decomposition,
+    def note(
+        self, step: int, half: str, value: float, fit: SolverResult | None, split: Decomposition
     ) -> None:
-        rank = fit.W.rank if fit is not None else 0
+        """Note a half-step after which the objective is `value`."""
+        gap = split.gap if half == "split" or fit is None else fit.gap
+        rank = 0 if fit is None else fit.W.rank
         share = outlier_fraction(split.E, self.missing)
-        seconds = time.perf_counter() - self.start
-        row = (iteration, half, seconds, value, gap, rank, split.state.rank, share)
-        self.rows.append(row)
-        if not self.verbose:
-            return
-        if len(self.rows) == 1:
-            print(
-                f"{'iter':>5} {'half':>7} {'time':>8} {'objective':>14} {'gap':>8} {'rank':>4} "
-                f"{'clean':>5} {'outliers':>8}"
-            )
-        print(
-            f"{iteration:5d} {half:>7} {seconds:8.2f} {value:14.7e} {gap:8.1e} {rank:4d} "
-            f"{split.state.rank:5d} {share:8.2%}",
-            flush=True,
-        )
+        self.add(step, half, value, gap, rank, split.state.rank, share)
 
 
 @single_threaded(lambda problem: problem.D.size)
@@ -136,7 +104,6 @@ def alternate(
     *,
     start: GRMRResult | None = None,
     pca: Decomposition | None = None,
-    settings: AlternationSettings = DEFAULT,
 ) -> GRMRResult:
     """Minimise the G-RMR objective.
 
@@ -152,8 +119,6 @@ def alternate(
     pca : Decomposition, default=None
         Robust principal component analysis of the samples, if it is known. It is used where
         outliers are replaced, and its arrays are overwritten.
-    settings : AlternationSettings, optional
-        Numbers of the method.
 
     Returns
     -------
@@ -161,7 +126,8 @@ def alternate(
         The last iterate. With the exact coupling none before it has a lower objective.
     """
     limits = limits or Limits()
-    record = _Record(problem, limits.verbose)
+    record = _Halves(limits.verbose > 0)
+    record.missing = problem.missing
     fit: SolverResult | None = None
     split: Decomposition | None = None
     before, change, converged = np.inf, 1.0, False
@@ -172,20 +138,20 @@ def alternate(
         halfway, fit = _regress(problem, start.fit, split, limits)
         before = fit.primal + split.cost
         change = _relative(halfway - before, before)
-        record.add(0, "regress", before, fit.gap, fit, split)
+        record.note(0, "regress", before, fit, split)
     elif problem.outliers == "replace":
-        split = pca or robust_pca(problem, limits, settings.start)
-        problem = with_noise(problem, split)
+        first = prepare(problem, limits, pca)
+        problem, split = first.problem, first.pca
     for iteration in range(1, limits.max_iter + 1):
         last_one = iteration == limits.max_iter
-        loose = 0.0 if last_one else min(settings.start.loose, 0.1 * change)
+        loose = 0.0 if last_one else min(LOOSE, 0.1 * change)
         tol = max(limits.split_tol, loose)
-        split = _split(problem, fit, split, tol, limits, settings.paper_iterations)
+        split = _split(problem, fit, split, tol, limits)
         last = fit
         halfway, fit = _regress(problem, last, split, limits)
-        record.add(iteration, "split", halfway, split.gap, last, split)
+        record.note(iteration, "split", halfway, last, split)
         value = fit.primal + split.cost
-        record.add(iteration, "regress", value, fit.gap, fit, split)
+        record.note(iteration, "regress", value, fit, split)
         # After an optimal split the regression alone can lower the objective, so that its decrease
         # counts. Flags are not certified to be optimal: there the whole alternation counts.
         level = before if problem.outliers == "replace" else min(before, halfway)
@@ -226,9 +192,9 @@ def clean_alone(
     """
     problem = replace(problem, y=np.zeros_like(problem.y))
     if problem.outliers == "replace":
-        pca = pca or robust_pca(problem, limits)
-        problem = with_noise(problem, pca)
-    return problem, _split(problem, None, pca, limits.split_tol, limits, 0)
+        first = prepare(problem, limits, pca)
+        problem, pca = first.problem, first.pca
+    return problem, _split(problem, None, pca, limits.split_tol, limits)
 
 
 def _split(
@@ -237,23 +203,20 @@ def _split(
     start: Decomposition | None,
     tol: float,
     limits: Limits,
-    paper_iterations: int,
 ) -> Decomposition:
     """Second half: split the samples for the regression `fit`."""
-    most, verbose = limits.split_max_iter, limits.verbose
+    most = limits.split_max_iter
+    ends: dict[str, Any] = {"tol": tol, "max_iter": most, "verbose": limits.verbose}
     if problem.outliers == "replace":
         assert start is not None
-        flagged = problem.flagged(fit, start.E)
-        return replace_outliers(flagged, start, tol=tol, max_iter=most, verbose=verbose)
+        return replace_outliers(problem.flagged(fit, start.E), start, **ends)
     stacked = problem.split(fit)
     if problem.coupling == "squared" and fit is not None:
-        few = min(paper_iterations, most)
-        start = decompose(
-            stacked, PaperSplit, start=start, tol=tol, max_iter=few, verbose=verbose, warn=False
-        )
+        few = min(PAPER_ITERATIONS, most)
+        start = decompose(stacked, PaperSplit, start=start, **(ends | {"max_iter": few}))
         if start.converged:
             return start
-    return decompose(stacked, start=start, tol=tol, max_iter=most, verbose=verbose, warn=False)
+    return decompose(stacked, start=start, **ends)
 
 
 def _regress(

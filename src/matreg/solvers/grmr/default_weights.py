@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..._typing import Array
 from ...robust import weighted_median
 from .row_prox import blocks
 
-
-@dataclass(frozen=True)
-class ScaleSettings:
-    """Numbers of the robust scales.
-
-    Attributes
-    ----------
-    to_deviation : float
-        Standard deviation of a normal law over its median absolute deviation.
-    resolution : float
-        Smallest noise, relative to a typical entry.
-    """
-
-    to_deviation: float = 1.4826
-    resolution: float = 1e-3
-
-
-DEFAULT = ScaleSettings()
+# Standard deviation of a normal law over its median absolute deviation.
+TO_DEVIATION = 1.4826
+# Smallest noise, relative to a typical entry.
+RESOLUTION = 1e-3
 
 
 def robust_scale(x: Array, s: Array) -> float:
     """Standard deviation of weighted numbers, estimated by their median absolute deviation."""
     deviation = float(weighted_median(np.abs(x - weighted_median(x, s)), s))
-    return DEFAULT.to_deviation * deviation
+    return TO_DEVIATION * deviation
 
 
 def typical_size(A: Array, s: Array) -> float:
@@ -76,8 +60,8 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
     columns = blocks(E.shape[1], len(E))  # medians need copies: a few columns at a time
     cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
-    noise = DEFAULT.to_deviation * np.hypot(cells, overall)
-    return np.maximum(noise, DEFAULT.resolution * typical_size(D, s))
+    noise = TO_DEVIATION * np.hypot(cells, overall)
+    return np.maximum(noise, RESOLUTION * typical_size(D, s))
 
 
 def default_ratio(outliers: str, n: float, m: int) -> float:

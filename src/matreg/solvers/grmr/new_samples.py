@@ -1,4 +1,4 @@
-"""Clean new samples with the row space that was learned, without their labels.
+"""Clean new samples with what a fit has learned, each on its own and without its label.
 
 A new row x changes the nuclear norm of the stacked clean signals, with singular values d and right
 singular vectors V, by at most
@@ -6,59 +6,108 @@ singular vectors V, by at most
     h(x) = 1/2 sum_k (V'x)_k^2 / d_k + ||x - V V'x||_2,
 
 the first term because ``||X||_* <= tr(X'X Q^-1)/2 + tr(Q)/2`` for every positive definite Q, with
-equality at ``(X'X)^{1/2}``, the second by the triangle inequality. A new sample d is therefore
-split as the training samples were: minimise ``lam ||d - x||_1 + gamma h(x)``. Where
-``lam <= gamma / sqrt(pq)`` x stays in the row space; where `lam` is huge x is d.
+equality at ``(X'X)^{1/2}``, the second by the triangle inequality.
+
+:class:`SplitSpace` splits a new sample d as the training samples were split: minimise
+``lam ||d - x||_1 + gamma h(x)``. Where ``lam <= gamma / sqrt(pq)`` x stays in the row space; where
+`lam` is huge x is d.
+
+:class:`ReplaceSpace` replaces outliers as in the training samples: minimise over a, the flags F,
+and x with x = d outside of F,
+
+    gamma h(V a) + mu/2 |x - V a|^2 + mu/2 sum_{j in F} limit_j^2.
+
+First the convex problem of :class:`SplitSpace`, with the weights of robust principal component
+analysis, gives the flags; then a is the minimiser for these flags. Neither step raises the
+objective. More rounds of the two steps were tried and predict no better.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..._typing import Array, Mask
+from ..._warn import warn
 from ...linalg.threads import single_threaded
+from .decompose import Decomposition
+from .default_weights import default_ratio
 from .problem import GRMRProblem
 from .row_prox import priced, soft
-from .tracker import Decomposition
+
+# Entries cleaned at a time.
+BATCH = 2**20
+# Over-relaxation of the alternating directions, and iterations between their certificates and
+# between changes of their penalties.
+RELAXATION = 1.6
+CHECK_EVERY = 20
+# Relative duality gap of the convex problem that gives the flags.
+FLAGS_TOL = 1e-4
+# Iterations between the certificates of low-rank parts, which are cheaper than those above.
+LOW_RANK_CHECK_EVERY = 10
 
 
-@dataclass(frozen=True)
-class CleanerSettings:
-    """Numbers of the method.
+class NewSamples:
+    """Samples that are cleaned for one space after another, each sample on its own.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples, NaN where entries are missing: the outlier has no price there.
 
     Attributes
     ----------
-    relaxation : float
-        Over-relaxation of the steps.
-    check_every : int
-        Iterations between certificates, and between changes of the penalties.
-    tol, max_iter : float, int
-        Relative duality gap of every sample, and largest number of iterations.
+    X : ndarray of shape (n, m)
+        Clean signals.
+    low_rank, Y, rho : ndarray of shape (n, m), (n, m) and (n,)
+        Where the alternating directions have ended: the next space starts from there.
     """
 
-    relaxation: float = 1.6
-    check_every: int = 20
-    tol: float = 1e-5
-    max_iter: int = 10_000
+    def __init__(self, D: Array) -> None:
+        missing = np.isnan(D)
+        self.missing = missing if missing.any() else None
+        self.D = D if self.missing is None else np.where(missing, 0.0, D)
+        self.X = self.low_rank = np.zeros_like(D)
+        self.Y, self.rho = np.zeros_like(D), np.zeros(len(D))
 
+    @property
+    def filled(self) -> Array:
+        """The samples (n, m), with only their missing entries taken from the clean signals."""
+        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
 
-DEFAULT = CleanerSettings()
+    @single_threaded(lambda new: new.D.size)
+    def clean(self, space: LearnedSpace) -> Array:
+        """Clean signals (n, m) for a space; says how many of them are not certified."""
+        gaps = space.clean(self)
+        count = int(np.sum(gaps > space.tol))
+        if count:
+            warn(
+                f"Cleaning {count} of {len(gaps)} samples ended after {space.max_iter} iterations "
+                f"with a relative duality gap of up to {gaps.max():.1e}, above {space.tol:.1e}; "
+                f"their clean signals are approximate.",
+                ConvergenceWarning,
+            )
+        return self.X
 
 
 class LearnedSpace(Protocol):
     """What a fit leaves behind to clean new samples."""
 
-    def cleaner(self, D: Array) -> SampleCleaner:
-        """Cleaner of new samples D of shape (n, m)."""
+    # Relative duality gap of every sample, and largest number of iterations.
+    tol: ClassVar[float]
+    max_iter: ClassVar[int]
+
+    def clean(self, new: NewSamples) -> Array:
+        """Clean all samples; return their relative duality gaps (n,)."""
         ...
 
 
 @dataclass(frozen=True)
-class RowSpace:
-    """What a fit leaves behind to clean new samples.
+class SplitSpace:
+    """What a fit leaves behind to split outliers off.
 
     Parameters
     ----------
@@ -68,21 +117,21 @@ class RowSpace:
         Their positive singular values.
     gamma, lam : float
         Weights of the nuclear norm and of the outliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = SplitSpace(np.full((1, 4), 0.5), np.array([100.0]), gamma=1.0, lam=0.5)
+    >>> clean(np.array([[1.0, 1.0, 9.0, 1.0]]), space).round(3)
+    array([[1., 1., 1., 1.]])
     """
 
     Vt: Array
     d: Array
     gamma: float
     lam: float
-
-    @classmethod
-    def of(cls, problem: GRMRProblem, split: Decomposition) -> RowSpace:
-        """Space that a split has learned."""
-        return cls(split.factors.Vt, split.factors.d, problem.gamma, problem.lam)
-
-    def cleaner(self, D: Array) -> Cleaner:
-        """Cleaner of new samples D of shape (n, m)."""
-        return Cleaner(D)
+    tol: ClassVar[float] = 1e-5
+    max_iter: ClassVar[int] = 10_000
 
     def objective(self, D: Array, X: Array, missing: Mask | None = None) -> Array:
         """Objective of every row, of shape (n,)."""
@@ -118,111 +167,46 @@ class RowSpace:
             X += keep[:, None] * off
         return X
 
-
-class SampleCleaner:
-    """Samples that are cleaned for one row space after another, each sample on its own.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples, NaN where entries are missing.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, m)
-        Clean signals.
-    """
-
-    settings: Any
-
-    def __init__(self, D: Array) -> None:
-        missing = np.isnan(D)
-        self.missing = missing if missing.any() else None
-        self.D = D if self.missing is None else np.where(missing, 0.0, D)
-        self.X = np.zeros_like(D)
-
-    @property
-    def filled(self) -> Array:
-        """The samples (n, m), with only their missing entries taken from the clean signals."""
-        return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
-
-    def clean(self, space: Any) -> Array:
-        """Clean all samples; return their relative duality gaps (n,)."""
-        raise NotImplementedError
-
-
-class Cleaner(SampleCleaner):
-    """Clean samples by alternating directions on ``x = z``, to a certified gap.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples. Each call starts where the call before, for another row space, has ended. NaN
-        where an entry is missing: its outlier has no price, the box of its multiplier is zero.
-    settings : CleanerSettings, optional
-        Numbers of the method.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, m)
-        Clean signals. They leave the row space only where `lam` is large.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> space = RowSpace(np.full((1, 4), 0.5), np.array([100.0]), gamma=1.0, lam=0.5)
-    >>> cleaner = Cleaner(np.array([[1.0, 1.0, 9.0, 1.0]]))
-    >>> gaps = cleaner.clean(space)
-    >>> cleaner.X.round(3)
-    array([[1., 1., 1., 1.]])
-    """
-
-    def __init__(self, D: Array, settings: CleanerSettings = DEFAULT) -> None:
-        super().__init__(D)
-        self.settings, self.Y, self.rho = settings, np.zeros_like(D), np.zeros(len(D))
-
-    @single_threaded(lambda cleaner: cleaner.D.size)
     def clean(
-        self, space: RowSpace, tol: float | None = None, max_iter: int | None = None
+        self, new: NewSamples, tol: float | None = None, max_iter: int | None = None
     ) -> Array:
-        """Clean all samples; return their relative duality gaps (n,).
+        """Clean all samples by alternating directions on ``x = z``; return their gaps (n,).
 
-        A row is done as soon as it is certified. `tol` and `max_iter` come from the settings unless
-        they are given.
+        A row is done as soon as it is certified. Where an entry is missing the box of its
+        multiplier is zero.
         """
-        ours = self.settings
-        tol = ours.tol if tol is None else tol
-        max_iter = ours.max_iter if max_iter is None else max_iter
-        gaps = np.zeros(len(self.D))
-        todo = np.flatnonzero(self.D.any(axis=1))
+        tol, max_iter = tol or self.tol, max_iter or self.max_iter
+        gaps = np.zeros(len(new.D))
+        todo = np.flatnonzero(new.D.any(axis=1))
         first = 1  # after another row space the certificate may hold at once
-        if not self.rho.any():
-            first = ours.check_every
-            known = self.D.shape[1] if self.missing is None else (~self.missing[todo]).sum(axis=1)
-            mean = np.abs(self.D[todo]).sum(axis=1) / known
-            self.rho[todo] = space.lam * np.sqrt(self.D.shape[1]) / (4.0 * mean)
-            self.X[todo] = space.prox(self.D[todo], self.rho[todo])
-        D, X, Y, rho = self.D[todo], self.X[todo], self.Y[todo], self.rho[todo]
-        missing = None if self.missing is None else self.missing[todo]
+        if not new.rho.any():
+            first = CHECK_EVERY
+            known = new.D.shape[1] if new.missing is None else (~new.missing[todo]).sum(axis=1)
+            mean = np.abs(new.D[todo]).sum(axis=1) / known
+            new.rho[todo] = self.lam * np.sqrt(new.D.shape[1]) / (4.0 * mean)
+            new.low_rank[todo] = self.prox(new.D[todo], new.rho[todo])
+        D, X, Y, rho = new.D[todo], new.low_rank[todo], new.Y[todo], new.rho[todo]
+        missing = None if new.missing is None else new.missing[todo]
         for iteration in range(1, max_iter + 1):
             if todo.size == 0:
                 break
             r = rho[:, None]
             G = X - Y / r - D
-            U = soft(G, priced(space.lam / r, missing))
+            U = soft(G, priced(self.lam / r, missing))
             Z = r * (G - U)  # minus the multiplier after the first step, which is in its box
-            V = ours.relaxation * (D + U) + (1.0 - ours.relaxation) * X + Y / r
-            before, X = X, space.prox(V, rho)
+            V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
+            before, X = X, self.prox(V, rho)
             Y = r * (V - X)
-            if (iteration - first) % ours.check_every == 0 or iteration == max_iter:
-                primal = space.objective(D, X, missing)
-                gap = np.clip((primal - space.bound(D, -Z)) / primal, 0.0, 1.0)
-                self.X[todo], self.Y[todo], self.rho[todo], gaps[todo] = X, Y, rho, gap
-                checks = iteration / ours.check_every
+            if (iteration - first) % CHECK_EVERY == 0 or iteration == max_iter:
+                primal = self.objective(D, X, missing)
+                gap = np.clip((primal - self.bound(D, -Z)) / primal, 0.0, 1.0)
+                new.low_rank[todo], new.Y[todo], new.rho[todo], gaps[todo] = X, Y, rho, gap
+                checks = iteration / CHECK_EVERY
                 rho = rho * _balance(X - D - U, X, r * (X - before), Y, checks)
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
                 missing = None if missing is None else missing[left]
+        new.X = new.low_rank
         return gaps
 
 
@@ -234,3 +218,109 @@ def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> A
         wish = np.sqrt(behind / ahead)
     wish = np.where((wish > 2.0) | (wish < 0.5), np.clip(wish, 0.1, 10.0), 1.0)
     return wish ** (0.9**checks)
+
+
+@dataclass(frozen=True)
+class ReplaceSpace:
+    """What a fit leaves behind to replace outliers, and leave all other entries as they are.
+
+    Parameters
+    ----------
+    Vt : ndarray of shape (r, m)
+        Right singular vectors of the low-rank part.
+    d : ndarray of shape (r,)
+        Its positive singular values.
+    gamma, mu : float
+        Weights of the nuclear norm and of the detail.
+    limit : ndarray of shape (m,)
+        Distance from L above which an entry is an outlier, by cell.
+    ratio : float
+        Weight of the nuclear norm in the convex problem, relative to that of the outliers.
+    """
+
+    Vt: Array
+    d: Array
+    gamma: float
+    mu: float
+    limit: Array
+    ratio: float
+    tol: ClassVar[float] = 1e-3
+    max_iter: ClassVar[int] = 300
+
+    def clean(self, new: NewSamples) -> Array:
+        """Replace the outliers of all samples; return their relative gaps (n,), given the flags."""
+        SplitSpace(self.Vt, self.d, self.ratio, 1.0).clean(new, tol=FLAGS_TOL)
+        flags = np.abs(new.D - new.low_rank) > self._limits(new)
+        if new.missing is not None:
+            flags |= new.missing
+        L, gaps = self.low_rank_rows(np.where(flags, 0.0, new.D), flags, new.low_rank)
+        new.X = np.where(flags, L, new.D)
+        return gaps
+
+    def _limits(self, new: NewSamples) -> Array:
+        """Limits (n, m), widened where more than half of a sample would be outliers."""
+        far = np.abs(new.D - new.low_rank) / self.limit
+        if new.missing is not None:
+            far[new.missing] = np.nan
+            far[new.missing.all(axis=1)] = 0.0
+        return np.maximum(np.nanmedian(far, axis=1), 1.0)[:, None] * self.limit
+
+    def low_rank_rows(self, kept: Array, flags: Mask, start: Array) -> tuple[Array, Array]:
+        """Low-rank parts (n, m) of rows whose flags are given, and their relative gaps (n,).
+
+        Accelerated proximal gradient steps, each row on its own, with the restart of O'Donoghue and
+        Candes (2015). `kept` is 0 on the flags.
+        """
+        low, gaps = start.copy(), np.zeros(len(start))
+        todo = np.arange(len(start))
+        shrink = 1.0 / (1.0 + self.gamma / (self.mu * self.d))
+        L, Y, t = start, start, np.ones(len(start))
+        for iteration in range(1, self.max_iter + 1):
+            if todo.size == 0:
+                break
+            new = ((np.where(flags, Y, kept) @ self.Vt.T) * shrink) @ self.Vt
+            t[np.einsum("ij,ij->i", Y - new, new - L) > 0.0] = 1.0
+            ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t**2))
+            Y = new + ((t - 1.0) / ahead)[:, None] * (new - L)
+            L, t = new, ahead
+            if iteration % LOW_RANK_CHECK_EVERY == 0 or iteration == self.max_iter:
+                gap = self.gaps(kept, flags, L)
+                low[todo], gaps[todo] = L, gap
+                left = gap > self.tol
+                todo, kept, flags = todo[left], kept[left], flags[left]
+                L, Y, t = L[left], Y[left], t[left]
+        return low, gaps
+
+    def gaps(self, kept: Array, flags: Mask, L: Array) -> Array:
+        """Relative duality gaps (n,) of low-rank rows, given the flags; `kept` is 0 on these."""
+        Z = np.where(flags, 0.0, self.mu * (kept - L))
+        detail = np.einsum("ij,ij->i", Z, Z) / self.mu
+        primal = 0.5 * (self.gamma * ((L @ self.Vt.T) ** 2 @ (1.0 / self.d)) + detail)
+        linear = np.einsum("ij,ij->i", Z, kept)
+        curved = (Z @ self.Vt.T) ** 2 @ self.d / self.gamma + detail
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = np.where(curved > 0.0, 0.5 * linear**2 / curved, 0.0)
+            return np.where(primal > 0.0, np.clip((primal - bound) / primal, 0.0, 1.0), 0.0)
+
+
+def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
+    """Space that a fit has learned, to clean new samples with."""
+    L = split.factors
+    if problem.outliers == "split":
+        return SplitSpace(L.Vt, L.d, problem.gamma, problem.lam)
+    ratio = default_ratio("split", float(problem.s.sum()), L.Vt.shape[1])
+    return ReplaceSpace(L.Vt, L.d, problem.gamma, problem.detail, problem.limits, ratio)
+
+
+def space_from(arrays: dict[str, Any]) -> LearnedSpace:
+    """Learned space from its fields, as `vars` gives them."""
+    return ReplaceSpace(**arrays) if "limit" in arrays else SplitSpace(**arrays)
+
+
+def clean(D: Array, space: LearnedSpace) -> Array:
+    """Clean signals (n, m) of new samples D of shape (n, m), NaN where entries are missing."""
+    X = np.empty_like(D)
+    rows = max(1, BATCH // max(D.shape[1], 1))
+    for i in range(0, len(D), rows):
+        X[i : i + rows] = NewSamples(D[i : i + rows]).clean(space)
+    return X

@@ -9,45 +9,25 @@ other's detail: they are left out together. Some samples of each group are enoug
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
 from ...linalg.factors import svd
 from ...robust import weighted_median
+from .decompose import Decomposition
 from .default_weights import default_ratio
-from .new_samples import Cleaner, RowSpace
+from .new_samples import NewSamples, SplitSpace
 from .problem import GRMRProblem
-from .tracker import Decomposition
 
-
-@dataclass(frozen=True)
-class NoiseSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    halvings : int
-        How often the samples are halved: two make four groups.
-    most : int
-        Largest number of samples of a group that are cleaned.
-    tol, max_iter : float, int
-        Relative duality gap of their cleaning, and largest number of iterations.
-    """
-
-    halvings: int = 2
-    most: int = 64
-    tol: float = 1e-2
-    max_iter: int = 300
-
-
-DEFAULT = NoiseSettings()
+# How often the samples are halved: two make four groups.
+HALVINGS = 2
+# Relative duality gap of the cleaning, and iterations at most: the noise is known to a few percent.
+TOL, MAX_ITER = 1e-2, 300
 
 
 def left_out(
-    problem: GRMRProblem, pca: Decomposition, settings: NoiseSettings = DEFAULT
+    problem: GRMRProblem, pca: Decomposition, most: int = 64
 ) -> tuple[Array, NDArray[np.intp]]:
     """What is left of samples when they are cleaned with the row space of unlike ones.
 
@@ -57,8 +37,8 @@ def left_out(
         The samples and their weights.
     pca : Decomposition
         Their robust principal component analysis.
-    settings : NoiseSettings, optional
-        Numbers of the method.
+    most : int, default=64
+        Largest number of samples of a group that are cleaned.
 
     Returns
     -------
@@ -72,17 +52,17 @@ def left_out(
     L = pca.factors
     scores = L.U * L.d
     unscaled = scores / problem.root[:, None]
-    groups = alike(unscaled, problem.s, settings.halvings)
+    groups = alike(unscaled, problem.s, HALVINGS)
     size = np.linalg.norm(unscaled, axis=1)
     left, index = [], []
     for group in np.unique(groups):
         f = svd(scores[groups != group])
         kept = f.d > 1e-8 * f.d.max(initial=0.0)
-        space = RowSpace(f.Vt[kept] @ L.Vt, f.d[kept], ratio, 1.0)
-        out = spread(np.flatnonzero(groups == group), size, settings.most)
-        cleaner = Cleaner(D[out])
-        cleaner.clean(space, tol=settings.tol, max_iter=settings.max_iter)
-        left.append(D[out] - cleaner.X)
+        space = SplitSpace(f.Vt[kept] @ L.Vt, f.d[kept], ratio, 1.0)
+        out = spread(np.flatnonzero(groups == group), size, most)
+        new = NewSamples(D[out])
+        space.clean(new, tol=TOL, max_iter=MAX_ITER)
+        left.append(D[out] - new.X)
         index.append(out)
     return np.concatenate(left), np.concatenate(index)
 

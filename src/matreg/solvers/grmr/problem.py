@@ -15,7 +15,7 @@ from ...penalties import SpectralElasticNet
 from ...problem import Problem
 from ...unpenalised import Basis, covariates, intercept
 from ..certificate import SolverResult
-from .flags import FlagProblem
+from .replace import ReplaceProblem
 from .split import SplitProblem
 
 
@@ -142,10 +142,10 @@ class GRMRProblem:
             "missing": self.missing,
         }
 
-    def flagged(self, fit: SolverResult | None, E: Array) -> FlagProblem:
+    def flagged(self, fit: SolverResult | None, E: Array) -> ReplaceProblem:
         """The second half where outliers are replaced; entries with ``E != 0`` are flagged."""
         flags = E != 0.0 if self.missing is None else (E != 0.0) | self.missing
-        return FlagProblem(**self.coupled(fit), mu=self.detail, limit=self.limits, flags=flags)
+        return ReplaceProblem(**self.coupled(fit), mu=self.detail, limit=self.limits, flags=flags)
 
     def split(self, fit: SolverResult | None) -> SplitProblem:
         """The second half where outliers are split off; without a regression, robust PCA."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from ...linalg.factors import Factors, singular_values
 from ..certificate import starting_point
+from .admm import SplitState
 from .alternation import GRMRResult
-from .flags import fill
+from .decompose import Decomposition
 from .problem import GRMRProblem
-from .split_admm import SplitState
-from .tracker import Decomposition
+from .replace import fill
 
 
 def to_arrays(result: GRMRResult) -> dict[str, Any]:

@@ -11,25 +11,10 @@ from numpy.typing import NDArray
 from ..._typing import Array, Mask
 from ...losses import PiecewiseLoss
 
-
-@dataclass(frozen=True)
-class RowSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    block : int
-        Entries treated at a time, so few that they stay in the cache.
-    max_steps : int
-        Largest number of Newton's steps. Every fourth is a bisection: these alone reach rounding
-        errors by then.
-    """
-
-    block: int = 2**15
-    max_steps: int = 200
-
-
-DEFAULT = RowSettings()
+# Entries treated at a time, so few that they stay in the cache.
+BLOCK = 2**15
+# Newton's steps at most. Every fourth is a bisection: these alone reach rounding errors by then.
+MAX_STEPS = 200
 
 
 def soft(A: Array, t: Array | float) -> Array:
@@ -48,8 +33,8 @@ def square(A: Array) -> float:
 
 
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
-    """Slices of n rows of m entries, with about ``DEFAULT.block`` entries and `least` rows."""
-    rows = max(least, DEFAULT.block // max(m, 1))
+    """Slices of n rows of m entries, with about :data:`BLOCK` entries and `least` rows."""
+    rows = max(least, BLOCK // max(m, 1))
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
@@ -65,7 +50,6 @@ class RowProblem:
     """
 
     w: Array
-    w2: Array
     scale: Array
     base: Array
     thr: Array
@@ -77,7 +61,6 @@ class RowProblem:
         """The problem of some of the rows."""
         return RowProblem(
             self.w,
-            self.w2,
             self.scale[index],
             self.base[index],
             self.thr[index],
@@ -94,7 +77,7 @@ class RowProblem:
     def residual(self, g: Array, beta: Array) -> tuple[Array, Array]:
         """Residuals ``base - v'u(beta)``, and their derivatives times -1, which are at least 0."""
         u = self.move(g, beta)
-        slope = (u != 0.0) @ self.w2 * self.scale**2 / self.mu
+        slope = (u != 0.0) @ self.w**2 * self.scale**2 / self.mu
         return self.base - self.scale * (u @ self.w), slope
 
     def solve(self, g: Array, start: Array) -> Array:
@@ -122,7 +105,7 @@ class RowProblem:
         tiny = 1e-13 * (np.abs(self.base) + epsilon)
         todo = np.arange(len(b))
         row, rows = self, g
-        for step in range(DEFAULT.max_steps):
+        for step in range(MAX_STEPS):
             s, x, last = sign[todo], root[todo], end[todo]
             r, slope = row.residual(rows, s * x)
             value = s * r - epsilon[todo] - curvature[todo] * x

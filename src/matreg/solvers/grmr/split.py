@@ -23,10 +23,10 @@ from functools import cached_property
 import numpy as np
 
 from ..._typing import Array, Mask
-from ...linalg.factors import Factors, gram_norm, singular_values
+from ...linalg.factors import gram_norm
 from ...losses import PiecewiseLoss
+from .decompose import Point, Splitting
 from .row_prox import RowProblem, blocks, priced
-from .tracker import Decomposition, Point, Splitting
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,16 @@ class Coupled:
     w: Array
     coupling: PiecewiseLoss
     gamma: float
+
+    @property
+    def base(self) -> Array:
+        """Residuals where nothing moves, of shape (n,)."""
+        raise NotImplementedError
+
+    def row_problem(self, i: slice, thr: Array, mu: float, free: Mask | None) -> RowProblem:
+        """Problem of the rows i for one price each, and none where they are `free`."""
+        loss = self.coupling.take(i)
+        return RowProblem(self.w, 1.0 / self.root[i], self.base[i], thr, loss, mu, free)
 
 
 @dataclass(frozen=True)
@@ -110,35 +120,19 @@ class SplitProblem(Coupled):
 
     def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
         """Outliers of the rows i nearest to ``d - g``, and subgradients of the loss."""
-        rows = RowProblem(
-            w=self.w,
-            w2=self.w**2,
-            scale=1.0 / self.root[i],
-            base=self.base[i],
-            thr=self.threshold[i] / mu,
-            loss=self.coupling.take(i),
-            mu=mu,
-            missing=None if self.missing is None else self.missing[i],
-        )
+        free = None if self.missing is None else self.missing[i]
+        rows = self.row_problem(i, self.threshold[i] / mu, mu, free)
         move = g - self.D[i]
         beta = rows.solve(move, beta)
         return -rows.move(move, beta), beta
 
-    def first(self, start: Decomposition | None, tol: float) -> Point:
-        """The split to start from; no outliers, and factors computed in the end, without one."""
-        if start is not None:
-            return self._at(start.E, start.d, start.factors, start.state.beta)
-        nothing = np.zeros_like(self.D)
-        return self._at(nothing, singular_values(self.D, tol), None, np.zeros(len(self.D)))
-
-    def point(self, solver: Splitting, tol: float) -> Point:
-        """A solver's outliers with their objective."""
-        d, state = solver.clean_values(tol), solver.state
-        return self._at(solver.E, d, state.factors, state.beta)
-
-    def _at(self, E: Array, d: Array, factors: Factors | None, beta: Array) -> Point:
+    def at(self, split: Splitting, tol: float) -> Point:
+        """Outliers with their objective."""
+        d = split.clean_values(tol)  # first: it needs memory, and some solvers compute E anew
+        E, state = split.E, split.state
         cost = self.cost(E, d)
-        return Point(E, d, factors, beta, cost, self.coupling.value(self.residual(E)) + cost)
+        primal = self.coupling.value(self.residual(E)) + cost
+        return Point(E, d, state.factors, state.beta, cost, primal)
 
     def complete(self, point: Point, out: Array) -> None:
         """The outliers are known."""

@@ -8,28 +8,15 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.threads import single_threaded
-from .decompose import decompose
+from ..dispatch import problem_tau_max
+from .decompose import Decomposition, decompose
 from .default_weights import default_ratio, noise_scale
-from .flags import fill, reflag
 from .noise import left_out
 from .problem import GRMRProblem
-from .tracker import Decomposition
+from .replace import fill, reflag
 
-
-@dataclass(frozen=True)
-class StartSettings:
-    """Numbers of the start.
-
-    Attributes
-    ----------
-    loose : float
-        Gap of the first splits. Later ones have a tenth of the last decrease, if that is less.
-    """
-
-    loose: float = 1e-2
-
-
-DEFAULT = StartSettings()
+# Gap of the first splits.
+LOOSE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -58,9 +45,7 @@ class Limits:
 
 
 @single_threaded(lambda problem: problem.D.size)
-def robust_pca(
-    problem: GRMRProblem, limits: Limits, settings: StartSettings = DEFAULT
-) -> Decomposition:
+def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     """Robust principal component analysis of the samples with the usual weights, to a rough gap.
 
     It depends only on the samples and their weights.
@@ -71,30 +56,47 @@ def robust_pca(
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
         plain.split(None),
-        tol=max(settings.loose, limits.split_tol),
+        tol=max(LOOSE, limits.split_tol),
         max_iter=limits.split_max_iter,
         verbose=limits.verbose,
-        warn=False,
     )
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Where a fit starts.
+
+    Attributes
+    ----------
+    problem : GRMRProblem
+        The problem, with its noise where that is used.
+    pca : Decomposition
+        Robust principal component analysis of its samples.
+    """
+
+    problem: GRMRProblem
+    pca: Decomposition
+
+    def samples(self) -> Array:
+        """Samples (n, p, q) without their gross outliers, about those of the first regression."""
+        problem, pca, E = self.problem, self.pca, self.pca.E
+        if problem.outliers == "replace":
+            flagged = reflag(problem.flagged(None, E), pca.factors, pca.state.beta)
+            E = np.empty_like(E)
+            fill(flagged, pca.factors, pca.state.beta, out=E)
+        return problem.clean(E)
+
+    def tau_max(self) -> float:
+        """About the smallest tau with W = 0: that of the regression on these samples."""
+        return problem_tau_max(self.problem.regression(self.samples()))
+
+
 @single_threaded(lambda problem: problem.D.size)
-def with_noise(problem: GRMRProblem, pca: Decomposition) -> GRMRProblem:
-    """The problem with its noise estimated, if outliers are replaced and it is not known yet."""
-    if problem.noise is not None or problem.outliers == "split":
-        return problem
-    left, index = left_out(problem, pca)
-    D = problem.D.reshape(pca.E.shape)[index]
-    return replace(problem, noise=noise_scale(left, D, problem.s[index]))
-
-
-def first_samples(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Array:
-    """Samples (n, p, q) without their gross outliers, about those of the first regression."""
+def prepare(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Prepared:
+    """Robust PCA of the samples, unless it is known, and then their noise, if it is not known."""
     pca = pca or robust_pca(problem, limits)
-    if problem.outliers == "split":
-        return problem.clean(pca.E)
-    problem = with_noise(problem, pca)
-    flagged = reflag(problem.flagged(None, pca.E), pca.factors, pca.state.beta)
-    E = np.empty_like(pca.E)
-    fill(flagged, pca.factors, pca.state.beta, out=E)
-    return problem.clean(E)
+    if problem.noise is None and problem.outliers == "replace":
+        left, index = left_out(problem, pca)
+        D = problem.D.reshape(pca.E.shape)[index]
+        problem = replace(problem, noise=noise_scale(left, D, problem.s[index]))
+    return Prepared(problem, pca)

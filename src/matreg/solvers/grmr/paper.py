@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import singular_values
+from .admm import SplitState
 from .row_prox import blocks, soft, square
 from .split import SplitProblem
-from .split_admm import SplitState
 
 
 class PaperSplit:

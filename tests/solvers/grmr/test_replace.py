@@ -9,9 +9,8 @@ import pytest
 from matreg.linalg.factors import svd
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.grmr.decompose import decompose
-from matreg.solvers.grmr.flags import FlagProblem, fill, reflag
-from matreg.solvers.grmr.flags_admm import replace_outliers
-from matreg.solvers.grmr.flags_new_samples import FlagSpace, low_rank_rows
+from matreg.solvers.grmr.new_samples import ReplaceSpace
+from matreg.solvers.grmr.replace import ReplaceProblem, fill, reflag, replace_outliers
 from matreg.solvers.grmr.split import SplitProblem
 from problems import corrupted_rows
 
@@ -34,7 +33,7 @@ def make_flags(seed=0, C=1.0, weights=None, missing=0.0, gamma=1.0, mu=2.0):
     start = decompose(pca, tol=1e-3)
     limit = rng.uniform(0.5, 1.0, 16)
     flags = np.abs(start.E) > limit if gone is None else (np.abs(start.E) > limit) | gone
-    return FlagProblem(rows, root, target, w, loss, gamma, mu, limit, gone, flags), start
+    return ReplaceProblem(rows, root, target, w, loss, gamma, mu, limit, gone, flags), start
 
 
 def value(p, X, L):
@@ -87,7 +86,7 @@ def test_new_flags_never_cost_more_and_are_best_without_labels(C):
     assert after.cost.sum() + after.loss.sum() + p.gamma * L.d.sum() == pytest.approx(
         value(new, p.D - E, L.matrix), rel=1e-12
     )
-    plain = FlagProblem(**{**vars_of(p), "w": np.zeros(16)})
+    plain = ReplaceProblem(**{**vars_of(p), "w": np.zeros(16)})
     flags = reflag(plain, L, zero).flags
     far = np.abs(p.D - L.matrix) > p.root[:, None] * p.limit
     np.testing.assert_array_equal(flags, far | p.missing)
@@ -120,10 +119,10 @@ def test_low_rank_part_of_new_rows_is_ridge_regression_on_what_is_kept():
     rng = np.random.default_rng(0)
     L = svd(rng.standard_normal((40, 4)) @ rng.standard_normal((4, 15)))
     keep = L.d > 1e-9
-    space = FlagSpace(L.Vt[keep], L.d[keep], 3.0, 2.0, np.ones(15), 1.0)
+    space = ReplaceSpace(L.Vt[keep], L.d[keep], 3.0, 2.0, np.ones(15), 1.0)
     D, flags = rng.standard_normal((3, 15)), rng.random((3, 15)) < 0.3
     kept = np.where(flags, 0.0, D)
-    low, gaps = low_rank_rows(space, kept, flags, np.zeros((3, 15)))
+    low, gaps = space.low_rank_rows(kept, flags, np.zeros((3, 15)))
     assert gaps.max() <= 1e-3
     for i in range(3):
         V = space.Vt[:, ~flags[i]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,30 +11,14 @@ from ..._typing import Array
 from ...linalg.factors import Factors, gram_norm, singular_values
 from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import blocks, square
-from .split import SplitProblem
-from .tracker import SplitObjective
 
+if TYPE_CHECKING:
+    from .decompose import SplitObjective
+    from .split import SplitProblem
 
-@dataclass(frozen=True)
-class SplitSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    relaxation : float
-        Over-relaxation of the steps once the penalty has reached its goal.
-    growth : float
-        Factor by which the penalty grows per iteration until it has reached its goal.
-    imbalance : float
-        Ratio of the two residuals above which the penalty changes.
-    """
-
-    relaxation: float = 1.6
-    growth: float = 1.5
-    imbalance: float = 4.0
-
-
-DEFAULT = SplitSettings()
+# Factor by which the penalty grows per iteration until it has reached its goal, over-relaxation of
+# the steps from then on, and ratio of the two residuals above which the penalty changes.
+GROWTH, RELAXATION, IMBALANCE = 1.5, 1.6, 4.0
 
 
 @dataclass
@@ -116,16 +101,12 @@ class ExactSplit:
         What to solve.
     state : SplitState
         Where to start. The steps overwrite it.
-    settings : SplitSettings, optional
-        Numbers of the method.
     """
 
     method = "exact split"
 
-    def __init__(
-        self, problem: SplitObjective, state: SplitState, settings: SplitSettings = DEFAULT
-    ) -> None:
-        self.problem, self.state, self.settings = problem, state, settings
+    def __init__(self, problem: SplitObjective, state: SplitState) -> None:
+        self.problem, self.state = problem, state
         self.E = np.empty_like(problem.D) if state.spare is None else state.spare
         self.L = state.low_rank
         self.residuals = (np.inf, np.inf)
@@ -137,13 +118,13 @@ class ExactSplit:
         s = self.state
         self._singular_value_step()
         if s.mu < s.goal:
-            s.mu = min(self.settings.growth * s.mu, s.goal)
+            s.mu = min(GROWTH * s.mu, s.goal)
         self._row_step()
 
     def _singular_value_step(self) -> None:
         """Minimise over L, and measure how far X and L are apart."""
         s, D, E, L = self.state, self.problem.D, self.E, self.L
-        ahead = self.settings.relaxation - 1.0 if s.mu >= s.goal else 0.0
+        ahead = RELAXATION - 1.0 if s.mu >= s.goal else 0.0
         for i in blocks(*D.shape):
             s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
         s.factors = None  # room for the new ones
@@ -179,11 +160,11 @@ class ExactSplit:
         """Change the penalty when one of the two residuals lags behind, by less each time."""
         if self.state.mu < self.state.goal:
             return
-        (primal, dual), most = self.residuals, self.settings.imbalance
+        primal, dual = self.residuals
         factor = 2.0 ** (0.9**self.changes)
-        if primal > most * dual:
+        if primal > IMBALANCE * dual:
             self.state.mu *= factor
-        elif dual > most * primal:
+        elif dual > IMBALANCE * primal:
             self.state.mu /= factor
         else:
             return

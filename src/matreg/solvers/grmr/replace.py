@@ -23,18 +23,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors, gram_norm
+from ...linalg.large_svt import WarmStartedSVT
+from .decompose import Decomposition, Point, Splitting, decompose
 from .row_prox import RowProblem, blocks, square
 from .split import Coupled
-from .tracker import Decomposition, Point, Splitting
+
+# Penalty of the splitting, relative to the weight of the detail.
+PENALTY = 0.3
+# New flags are found at most so often, and end when they change at most this share of the entries.
+ROUNDS, FEW = 10, 3e-4
 
 
 @dataclass(frozen=True)
-class FlagProblem(Coupled):
+class ReplaceProblem(Coupled):
     """The problem above.
 
     Parameters
@@ -66,18 +73,9 @@ class FlagProblem(Coupled):
         """The rows i of D, with zeros on the flags."""
         return np.where(self.flags[i], 0.0, self.D[i])
 
-    def row_problem(self, i: slice, mu: float) -> RowProblem:
+    def filling(self, i: slice, mu: float) -> RowProblem:
         """Problem of the rows i of X, which are free on the flags and fixed elsewhere."""
-        return RowProblem(
-            w=self.w,
-            w2=self.w**2,
-            scale=1.0 / self.root[i],
-            base=self.base[i],
-            thr=np.full(len(self.base[i]), np.inf),
-            loss=self.coupling.take(i),
-            mu=mu,
-            missing=self.flags[i],
-        )
+        return self.row_problem(i, np.full_like(self.root[i], np.inf), mu, self.flags[i])
 
     def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
         """Distances of the rows i from D to those of L nearest to g, and subgradients of the loss.
@@ -85,23 +83,17 @@ class FlagProblem(Coupled):
         Outside of the flags the rows are drawn to D. On the flags the loss draws them along w, and
         X is beyond them by ``beta w / self.mu``.
         """
-        rows, kept = self.row_problem(i, 1.0 / (1.0 / mu + 1.0 / self.mu)), self.kept(i)
+        rows, kept = self.filling(i, 1.0 / (1.0 / mu + 1.0 / self.mu)), self.kept(i)
         beta = rows.solve(g - kept, beta)
         pulled = g + (beta * rows.scale / mu)[:, None] * self.w
         near = (self.mu * kept + mu * g) / (self.mu + mu)
         return self.D[i] - np.where(self.flags[i], pulled, near), beta
 
-    def first(self, start: Decomposition | None, tol: float) -> Point:
-        """The low-rank part of a start, which there must be."""
-        assert start is not None
-        return self._at(start.factors, start.state.beta)
-
-    def point(self, solver: Splitting, tol: float) -> Point:
-        """A solver's low-rank part with the objective of the best samples for it."""
-        return self._at(solver.state.factors, solver.state.beta)
-
-    def _at(self, L: Factors, beta: Array) -> Point:
-        found = fill(self, L, beta)
+    def at(self, split: Splitting, tol: float) -> Point:
+        """Low-rank part, which there must be, with the objective of the best samples for it."""
+        L = split.state.factors
+        assert L is not None
+        found = fill(self, L, split.state.beta)
         cost = self.gamma * float(L.d.sum()) + float(found.cost.sum())
         return Point(None, L.d, L, found.beta, cost, cost + float(found.loss.sum()))
 
@@ -132,29 +124,20 @@ class FlagProblem(Coupled):
         return theta * linear - conjugate - theta**2 * curved + self.flag_cost
 
 
-@dataclass
-class Filled:
-    """Cost of the best samples for a low-rank part.
-
-    Attributes
-    ----------
-    beta : ndarray of shape (n,)
-        Subgradients of the loss.
-    loss, cost : ndarray of shape (n,)
-        The loss of each row, and its other terms without the nuclear norm.
-    """
+class Filled(NamedTuple):
+    """Best samples for a low-rank part: subgradients of the loss, loss and other terms by row."""
 
     beta: Array
     loss: Array
     cost: Array
 
 
-def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None) -> Filled:
+def fill(problem: ReplaceProblem, L: Factors, beta: Array, out: Array | None = None) -> Filled:
     """Best samples for a low-rank part, given the flags.
 
     Parameters
     ----------
-    problem : FlagProblem
+    problem : ReplaceProblem
         The samples and their flags.
     L : Factors
         The low-rank part, of shape (n, m).
@@ -172,7 +155,7 @@ def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None
     found = Filled(np.empty(n), np.empty(n), np.empty(n))
     for i in blocks(*problem.D.shape, least=64):
         kept, low = problem.kept(i), (L.U[i] * L.d) @ L.Vt
-        rows = problem.row_problem(i, problem.mu)
+        rows = problem.filling(i, problem.mu)
         b = rows.solve(low - kept, beta[i])
         X = rows.move(low - kept, b)
         r = rows.base - rows.scale * (X @ problem.w)
@@ -187,7 +170,7 @@ def fill(problem: FlagProblem, L: Factors, beta: Array, out: Array | None = None
     return found
 
 
-def reflag(problem: FlagProblem, L: Factors, beta: Array) -> FlagProblem:
+def reflag(problem: ReplaceProblem, L: Factors, beta: Array) -> ReplaceProblem:
     """New flags for a low-rank part, with which no row costs more than before.
 
     The flags that would be best without the labels are proposed. A row keeps its old flags if these
@@ -205,3 +188,45 @@ def reflag(problem: FlagProblem, L: Factors, beta: Array) -> FlagProblem:
     old, new = (fill(one, L, beta) for one in (problem, proposed))
     worse = new.loss + new.cost > old.loss + old.cost
     return replace(problem, flags=np.where(worse[:, None], problem.flags, flags))
+
+
+def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
+    """Give the state of a start the multiplier that belongs to the flags, and a new penalty."""
+    state, L = start.state, start.factors
+    for i in blocks(*state.Y.shape, least=64):
+        pull = np.outer(state.beta[i] / problem.root[i], problem.w)
+        detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
+        state.Y[i] = np.where(problem.flags[i], pull, detail)
+    state.mu = state.goal = PENALTY * problem.mu
+    state.gamma, state.svt = problem.gamma, WarmStartedSVT()
+    # The outliers of the best low-rank part are computed at the end: those of the start can go.
+    state.spare = start.E
+
+
+def replace_outliers(problem: ReplaceProblem, start: Decomposition, **limits: Any) -> Decomposition:
+    """Flag outliers and replace them, with a certificate for the flags that were found.
+
+    Parameters
+    ----------
+    problem : ReplaceProblem
+        What to solve, with the flags that `start` has.
+    start : Decomposition
+        Where to start. Its arrays are overwritten.
+    **limits
+        `tol`, `max_iter` and `verbose` of :func:`~.decompose.decompose`, for each set of flags.
+
+    Returns
+    -------
+    Decomposition
+        The best split found; its `d` are the singular values of the low-rank part.
+    """
+    for _ in range(ROUNDS):
+        flagged = reflag(problem, start.factors, start.state.beta)
+        changed = np.count_nonzero(flagged.flags != problem.flags)
+        problem = flagged
+        if changed <= FEW * problem.D.size:
+            break
+        _suit(start, problem)
+        start = decompose(problem, start=start, **limits)
+    _suit(start, problem)
+    return decompose(problem, start=start, **limits)
