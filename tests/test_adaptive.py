@@ -27,13 +27,11 @@ def solve_tightly(problem, _last=None):
 
 def steps_of(problem, solve, steps, first=None):
     """A problem and further steps with the same tau."""
-    samples = Samples.of(problem.design.X, problem.y, np.ones(problem.design.n))
 
-    def solve_on(tau, samples):
-        posed = replace(problem, design=samples.design, penalty=problem.penalty.at(tau))
-        return solve(posed, None)
+    def solve_on(tau, bases):
+        return solve(replace(in_bases(problem, bases), penalty=problem.penalty.at(tau)), None)
 
-    return adaptive_steps(samples, (problem.penalty.tau,) * (1 + steps), solve_on, first=first)
+    return adaptive_steps((problem.penalty.tau,) * (1 + steps), solve_on, first=first)
 
 
 def low_rank(n=60, p=6, q=5, tau=4.0):

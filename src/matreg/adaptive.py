@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array
-from .bases import PLAIN, Bases, samples_in
+from .bases import PLAIN, Bases
 from .linalg.factors import Factors
 
 # Singular value, relative to the largest one, at which the penalty is halved.
@@ -111,23 +111,17 @@ def lengthened(A: Array, delta: float) -> Array:
 
 
 def adaptive_steps(
-    samples: Any,
-    taus: Sequence[float],
-    solve: Callable[[float, Any], Any],
-    *,
-    first: Any = None,
+    taus: Sequence[float], solve: Callable[[float, Bases], Any], *, first: Any = None
 ) -> list[Step]:
     """A plain solution and further ones in reweighted bases.
 
     Parameters
     ----------
-    samples : SampleSet
-        In memory or read block by block.
     taus : sequence of float
         Tau of each step. With the same one for all of them, the steps descend on the concave
         penalty above.
     solve : callable
-        Tau and samples in the bases of a step give a result.
+        Tau and bases of a step give a result with a solution W in these bases.
     first : Any, default=None
         The plain solution with the first tau, if that is known.
 
@@ -143,7 +137,7 @@ def adaptive_steps(
             break
         bases = next_bases(found)
         known = first if not found else None
-        result = solve(tau, samples_in(samples, bases)) if known is None else known
+        result = solve(tau, bases) if known is None else known
         found.append(Step(result, bases))
     return found
 

@@ -85,6 +85,16 @@ class Bases:
             W = np.asarray(np.linalg.lstsq(self.right.T, W.T, rcond=None)[0].T, dtype=np.float64)
         return W
 
+    def inside(self, outer: Bases) -> Bases:
+        """Bases of ``W = Lo (L V R) Ro``, for coefficients that are in other bases already."""
+        left = self.left if outer.left is None else outer.left
+        if outer.left is not None and self.left is not None:
+            left = outer.left @ self.left
+        right = self.right if outer.right is None else outer.right
+        if outer.right is not None and self.right is not None:
+            right = self.right @ outer.right
+        return Bases(left, right)
+
     @property
     def plain(self) -> bool:
         """Whether both are identities."""

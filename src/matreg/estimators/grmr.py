@@ -71,6 +71,12 @@ class GRMR(JointFit, MatrixRegressor):
         An entry is an outlier if it is more than this many times its noise away from the low-rank
         part. Raise it where clean new samples have peaks that the training samples did not have;
         :class:`GRMRCV` tries 3, 4 and 6.
+    adaptive : int or array-like of float, default=0
+        Number of further alternations, each in the bases of the last regression, in which its
+        directions cost less (:mod:`matreg.adaptive`); all have the same tau. Or a tau for each
+        alternation before the last, as :class:`GRMRCV` chooses them.
+    row_basis, column_basis
+        As in :class:`RMR`.
     coupling : {"exact", "squared"}, default="exact"
         Loss by which the labels pull at the samples in the split. "exact" is the loss of the
         regression: the alternation never raises the objective. "squared" is the loss of the paper,
@@ -137,6 +143,13 @@ class GRMR(JointFit, MatrixRegressor):
     history_ : structured ndarray
         One row per half-step: iteration, half, time, objective, gap, rank, clean_rank,
         outlier_fraction. With the exact coupling `objective` never rises.
+    adaptive_ : tuple of float
+        Tau of the steps before the last; empty without any.
+    steps_ : structured ndarray
+        One row per alternation of an adaptive model: tau, then primal, dual, gap and rank of its
+        last regression, and n_iter, the number of its alternations. All other attributes are those
+        of the last one. Each has the objective of its own penalty, which never rises in it; from
+        one to the next the objectives cannot be compared.
     n_features_in_ : int
         Number of features of a 2-D `X`.
     feature_names_in_ : ndarray of str
@@ -189,6 +202,9 @@ class GRMR(JointFit, MatrixRegressor):
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float = 4.0,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         coupling: str = "exact",
         fit_intercept: bool = True,
         clean_predict: bool = True,
@@ -213,6 +229,9 @@ class GRMR(JointFit, MatrixRegressor):
         self.outliers = outliers
         self.noise = noise
         self.limit = limit
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.coupling = coupling
         self.fit_intercept = fit_intercept
         self.clean_predict = clean_predict

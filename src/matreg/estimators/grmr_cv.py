@@ -45,6 +45,11 @@ class GRMRCV(JointSearch, MatrixRegressor):
         Values to try, each for all cells; None is the estimate of :class:`GRMR`.
     limit : float, array-like or None, default=None
         Values to try; None is 3, 4 and 6.
+    adaptive : int or list of int, default=0
+        Numbers of further steps to try, as in :class:`RMRCV`: each costs about as much as one of
+        the candidates of the plain search.
+    row_basis, column_basis
+        As in :class:`GRMR`.
     C, epsilon : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GRMR`. Only one epsilon may be given with
         losses that do not depend on it.
@@ -107,6 +112,9 @@ class GRMRCV(JointSearch, MatrixRegressor):
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float | ArrayLike | None = None,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         C: float | str | ArrayLike = "scale",
         epsilon: float | str | ArrayLike = "scale",
         loss: str | LossFamily = "epsilon_insensitive",
@@ -136,6 +144,9 @@ class GRMRCV(JointSearch, MatrixRegressor):
         self.outliers = outliers
         self.noise = noise
         self.limit = limit
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.C = C
         self.epsilon = epsilon
         self.loss = loss

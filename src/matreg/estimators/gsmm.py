@@ -11,22 +11,15 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from .._typing import Array
+from ..bases import samples_in
 from ..families import MARGIN_LOSSES, LossFamily, family_of
 from ..model import Model
-from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
-from ..solvers import (
-    GRMRProblem,
-    GRMRResult,
-    Prepared,
-    SolverResult,
-    clean_alone,
-    solve,
-    tau_max,
-)
+from ..solvers import GRMRProblem, GRMRResult, SolverResult, clean_alone, solve
 from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
 from ._fit.convex import ATTRIBUTES, Part
 from ._fit.joint import JOINT_CONSTRAINTS, JointFit
+from ._fit.structure import bases_of
 from ._wrong_labels import class_outlier_score
 from .smm import LOSS_CONSTRAINT
 
@@ -61,6 +54,10 @@ class GSMM(JointFit, MatrixClassifier):
         As in :class:`SMM`; a loss of your own must return a :class:`matreg.losses.PiecewiseLoss`.
     outliers, noise, limit
         What is done with outliers, and what an outlier is, as in :class:`GRMR`.
+    adaptive : int or array-like of float, default=0
+        As in :class:`GRMR`; with more than two classes the clean signals are the same in all steps.
+    row_basis, column_basis
+        As in :class:`SMM`.
     class_weight : dict or "balanced", default=None
         Factors of the weights of the samples by class, in the cleaning too; "balanced" gives every
         class the same weight in all.
@@ -109,6 +106,10 @@ class GSMM(JointFit, MatrixClassifier):
         Alternations done; 1 with more than two classes.
     history_ : structured ndarray, or a list of m of them
         One row per half-step as in :class:`GRMR`; with more than two classes those of the problems.
+    adaptive_ : tuple of float
+        Tau of the steps before the last; empty without any.
+    steps_ : structured ndarray, or a list of m of them
+        One row per step of an adaptive model, as in :class:`GRMR` and :class:`SMM`.
     n_features_in_ : int
         Number of features of a 2-D `X`.
 
@@ -162,6 +163,9 @@ class GSMM(JointFit, MatrixClassifier):
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float = 4.0,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "one_vs_one",
         fit_intercept: bool = True,
@@ -184,6 +188,9 @@ class GSMM(JointFit, MatrixClassifier):
         self.outliers = outliers
         self.noise = noise
         self.limit = limit
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
@@ -224,19 +231,13 @@ class GSMM(JointFit, MatrixClassifier):
         nothing = np.zeros(distinct.n)
         return replace(super()._problem(replace(distinct, y=nothing + 1.0)), y=nothing)
 
-    def _declare(self, tau: float) -> Model:
-        """What the problems on the clean signals minimise."""
-        return Model(self._loss(), SpectralElasticNet(tau), self.C_, self.fit_intercept)
-
-    def _largest_tau(self, first: Prepared, distinct: Samples) -> float:
-        if self._alone:
-            return super()._largest_tau(first, distinct)
-        parts = self._parts(Samples.of(first.samples(), distinct.y, distinct.weights))
-        return max(tau_max(self._declare(0.0), part.samples) for part in parts)
+    def _regressions(self, samples: Samples) -> list[Part]:
+        return self._parts(samples)
 
     def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
         clean = replace(signed(distinct), X=result.problem.clean(result.split.E))
-        return class_outlier_score(self._declare(self.tau_), clean, result.fit)
+        fit = replace(result.fit, W=result.coef)
+        return class_outlier_score(self._declare(self.tau_), clean, fit)
 
     def _fit_samples(self, samples: Samples) -> None:
         if self._alone:
@@ -246,8 +247,8 @@ class GSMM(JointFit, MatrixClassifier):
         problem, pca = self._with_tau(distinct)
         problem, split = clean_alone(problem, self._limits(), pca)
         clean = Samples.of(problem.clean(split.E), distinct.y, distinct.weights)
-        parts = self._parts(clean)
-        model = self._declare(self.tau_)
+        parts = self._parts(samples_in(clean, problem.bases))
+        model = self._declare(self.tau_, self.adaptive_)
         options = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
         results = Parallel(n_jobs=self.n_jobs)(tasks)
@@ -263,8 +264,11 @@ class GSMM(JointFit, MatrixClassifier):
         self, model: Model, distinct: Samples, parts: list[Part], results: list[SolverResult]
     ) -> None:
         """Set the attributes of several problems of two classes."""
+        bases = bases_of(self)
+        restored = [replace(one, W=bases.restore(one.W)) for one in results]
         for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
-            setattr(self, name, np.array([ATTRIBUTES[name](one) for one in results]))
+            setattr(self, name, np.array([ATTRIBUTES[name](one) for one in restored]))
+        self.steps_ = [one.steps for one in results]
         both = list(zip(parts, results, strict=True))
         duals = [
             part.everywhere(part.samples.spread(one.beta), distinct.n, 0.0) for part, one in both

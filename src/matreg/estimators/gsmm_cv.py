@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
+from ..bases import samples_in
 from ..families import LossFamily
 from ..samples import Samples
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
@@ -29,7 +30,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     taus : array-like, default=None
         Values of tau to try. By default a geometric sequence from about the smallest tau with
         W = 0 on all the data, for each C.
-    n_taus, tau_min_ratio, gamma, lam, outliers, noise, limit
+    n_taus, tau_min_ratio, gamma, lam, outliers, noise, limit, adaptive, row_basis, column_basis
         As in :class:`GRMRCV`.
     C : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GSMM`.
@@ -78,6 +79,9 @@ class GSMMCV(JointSearch, MatrixClassifier):
         outliers: str = "replace",
         noise: float | ArrayLike | None = None,
         limit: float | ArrayLike | None = None,
+        adaptive: int | ArrayLike = 0,
+        row_basis: ArrayLike | None = None,
+        column_basis: ArrayLike | None = None,
         C: float | str | ArrayLike = "scale",
         loss: str | LossFamily = "hinge",
         class_weight: dict[Any, float] | str | None = None,
@@ -105,6 +109,9 @@ class GSMMCV(JointSearch, MatrixClassifier):
         self.outliers = outliers
         self.noise = noise
         self.limit = limit
+        self.adaptive = adaptive
+        self.row_basis = row_basis
+        self.column_basis = column_basis
         self.C = C
         self.loss = loss
         self.class_weight = class_weight
@@ -140,11 +147,12 @@ class GSMMCV(JointSearch, MatrixClassifier):
         space = learned_space(problem, split)
         rows = self._completed_rows(space, NewSamples(X_test.reshape(len(X_test), -1)))
         clean = Samples.of(problem.clean(split.E), samples.y, samples.weights)
+        bases, declared = problem.bases, model._declare(0.0, tuple(model.adaptive))
         limits = {"tol": model.regression_tol, "max_iter": model.regression_max_iter}
         decisions, ranks = [], []
-        for part in model._parts(clean):
-            points = list(path(model._declare(0.0), part.samples, "tau", taus, **limits))
-            W = np.array([point.W.matrix.reshape(-1) for point in points])
+        for part in model._parts(samples_in(clean, bases)):
+            points = list(path(declared, part.samples, "tau", taus, **limits))
+            W = np.array([bases.expand(point.W.matrix).reshape(-1) for point in points])
             decisions.append(linear(rows, W, np.array([point.b for point in points])))
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)

@@ -18,7 +18,16 @@ from .dispatch import (
     tau_max,
 )
 from .first_order import solve_universal
-from .grmr.alternation import GRMRResult, alternate, clean_alone, outlier_fraction, shortfalls
+from .grmr.alternation import (
+    GRMRResult,
+    after_steps,
+    alternate,
+    alternate_in_steps,
+    clean_alone,
+    outlier_fraction,
+    shortfalls,
+    table_of_steps,
+)
 from .grmr.decompose import Decomposition
 from .grmr.default_weights import default_weights, robust_scale, typical_size
 from .grmr.new_samples import LearnedSpace, NewSamples, clean, learned_space, space_from
@@ -45,7 +54,9 @@ __all__ = [
     "RGLMState",
     "Reduced",
     "SolverResult",
+    "after_steps",
     "alternate",
+    "alternate_in_steps",
     "check_blocks",
     "clean",
     "clean_alone",
@@ -74,6 +85,7 @@ __all__ = [
     "solve_universal",
     "space_from",
     "starting_point",
+    "table_of_steps",
     "tau_grid",
     "tau_max",
     "to_arrays",

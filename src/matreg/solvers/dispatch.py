@@ -60,7 +60,7 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
     if not model.adaptive:
         return solve_plain(model, samples, **options)
     taus = (*model.adaptive, float(model.penalty.tau))
-    return last_of(samples, taus, adaptive_steps(samples, taus, stepping(model, options)))
+    return last_of(samples, taus, adaptive_steps(taus, stepping(model, samples, options)))
 
 
 def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, Bases]:
@@ -68,7 +68,7 @@ def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, 
 
     The steps before are solved for that. A model without such steps is its own last one.
     """
-    before = adaptive_steps(samples, model.adaptive, stepping(model, options))
+    before = adaptive_steps(model.adaptive, stepping(model, samples, options))
     ended = bool(before) and before[-1].result.W.rank == 0
     tau = model.adaptive[len(before) - 1] if ended else None
     return replace(model, adaptive=()).at(tau=tau), next_bases(before)
@@ -84,15 +84,17 @@ def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResul
     return result
 
 
-def stepping(model: Model, options: dict[str, Any]) -> Callable[[float, Any], SolverResult]:
-    """How to solve the steps of an adaptive model: tau and samples to a result.
+def stepping(
+    model: Model, samples: SampleSet, options: dict[str, Any]
+) -> Callable[[float, Bases], SolverResult]:
+    """How to solve the steps of an adaptive model: tau and bases to a result.
 
     A point to start from is for the first of them, as the others are in bases of their own.
     """
     options = dict(options)
 
-    def solve_step(tau: float, samples: Any) -> SolverResult:
-        result = solve_plain(model.at(tau=tau), samples, **options)
+    def solve_step(tau: float, bases: Bases) -> SolverResult:
+        result = solve_plain(model.at(tau=tau), samples_in(samples, bases), **options)
         options.pop("start", None)
         return result
 
@@ -192,7 +194,7 @@ def path(
     if not model.adaptive:
         yield from plain_path(model, samples, along, values, **options)
         return
-    before = adaptive_steps(samples, model.adaptive, stepping(model, options))
+    before = adaptive_steps(model.adaptive, stepping(model, samples, options))
     bases = next_bases(before)
     points = plain_path(model, samples_in(samples, bases), along, values, **options)
     for value, point in zip(values, points, strict=True):
@@ -208,7 +210,7 @@ def adapted_points(
     for value, point in zip(values, points, strict=True):
         there = model.at(C=float(value)) if along == "C" else model
         taus = (tau_at(model, along, value),) * (1 + steps)
-        found = adaptive_steps(samples, taus, stepping(there, options), first=point)
+        found = adaptive_steps(taus, stepping(there, samples, options), first=point)
         yield last_of(samples, taus, found)
 
 

@@ -15,8 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._typing import Array
 from ..._warn import warn
+from ...bases import samples_in
 from ...families import LossFamily, in_units
 from ...losses import PiecewiseLoss
+from ...model import Model
+from ...penalties import SpectralElasticNet
+from ...robust import weighted_median
 from ...samples import Samples
 from ...solvers import (
     Decomposition,
@@ -24,19 +28,22 @@ from ...solvers import (
     GRMRResult,
     Limits,
     Prepared,
-    alternate,
+    alternate_in_steps,
     default_weights,
     from_arrays,
     learned_space,
     outlier_fraction,
     prepare,
     shortfalls,
+    table_of_steps,
+    tau_max,
     to_arrays,
 )
 from .._input.arrays import to_numbers
 from .._input.stored import refuse_streamed_cleaning
 from .cleaning import Cleaning, outlier_score
-from .convex import ATTRIBUTES
+from .convex import ATTRIBUTES, Part
+from .structure import STRUCTURE_CONSTRAINTS, bases_of, check_bases, earlier_taus
 from .units import TAU, Units, scaled
 
 # Share of the entries above which outliers are the rule: a warning says so.
@@ -53,6 +60,7 @@ JOINT_CONSTRAINTS: dict[str, list[Any]] = {
     "outliers": [StrOptions({"replace", "split"})],
     "noise": [_POSITIVE, "array-like", None],
     "limit": [_POSITIVE],
+    **STRUCTURE_CONSTRAINTS,
     "fit_intercept": ["boolean"],
     "clean_predict": ["boolean"],
     "matrix_shape": [tuple, list, None],
@@ -67,6 +75,16 @@ JOINT_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+def units_in_bases(model: Any, samples: Samples) -> Units:
+    """Units of samples as the penalty sees them; missing entries are those of a typical sample."""
+    bases = bases_of(model)
+    if not bases.plain:
+        typical = np.nan_to_num(weighted_median(samples.X, samples.weights))
+        filled = np.where(np.isnan(samples.X), typical, samples.X)
+        samples = samples_in(replace(samples, X=filled), bases)
+    return Units(samples, model.fit_intercept, is_classifier(model))
+
+
 class JointFit(Cleaning):
     """Base of models that are fitted while their samples are cleaned."""
 
@@ -75,6 +93,7 @@ class JointFit(Cleaning):
     _name: str  # of the model in warnings, and of the one that does not clean
     _plain_name: str
     coupling: str = "exact"
+    adaptive: Any = 0
     tau: Any
     gamma: float | None
     lam: float | None
@@ -91,6 +110,7 @@ class JointFit(Cleaning):
     split_max_iter: int
     warm_start: bool = False
     verbose: int
+    steps_: Any
 
     def _loss(self) -> LossFamily:
         """The loss, words included."""
@@ -103,6 +123,16 @@ class JointFit(Cleaning):
     def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
         """How much each label looks wrong, of shape (n,)."""
         raise NotImplementedError
+
+    def _regressions(self, samples: Samples) -> list[Part]:
+        """The problems on clean signals: one on all samples."""
+        return [Part(samples)]
+
+    def _declare(self, tau: float, earlier: tuple[float, ...] = ()) -> Model:
+        """What the problems on clean signals minimise, after :meth:`_problem`."""
+        loss = in_units(self._loss(), lambda name, *_: getattr(self, f"{name}_"))
+        penalty = SpectralElasticNet(tau)
+        return Model(loss, penalty, self.C_, self.fit_intercept, adaptive=earlier)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -144,9 +174,16 @@ class JointFit(Cleaning):
         start = self.__dict__.pop("_warm", None) if self.warm_start else None
         distinct = samples.distinct()
         problem, pca = self._with_tau(distinct)
-        result = self._solve(problem, from_arrays(start, problem), pca)
+        taus = (*self.adaptive_, self.tau_)
+        first = from_arrays(start, problem)
+        steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
         del pca
+        for step in steps[:-1]:
+            if not step.result.converged:
+                self._warn(step.result)
+        self.steps_, result = table_of_steps(steps), steps[-1].result
         fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
+        fit = replace(fit, W=result.coef)
         for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
             setattr(self, name, ATTRIBUTES[name](fit))
         self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
@@ -159,7 +196,8 @@ class JointFit(Cleaning):
     def _problem(self, distinct: Samples) -> GRMRProblem:
         """The problem with words as numbers, but for tau."""
         D, y, s = distinct.X, distinct.y, distinct.weights
-        units = Units(distinct, self.fit_intercept, is_classifier(self))
+        check_bases(self, distinct.p, distinct.q)
+        units = units_in_bases(self, distinct)
         self.C_ = units.C(self.C)
         for name, multiple in self._loss_units.items():
             setattr(self, f"{name}_", units.number(name, getattr(self, name), multiple))
@@ -187,22 +225,29 @@ class JointFit(Cleaning):
             noise=self._given_noise(D.shape[1:]),
             limit=float(self.limit),
             Z=distinct.Z,
+            bases=bases_of(self),
         )
 
     def _with_tau(self, distinct: Samples) -> tuple[GRMRProblem, Decomposition | None]:
         """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
-        problem = self._problem(distinct)
-        if not isinstance(self.tau, str):
-            self.tau_ = problem.tau
-            return problem, None
-        first = prepare(problem, self._limits())
+        problem, pca = self._problem(distinct), None
+        if isinstance(self.tau, str):
+            first = prepare(problem, self._limits())
+            problem, pca = first.problem, first.pca if self.outliers == "replace" else None
         self.tau_ = scaled("tau", self.tau, lambda: TAU * self._largest_tau(first, distinct))
-        problem = replace(first.problem, tau=self.tau_)
-        return problem, first.pca if self.outliers == "replace" else None
+        self.adaptive_ = earlier_taus(self.adaptive, self.tau_)
+        return replace(problem, tau=self.tau_), pca
 
-    def _largest_tau(self, first: Prepared, distinct: Samples) -> float:
-        """About the smallest tau with W = 0: that on roughly clean samples."""
-        return first.tau_max()
+    def _largest_tau(
+        self, first: Prepared, distinct: Samples, earlier: tuple[float, ...] = ()
+    ) -> float:
+        """About the smallest tau with W = 0: that on roughly clean samples.
+
+        After earlier steps it is the tau in their bases.
+        """
+        clean = samples_in(replace(distinct, X=first.samples()), first.problem.bases)
+        model = self._declare(0.0, earlier)
+        return max(tau_max(model, part.samples) for part in self._regressions(clean))
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
         """Noise of every cell, of shape (p q,), if it is given."""
@@ -217,14 +262,6 @@ class JointFit(Cleaning):
                 f"{self.noise!r}."
             )
         return noise.reshape(-1)
-
-    def _solve(
-        self,
-        problem: GRMRProblem,
-        start: GRMRResult | None = None,
-        pca: Decomposition | None = None,
-    ) -> GRMRResult:
-        return alternate(problem, self._limits(), start=start, pca=pca)
 
     def _limits(self) -> Limits:
         return Limits(

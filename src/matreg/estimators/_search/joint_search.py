@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._typing import Array
@@ -21,15 +20,19 @@ from ...solvers import (
     GRMRResult,
     LearnedSpace,
     NewSamples,
+    after_steps,
+    alternate,
+    alternate_in_steps,
     learned_space,
     prepare,
     tau_grid,
 )
 from .._fit.cleaning import Cleaning
-from .._fit.joint import JointFit
-from .._fit.units import Units
+from .._fit.joint import JointFit, units_in_bases
+from .._fit.structure import STRUCTURE_CONSTRAINTS
 from .._input.arrays import check_grid
 from .._input.stored import refuse_streamed_cleaning
+from .adaptive_search import step_counts
 from .halving import halved
 from .search import (
     COMMON_CONSTRAINTS,
@@ -50,6 +53,7 @@ JOINT_SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "outliers": [StrOptions({"replace", "split"})],
     "noise": [*NUMBER_OR_LIST, None],
     "limit": [*NUMBER_OR_LIST, None],
+    **STRUCTURE_CONSTRAINTS,
     "C": NUMBER_OR_LIST,
     "clean_predict": ["boolean"],
     "split_tol": [_TOLERANCE],
@@ -96,7 +100,7 @@ class JointSearch(Cleaning, Search):
             return [None] if given is None else number_list(name, given, positive=True)
 
         samples, candidates = samples.distinct(), []
-        limits, units = self._limits(), Units(samples, self.fit_intercept, is_classifier(self))
+        limits, units = self._limits(), units_in_bases(self, samples)
         fixed = {
             name: units.number(name, getattr(self, name), multiple)
             for name, multiple in self._plain._loss_units.items()
@@ -132,10 +136,27 @@ class JointSearch(Cleaning, Search):
         largest = model._largest_tau(prepare(model._problem(samples), model._limits()), samples)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
+    def _structured(self, samples: Samples) -> Samples:
+        return samples  # they are cleaned as they are
+
+    def _next_candidate(
+        self, samples: Samples, like: Candidate, chosen: dict[str, Any]
+    ) -> Candidate:
+        parameters = {name: chosen[name] for name in (*like.parameters, "adaptive")}
+        if self.taus is not None:
+            return Candidate(parameters, like.values, fixed=like.fixed)
+        samples = samples.distinct()
+        model = self._single(**(like.fixed | parameters | {"tau": 0.0}))
+        first = prepare(model._problem(samples), model._limits())
+        largest = model._largest_tau(first, samples, parameters["adaptive"])
+        taus = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+        return Candidate(parameters, taus, fixed=like.fixed)
+
     def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
-        return (
-            None if self.halving else len(folds) * len(list(families(candidates, self._searched)))
-        )
+        if self.halving:
+            return None
+        further = step_counts(self.adaptive)[-1]
+        return len(folds) * (len(list(families(candidates, self._searched))) + further)
 
     def _cross_validate(
         self,
@@ -186,15 +207,21 @@ class JointSearch(Cleaning, Search):
         predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
         last: GRMRResult | None = None
         new = NewSamples(X_test.reshape(len(X_test), -1))
+        limits = model._limits()
+        if model.adaptive:
+            start = None if pca is None else pca.copy()
+            steps = alternate_in_steps(problem, model.adaptive, limits, pca=start)
+            problem, last = after_steps(problem, steps), steps[-1].result
         for k, tau in enumerate(taus):
             first = pca.copy() if last is None and pca is not None else None
-            last = model._solve(replace(problem, tau=float(tau)), last, first)
+            posed = replace(problem, tau=float(tau))
+            last = alternate(posed, limits, start=last, pca=first)
             if not last.converged:
                 model._warn(last)
             space = learned_space(last.problem, last.split)
             clean = self._completed_rows(space, new)
             fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
-            predictions[k] = clean @ fit.W.matrix.reshape(-1) + fit.b
+            predictions[k] = clean @ last.coef.matrix.reshape(-1) + fit.b
             if Z_test is not None and fit.covariate_coef is not None:
                 predictions[k] += Z_test @ fit.covariate_coef
             ranks[k] = last.fit.W.rank

@@ -217,7 +217,7 @@ class Search(MatrixEstimator):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             given = Samples.of(X, y, weights, read_covariates(self, covariates, len(X)))
             check_bases(self, given.p, given.q)
-            samples = samples_in(given, bases_of(self))
+            samples = self._structured(given)
             # All that can be wrong with the arguments, before the first fit.
             folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
             score = self._score(samples, folds, sample_weight is not None)
@@ -232,6 +232,11 @@ class Search(MatrixEstimator):
                     weighed = replace(given, weights=weighed.weights)
                     self._refit(weighed, tried[0][best], chosen)
         return self
+
+    def _structured(self, samples: Samples) -> Samples:
+        """Samples in the bases of the rows and columns of W, where there are any."""
+        found: Samples = samples_in(samples, bases_of(self))
+        return found
 
     def _further(
         self,

@@ -2,10 +2,15 @@
 
 Both halves are convex. Each starts from the result of the other and never raises its own
 objective. With the exact coupling both have one objective, which therefore never rises.
+
+An adaptive model is one alternation after another, each from the split of the last and in the bases
+of its regression (:mod:`matreg.adaptive`). Each has an objective of its own, with the penalty in
+these bases, which never rises in it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
+from ...adaptive import Step, adaptive_steps, next_bases
+from ...bases import Bases
+from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
 from ...problem import relative_gap
 from ...progress import tell
-from ..certificate import History, SolverResult
+from ..certificate import STEPS, History, SolverResult, starting_point
 from ..choose import solve_rmr
 from .decompose import Decomposition, decompose
 from .paper import PaperSplit
@@ -51,7 +59,7 @@ class GRMRResult:
     problem : GRMRProblem
         What was solved, with the noise that was found.
     fit : SolverResult
-        The regression, certified on the clean signals.
+        The regression, certified on the clean signals, in the bases of the problem.
     split : Decomposition
         The split, certified for the regression before the last one.
     objective : float
@@ -74,6 +82,23 @@ class GRMRResult:
     n_iter: int
     converged: bool
     history: NDArray[Any]
+
+    @property
+    def W(self) -> Factors:
+        """Coefficients in the bases of the problem."""
+        return self.fit.W
+
+    @property
+    def coef(self) -> Factors:
+        """Coefficients."""
+        return self.problem.bases.restore(self.fit.W)
+
+    def fit_in(self, bases: Bases) -> SolverResult:
+        """The regression in other bases, as a start."""
+        if bases is self.problem.bases:
+            return self.fit
+        V = bases.invert(self.coef.matrix)
+        return starting_point(V, self.fit.gamma, self.fit.beta)
 
 
 class _Halves(History):
@@ -135,7 +160,7 @@ def alternate(
         split = start.split
         if problem.noise is None:
             problem = replace(problem, noise=start.problem.noise)
-        halfway, fit = _regress(problem, start.fit, split, limits)
+        halfway, fit = _regress(problem, start.fit_in(problem.bases), split, limits)
         before = fit.primal + split.cost
         change = _relative(halfway - before, before)
         record.note(0, "regress", before, fit, split)
@@ -166,6 +191,56 @@ def alternate(
     assert fit is not None and split is not None  # at least one alternation
     history = np.array(record.rows, dtype=COLUMNS)
     return GRMRResult(problem, fit, split, value, change, iteration, converged, history)
+
+
+def alternate_in_steps(
+    problem: GRMRProblem,
+    taus: Sequence[float],
+    limits: Limits,
+    *,
+    start: GRMRResult | None = None,
+    pca: Decomposition | None = None,
+) -> list[Step]:
+    """Alternations one after another, each in the bases of the last regression.
+
+    Parameters
+    ----------
+    problem : GRMRProblem
+        What to solve; its tau does not matter.
+    taus : sequence of float
+        Tau of each step; a single one is :func:`alternate`.
+    limits, start, pca
+        As in :func:`alternate`, for the first step. The others start from the split of the last.
+
+    Returns
+    -------
+    list of Step
+        The results, of whose splits the last alone is left; fewer where a regression is zero.
+    """
+    last = start
+
+    def solve(tau: float, bases: Bases) -> GRMRResult:
+        nonlocal last
+        posed = replace(problem, tau=tau, bases=bases.inside(problem.bases))
+        last = alternate(posed, limits, start=last, pca=pca)
+        return last
+
+    return adaptive_steps(taus, solve)
+
+
+def after_steps(problem: GRMRProblem, steps: list[Step]) -> GRMRProblem:
+    """The problem of the step after these."""
+    return replace(problem, bases=next_bases(steps).inside(problem.bases))
+
+
+def table_of_steps(steps: list[Step]) -> NDArray[Any]:
+    """One row per step of an adaptive model; empty for others."""
+    results = [step.result for step in steps] if len(steps) > 1 else []
+    rows = [
+        (one.problem.tau, one.fit.primal, one.fit.dual, one.fit.gap, one.W.rank, one.n_iter)
+        for one in results
+    ]
+    return np.array(rows, dtype=STEPS)
 
 
 @single_threaded(lambda problem: problem.D.size)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Mask
+from ...bases import PLAIN, Bases
 from ...design import ArrayDesign
 from ...losses import PiecewiseLoss, squared
 from ...penalties import SpectralElasticNet
@@ -59,6 +60,8 @@ class GRMRProblem:
         An entry is an outlier if it is more than `limit` times its noise away from L.
     Z : ndarray of shape (n, m), default=None
         Covariates z_i, whose ``z_i'c`` is added to b.
+    bases : Bases, default=PLAIN
+        Bases of ``W = L V R``. The penalties of W are then those of V, and regressions have V.
     """
 
     D: Array
@@ -74,6 +77,7 @@ class GRMRProblem:
     noise: Array | None = None
     limit: float = 4.0
     Z: Array | None = None
+    bases: Bases = PLAIN
 
     @cached_property
     def unpenalised(self) -> Basis:
@@ -113,9 +117,9 @@ class GRMRProblem:
         return X.reshape(self.D.shape)
 
     def regression(self, X: Array) -> Problem:
-        """The first half: RMR on clean signals X of shape (n, p, q)."""
-        penalty = SpectralElasticNet(self.tau)
-        return Problem(ArrayDesign(X), self.y, self.loss, penalty, self.unpenalised)
+        """The first half: RMR on clean signals X of shape (n, p, q), in the bases."""
+        penalty, design = SpectralElasticNet(self.tau), ArrayDesign(self.bases.image(X))
+        return Problem(design, self.y, self.loss, penalty, self.unpenalised)
 
     @property
     def limits(self) -> Array:
@@ -132,11 +136,14 @@ class GRMRProblem:
     def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
         """Arguments that both forms of the second half share; without a fit, W and b are 0."""
         exact = self.coupling == "exact"
+        w = np.zeros(self.rows.shape[1])
+        if fit is not None:
+            w = self.bases.expand(fit.W.matrix).reshape(-1)
         return {
             "D": self.rows,
             "root": self.root,
             "target": self.y if fit is None else self.y - self.unpenalised.times(fit.gamma),
-            "w": np.zeros(self.rows.shape[1]) if fit is None else fit.W.matrix.reshape(-1),
+            "w": w,
             "coupling": self.loss if exact else squared(2.0 * self.loss.size),
             "gamma": self.gamma,
             "missing": self.missing,

@@ -33,7 +33,7 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
     problem, split = result.problem, result.split
     state, L = split.state, split.factors
     return {
-        "W": result.fit.W.matrix,
+        "W": result.coef.matrix,
         "offset": problem.unpenalised.columns(len(problem.y)) @ result.fit.gamma,
         "beta": result.fit.beta,
         "E": split.E,
@@ -87,7 +87,7 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
         cost = problem.split(None).cost(E, d)
     columns = problem.unpenalised.columns(len(problem.y))
     gamma = np.linalg.lstsq(columns, arrays["offset"], rcond=None)[0]
-    fit = starting_point(arrays["W"], gamma, arrays["beta"])
+    fit = starting_point(problem.bases.invert(arrays["W"]), gamma, arrays["beta"])
     nothing = fit.history
     split = Decomposition(E, d, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
     return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, nothing)

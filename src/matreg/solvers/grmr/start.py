@@ -8,7 +8,6 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.threads import single_threaded
-from ..dispatch import problem_tau_max
 from .decompose import Decomposition, decompose
 from .default_weights import default_ratio, noise_scale
 from .noise import left_out
@@ -85,10 +84,6 @@ class Prepared:
             E = np.empty_like(E)
             fill(flagged, pca.factors, pca.state.beta, out=E)
         return problem.clean(E)
-
-    def tau_max(self) -> float:
-        """About the smallest tau with W = 0: that of the regression on these samples."""
-        return problem_tau_max(self.problem.regression(self.samples()))
 
 
 @single_threaded(lambda problem: problem.D.size)
