@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ...problem import relative_gap
 from ...progress import tell
 from ..certificate import History
 from .admm import ExactSplit, SplitState, start_state
+from .paper import PaperSplit
 
 # Iterations between certificates while the residuals are large, and between changes of the penalty.
 CHECK_EVERY, BALANCE_EVERY = 50, 10
@@ -85,27 +86,6 @@ class Splitting(Protocol):
 
     def clean_values(self, tol: float) -> Array:
         """Singular values of ``D - E``, their sum to far less than `tol` of it."""
-        ...
-
-
-class Solver(Splitting, Protocol):
-    """A method that takes steps from a state, which it overwrites."""
-
-    method: str
-    residuals: tuple[float, float]
-
-    def __init__(self, problem: Any, state: SplitState) -> None: ...
-
-    def step(self) -> None:
-        """One iteration."""
-        ...
-
-    def balance(self) -> None:
-        """Change the penalty, if it lags behind."""
-        ...
-
-    def multiplier(self) -> tuple[Array, Array]:
-        """Multiplier (n, m), feasible up to its norm, and subgradients (n,) of the loss."""
         ...
 
 
@@ -191,7 +171,7 @@ class SplitTracker:
         """Relative gap between the best primal and the best dual value."""
         return relative_gap(self.best.primal, self.dual)
 
-    def check(self, iteration: int, solver: Solver) -> bool:
+    def check(self, iteration: int, solver: ExactSplit | PaperSplit) -> bool:
         """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
         point = self.problem.at(solver, self.tol)
         if point.primal < self.best.primal:
@@ -230,7 +210,7 @@ def _nothing(problem: Any, tol: float) -> Decomposition:
 
 def decompose(
     problem: SplitObjective,
-    method: type[Solver] = ExactSplit,
+    method: type[ExactSplit] | type[PaperSplit] = ExactSplit,
     *,
     start: Decomposition | None = None,
     tol: float = 1e-4,
@@ -280,7 +260,7 @@ def decompose(
     start = start or _nothing(problem, tol)
     tracker, state = SplitTracker(problem, start, tol, verbose), start.state
     state.rescale(problem.gamma)
-    solver = method(problem, state)
+    solver = method(cast(Any, problem), state)
     if not fresh and tracker.check(0, solver):
         return tracker.result(0, state)
     for iteration in range(1, max_iter + 1):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import singular_values
 from .admm import SplitState
 from .row_prox import blocks, soft, square
-from .split import SplitProblem
+
+if TYPE_CHECKING:
+    from .split import SplitProblem
 
 
 class PaperSplit:
