@@ -56,6 +56,8 @@ class Line:
         What is being done.
     stream : file, default=None
         Where to write instead of standard error. Only terminals are written to.
+    since : float, default=None
+        When the work began, by ``time.perf_counter``; by default now.
 
     Examples
     --------
@@ -63,14 +65,16 @@ class Line:
     ...     pass
     """
 
-    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, label: str, stream: TextIO | None = None, since: float | None = None
+    ) -> None:
         self.label = label
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()
         self.outermost = self.drawn = False
         self.share = 0.0
         self.note: Callable[[float], str] = self._waiting
-        self.start = time.perf_counter()
+        self.start = time.perf_counter() if since is None else since
         self.next = self.start + PATIENCE
         self._drawing, self._over = threading.Lock(), threading.Event()
         self._clock: threading.Thread | None = None
@@ -102,7 +106,7 @@ class Line:
 
     def _keep_drawing(self) -> None:
         """Draw the line now and then until the work is over."""
-        wait = max(PATIENCE, 0.0)
+        wait = max(self.next - time.perf_counter(), 0.0)
         while not self._over.wait(wait):
             with self._drawing:
                 self._draw_now(time.perf_counter())

@@ -1,4 +1,4 @@
-"""A score that wrong labels cannot spoil: the mean absolute error with a bound on each error.
+"""Names of scores, and one that wrong labels cannot spoil: absolute errors, each with a bound.
 
 The median absolute error looks at half of the samples only: where half of the labels are equal, the
 best constant has none, and it chooses W = 0. The mean absolute error grows with each wrong label.
@@ -7,6 +7,7 @@ Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,43 @@ from ._typing import Array
 BOUNDED = "neg_bounded_absolute_error"
 # Share of normal residuals within one standard deviation of zero.
 WITHIN_ONE = 0.6827
+
+
+def check_score_name(name: str) -> None:
+    """Refuse a score that neither scikit-learn nor we know, with those that may be meant.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+
+    Examples
+    --------
+    >>> check_score_name("r2")
+    >>> check_score_name("rmse")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: scoring must be a score of ..., such as neg_root_mean_squared_error; got rmse.
+    """
+    from sklearn.metrics import get_scorer_names  # late: it takes long to import
+
+    known = [*get_scorer_names(), BOUNDED]
+    if name not in known:
+        likeness = {one: _likeness(name.lower(), one) for one in known}
+        near = sorted(known, key=lambda one: -likeness[one])[:3]
+        near = [one for one in near if likeness[one] > 0.5] or near
+        raise ValueError(
+            f"scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
+        )
+
+
+def _likeness(asked: str, name: str) -> float:
+    """How near a score is to what was typed: by its initials, as rmse, by a part, or by letters."""
+    bare = name.removeprefix("neg_")
+    if asked == "".join(word[0] for word in bare.split("_")):
+        return 3.0
+    if asked in bare.split("_"):
+        return 2.0
+    return max(SequenceMatcher(None, asked, one).ratio() for one in (name, bare))
 
 
 def shared_scale(residuals: ArrayLike, weights: ArrayLike | None = None) -> float:

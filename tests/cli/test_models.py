@@ -34,7 +34,7 @@ def test_fit_predict_inspect_report(fitted, npz, arrays, tmp_path, capsys):
     assert main(["inspect", fitted, "-o", str(tmp_path / "w.npy")]) == 0
     printed = capsys.readouterr().out
     assert "RMR for y, samples 5 x 4" in printed
-    assert "emission: 300.0 to 400.0" in printed
+    assert "emission: 300 to 400" in printed
     assert np.load(tmp_path / "w.npy").shape == (5, 4)
 
     page = tmp_path / "report.html"
@@ -103,7 +103,7 @@ def test_a_pickle_is_not_loaded(npz, tmp_path, capsys):
         (["fit", "nowhere.npz"], "nowhere.npz does not exist"),
         (["fit", "{npz}", "--cv", "1"], "--cv must be 0, for no search, or at least 2; got 1"),
         (["fit", "{npz}", "--model", "rglm", "--C", "1"], "--C has no meaning for --model rglm"),
-        (["fit", "{npz}", "--scoring", "best"], "--scoring must be a score of scikit-learn"),
+        (["fit", "{npz}", "--scoring", "best"], "scoring must be a score of scikit-learn"),
         (["fit", "{npz}", "-o", "no/where.skops"], "-o must be in a folder that exists; no does"),
         (["inspect", "nowhere.skops"], "nowhere.skops does not exist"),
         (["inspect", "{model}", "-o", "w.txt"], "-o must end with .npy or .csv"),

@@ -227,8 +227,11 @@ def test_a_number_of_folds_keeps_groups_together(data, model, splitter, cv):
 
 def test_fewer_groups_than_folds_is_said(data):
     groups = np.repeat(["a", "b"], 30)
-    with pytest.warns(UserWarning, match="2 groups, fewer than the 10 folds of cv: there are 2"):
+    with pytest.warns(
+        UserWarning, match="2 groups, fewer than the 10 folds of cv: there are 2"
+    ) as said:
         model = RMRCV(TAUS, **PAPER, cv=10).fit(data.X, data.y, groups=groups)
+    assert [one.filename for one in said] == [__file__]
     assert "split1_test_score" in model.cv_results_
     assert "split2_test_score" not in model.cv_results_
 

@@ -75,3 +75,28 @@ def test_the_search_for_defaults_shows_a_line(monkeypatch):
     monkeypatch.setattr(SMM, "_declare", lambda self, *data: time.sleep(0.2) or slow(self, *data))
     SMM().fit(X, Y > 0.0)
     assert "SMM ░" in stream.getvalue() and "preparing" in stream.getvalue()
+
+
+def test_the_clock_goes_on_from_the_defaults_to_the_fit():
+    begun = time.perf_counter() - 65.0
+    line = progress.GapLine("SMM", since=begun)
+    line.show("interior point", 1e-3, 1e-6)
+    assert line.note(time.perf_counter() - line.start).endswith(" 1:05")
+
+
+def test_a_mistyped_score_meets_the_nearest_ones():
+    with pytest.raises(ValueError, match="such as neg_root_mean_squared_error; got rmse"):
+        RGLMCV(taus=0.5, cv=2, scoring="rmse").fit(X, Y)
+
+
+def test_an_open_hdf5_file_names_the_arrays_in_its_groups(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        file["run/X"], file["run/y"] = X, Y
+        with pytest.raises(ValueError, match=r"holds run/X, run/y.*X\['run/X'\]"):
+            RGLM(tau=1.0).fit(file, Y)
+
+
+def test_single_samples_left_out_print_one_line():
+    said = repr(RGLM(tau=1.0).fit(X, Y).leave_one_out(X, Y))
+    assert said.startswith("LeaveOneOutResult(n=40, score=") and len(said) < 200

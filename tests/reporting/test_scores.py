@@ -87,7 +87,7 @@ def test_a_scoring_of_ones_own_and_a_mistyped_one():
     farthest = make_scorer(max_error, greater_is_better=False)
     facts = gather(model, X, Y, **OPTIONS, scoring=farthest, baseline=False)
     assert facts.scoring.name == "max error" and facts.scoring.is_error
-    with pytest.raises(ValueError, match=r"nearest are .*root_mean_squared_error"):
+    with pytest.raises(ValueError, match=r"such as neg_root_mean_squared_error"):
         model.report(X, Y, scoring="root_mean_square_error")
     with pytest.raises(ValueError, match="scoring must be a name or a function"):
         model.report(X, Y, scoring=3)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
-from difflib import SequenceMatcher
 from typing import Any
 
 import matreg
@@ -36,7 +35,10 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
     chosen : {"rmr", "grmr", "rglm", "smm", "gsmm"}
         Which one.
     """
-    _check_scoring(args.scoring)
+    if args.scoring is not None:
+        from ..scoring import check_score_name  # late: it imports numpy
+
+        check_score_name(args.scoring)
     parameters = {name: getattr(args, name) for name in ("C", *OTHERS)}
     parameters |= {"verbose": args.verbose or None, **_loss_of_quantile(args)}
     if is_search(args, chosen):
@@ -137,31 +139,3 @@ def _refuse_unknown(given: dict[str, Any], kind: type, chosen: str) -> None:
         option = options.get(unknown[0], unknown[0])
         alone = "" if kind.__name__.endswith("CV") else ", nothing of which is chosen here"
         raise ValueError(f"--{option} has no meaning for --model {chosen}{alone}.")
-
-
-def _check_scoring(name: str | None) -> None:
-    """Refuse a score that scikit-learn does not know, with those that may be meant."""
-    if name is None:
-        return
-    from sklearn.metrics import get_scorer_names
-
-    from ..scoring import BOUNDED
-
-    known = [*get_scorer_names(), BOUNDED]
-    if name not in known:
-        likeness = {one: _likeness(name.lower(), one) for one in known}
-        near = sorted(known, key=lambda one: -likeness[one])[:3]
-        near = [one for one in near if likeness[one] > 0.5] or near
-        raise ValueError(
-            f"--scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
-        )
-
-
-def _likeness(asked: str, name: str) -> float:
-    """How near a score is to what was typed: by its initials, as rmse, by a part, or by letters."""
-    bare = name.removeprefix("neg_")
-    if asked == "".join(word[0] for word in bare.split("_")):
-        return 3.0
-    if asked in bare.split("_"):
-        return 2.0
-    return max(SequenceMatcher(None, asked, one).ratio() for one in (name, bare))

@@ -215,12 +215,12 @@ def _from_table(
         groups = table.column(grouping, "--groups")
     covariates = _covariates(lambda one: table.column(one, "--covariates"), asked)
     columns = _entries(table, asked)
+    X, missing = table.samples(columns)  # a column of words is named before the columns are counted
     if asked.shape is None:
         raise ValueError(
             f"{table.path} has flat samples of {len(columns)} columns: pass --shape P,Q."
         )
     p, q = _check_shape(asked.shape, len(columns))
-    X, missing = table.samples(columns)
     origin = Origin(asked.target, asked.samples, grouping, asked.covariates, columns)
     return Data(X.reshape(-1, p, q), y, groups, origin, missing, covariates)
 

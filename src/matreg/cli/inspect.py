@@ -43,10 +43,14 @@ def run(args: argparse.Namespace) -> None:
         labels = getattr(origin.names, f"{axis}_coords")
         if labels is not None:
             name = getattr(origin.names, f"{axis}_label")
-            say(f"{axis}s".ljust(12) + f"{name}: {labels[0]} to {labels[-1]}")
+            say(f"{axis}s".ljust(12) + f"{name}: {_brief(labels[0])} to {_brief(labels[-1])}")
     if args.out is not None:
         _write_coef(args.out, model)
         say(f"W written to {args.out}")
+
+
+def _brief(coordinate: Any) -> str:
+    return f"{coordinate:.6g}" if isinstance(coordinate, float) else str(coordinate)
 
 
 def _check_matrix(path: str | None, model: Any) -> None:

@@ -35,6 +35,8 @@ def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[
         Numbers or words.
     """
     _refuse_missing(y, target)
+    if y.dtype.kind == "b" and classes is None:
+        return y.astype(str)
     if y.dtype.kind in "fiub":
         if classes is None:
             _question_integers(y, target)

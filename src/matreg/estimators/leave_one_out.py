@@ -88,6 +88,12 @@ class LeaveOneOutResult:
     doubt: float
     _interval: Any = field(repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"LeaveOneOutResult(n={len(self.predictions)}, score={self.score:.4g}, "
+            f"refitted={int(self.refitted.sum())}, doubt={self.doubt:.2g})"
+        )
+
     @property
     def trusted(self) -> bool:
         """Whether the doubt is known and at most five per cent."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ..scoring import BOUNDED
+from ..scoring import BOUNDED, check_score_name
 
 # What scikit-learn's names are called in print; others lose "neg_" and their underscores.
 WORDS = {
@@ -114,15 +113,9 @@ def _default(inner: Any) -> Scoring:
 
 
 def _named(name: str) -> Scoring:
-    from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.metrics import get_scorer
 
-    names = get_scorer_names()
-    if name not in names:
-        near = get_close_matches(name, names, 3, cutoff=0.3)
-        raise ValueError(
-            f"scoring={name!r} is not a name of scikit-learn"
-            + (f"; the nearest are {', '.join(near)}." if near else ".")
-        )
+    check_score_name(name)
     words = WORDS.get(name, name.removeprefix("neg_").replace("_", " "))
     return Scoring(words, get_scorer(name), name.startswith("neg_"))
 

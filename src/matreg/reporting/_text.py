@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Array
 from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
 from ._outcomes import Outcome
@@ -271,17 +272,23 @@ def components(facts: Facts) -> str:
     found = facts.maps[0].components
     if not len(found.rows):
         return "W = 0: the model predicts the same label for all samples. Choose a smaller tau."
-    shares = ", ".join(_per_cent(share) for share in found.share[:5])
+    shares = _shares(found.share)
     if len(found.rows) == 1:
         return "W is the product of one row profile and one column profile."
     return (
         f"W is a sum of {len(found.rows)} products of a row profile and a column profile, with "
-        f"{shares}{' and less' if len(found.rows) > 5 else ''} of its squared norm."
+        f"{shares} of its squared norm."
     )
 
 
-def _per_cent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
+def _shares(shares: Array) -> str:
+    """The largest shares in per cent, and what is left in a few words."""
+    large = [f"{100 * share:.0f}\u00a0%" for share in shares[:5] if share >= 0.005]
+    rest = len(shares) - len(large)
+    if not rest:
+        return ", ".join(large)
+    less = "less" if len(large) == 5 else "less than 1\u00a0%"
+    return f"{', '.join(large)} and {less}{' each' if rest > 1 else ''}"
 
 
 def choice(facts: Facts) -> str:

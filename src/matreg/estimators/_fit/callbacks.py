@@ -68,7 +68,9 @@ def reported(model: Any, items: Iterable[T], may_stop: Callable[[], bool]) -> It
 
 
 @contextmanager
-def watched(model: Any, context: Any = None, alone: bool = True) -> Iterator[None]:
+def watched(
+    model: Any, context: Any = None, alone: bool = True, since: float | None = None
+) -> Iterator[None]:
     """Show a line about a fit that takes long, and tell the callbacks about its certificates.
 
     Parameters
@@ -80,6 +82,8 @@ def watched(model: Any, context: Any = None, alone: bool = True) -> Iterator[Non
     alone : bool, default=True
         Whether to show the line: not if the fit is one of several that are counted, nor if the
         model is to print its steps.
+    since : float, default=None
+        When the fit began, by ``time.perf_counter``; by default now.
     """
     shown, stop = alone and not model.verbose, False
 
@@ -90,7 +94,7 @@ def watched(model: Any, context: Any = None, alone: bool = True) -> Iterator[Non
         stop = _end(model, _begin(model, context, "iteration")) or stop
         return stop
 
-    line = GapLine(type(model).__name__)
+    line = GapLine(type(model).__name__, since=since)
     with listening(heard), line if shown else nullcontext():
         yield
 

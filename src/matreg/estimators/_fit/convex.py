@@ -200,11 +200,12 @@ class ConvexEstimator(MatrixEstimator):
         """Fit to samples whose labels and weights are validated."""
         samples = self._structured(samples)
         # "scale" may take longer than the fit.
-        with nullcontext() if self.verbose else Line(type(self).__name__):
+        line = Line(type(self).__name__)
+        with nullcontext() if self.verbose else line:
             parts = self._parts(samples)
             model = self._declare(samples, parts)
         several = len(parts) > 1 and not self.verbose
-        with watched(self, context, alone=not several):
+        with watched(self, context, alone=not several, since=line.start):
             solving = self._solve(model, parts)
             results = list(track(solving, type(self).__name__, len(parts)) if several else solving)
         self._store(model, samples, parts, results)

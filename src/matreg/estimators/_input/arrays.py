@@ -56,7 +56,7 @@ def refuse_containers(X: Any) -> None:
             ', or np.load(path, mmap_mode="r") for one that does not fit into memory.'
         )
     if hasattr(X, "keys") and not hasattr(X, "iloc") and not hasattr(X, "__dataframe__"):
-        names = [str(name) for name in X][:5]
+        names = _arrays_in(X)[:5]
         first = names[0] if names else "name"
         raise ValueError(
             f"X must be an array; got a {type(X).__name__} that holds {', '.join(names) or 'none'}."
@@ -73,6 +73,16 @@ def refuse_containers(X: Any) -> None:
                 f"X must be an array of shape (n, p, q); got a column of {len(X)} arrays, the "
                 f"first of shape {inside}. Join them: np.stack(list(X))."
             )
+
+
+def _arrays_in(X: Any) -> list[str]:
+    """Names of the arrays in a container; those in the groups of an HDF5 file with their groups."""
+    names: list[str] = []
+    for name in X:
+        inside = X[name] if hasattr(X, "visititems") else None
+        below = _arrays_in(inside) if hasattr(inside, "keys") else []
+        names += [f"{name}/{one}" for one in below] or [str(name)]
+    return names
 
 
 def unmasked(array: Any) -> Any:

@@ -145,4 +145,7 @@ def _equal(old: NDArray[Any], new: NDArray[Any]) -> bool:
 def _brief(values: NDArray[Any]) -> str:
     if len(values) <= 3:
         return str(values.tolist())
-    return f"{len(values)} from {values[0]!s} to {values[-1]!s}"
+    first, last = (
+        f"{one:.6g}" if values.dtype.kind == "f" else str(one) for one in values[[0, -1]]
+    )
+    return f"{len(values)} from {first} to {last}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._typing import Array, Index
+from ..._warn import warn
 
 # What `cv` is for fits without each sample, all of them from one fit.
 LEAVE_ONE_OUT = "loo"
@@ -101,10 +101,9 @@ def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -
             "one. Leave groups out if all samples are independent."
         )
     if found < asked:
-        warnings.warn(
+        warn(
             f"groups holds {found} groups, fewer than the {asked} folds of cv: there are {found} "
-            f"folds of one group each. Pass cv={found} or more groups.",
-            stacklevel=2,
+            f"folds of one group each. Pass cv={found} or more groups."
         )
     return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
 

@@ -25,7 +25,7 @@ from ...parallel import in_parallel
 from ...progress import Line, track
 from ...robust import weighted_median
 from ...samples import Samples
-from ...scoring import BOUNDED, bounded_scorer, shared_scale
+from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from .._fit.base import MatrixEstimator
 from .._fit.callbacks import callback_context, reported, watched
 from .._fit.messages import warn_at_edge
@@ -314,6 +314,8 @@ class Search(MatrixEstimator):
         if self.scoring == BOUNDED and not is_classifier(self):
             scorer = self.scorer_ = bounded_scorer(self._noise(samples.distinct()))
         else:
+            if isinstance(self.scoring, str):
+                check_score_name(self.scoring)
             scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
             self.__dict__.pop("scorer_", None)
         score = FoldScore(self, scorer, weighted)
