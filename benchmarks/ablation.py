@@ -213,7 +213,7 @@ PATHS: dict[str, Callable[[], object]] = {
         (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None)
     ),
     "line through two solutions": lambda: patched(
-        (neighbour.Neighbour, "ahead", lambda self, tau: None)
+        (neighbour.Start, "ahead", lambda self, tau: None)
     ),
     "fitting of W on its rank": following(worthwhile=0.0),
 }

@@ -103,7 +103,10 @@ def main() -> None:
         kind, problem, c = random_problem(seed)
         first = solve_rmr(problem, tol=TOL)
         moved = replace(problem, penalty=problem.penalty.at(0.8 * problem.penalty.tau))
-        for posed, result in ((problem, first), (moved, solve_rmr(moved, start=first, tol=TOL))):
+        for posed, result in (
+            (problem, first),
+            (moved, solve_rmr(moved, start=first.start, tol=TOL)),
+        ):
             feasible, true = check(kind, posed, c, result)
             wrong[kind] += [1, not feasible, not true, not result.converged]
     print("| loss | fits | dual point out of bounds | gap not as claimed | above the tolerance |")

@@ -125,8 +125,8 @@ def test_blocks_in_bases():
     (other,) = solve_streamed_rglm(copy, np.array([20.0]))
     assert one.converged and one.primal == pytest.approx(other.primal, rel=1e-9)
     assert blocks.rows_read == 1200
-    beta = blocks.map_rows(one.state)
-    np.testing.assert_allclose(beta, copy.map_rows(other.state), atol=1e-5)
+    beta = blocks.map_rows(one.dual_of)
+    np.testing.assert_allclose(beta, copy.map_rows(other.dual_of), atol=1e-5)
     some, index = blocks.take([(10, 20)])
     np.testing.assert_allclose(some.X, copy.X[index].reshape(10, -1))
     some, index = blocks.sample(100, 0)

@@ -205,7 +205,7 @@ def test_every_solver_finds_the_optimum(name, penalty, linear):
     results = {
         "cold": cold,
         "universal": solve_universal(problem, tol=1e-6, max_iter=20_000),
-        "active set": solve_active_set(problem, start=solve_cold(near, tol=1e-8)),
+        "active set": solve_active_set(problem, start=solve_cold(near, tol=1e-8).start),
     }
     for method, result in results.items():
         tol = 1e-8 if method == "cold" else 1e-6

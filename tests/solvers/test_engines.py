@@ -10,7 +10,7 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.samples import Samples
 from matreg.solvers import SOLVERS, choose, solve_problem
-from matreg.solvers.certificate import starting_point
+from matreg.solvers.warm_start import Start
 from matreg.unpenalised import covariates, intercept
 
 LOSSES = {
@@ -63,7 +63,7 @@ def test_each_threshold_from_both_sides(n, shape, warm, method):
     start = None
     if warm:
         first = solve_problem(problem)
-        start = starting_point(first.W.matrix, first.gamma, first.beta)
+        start = Start(first.W.matrix, first.gamma, first.beta)
     names = solve_problem(problem, start=start).history["method"].tolist()
     assert next(name for name in names if name != "W = 0") == method
 

@@ -12,11 +12,11 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers import (
+    Start,
     jackknife_plus,
     leave_one_out,
     refined,
     solve_problem,
-    starting_point,
 )
 from matreg.solvers.loo.refits import without
 from matreg.solvers.loo.residuals import LeaveOneOutSettings, spans_of
@@ -80,7 +80,7 @@ def predictions(problem, X):
 def brute_force(problem):
     """Residuals by as many fits as there are samples, each from the solution with all of them."""
     whole, out = solve(problem), np.empty(problem.design.n)
-    start = starting_point(whole.W.matrix, whole.gamma, whole.beta)
+    start = Start(whole.W.matrix, whole.gamma, whole.beta)
     for i in range(problem.design.n):
         rest, keep = without(problem, i)
         if problem.penalty.ridge == 0.0:

@@ -104,7 +104,7 @@ def test_certificate_is_true(loss, ridge):
 
 def test_sparse_copy_has_zeros_and_entries_of_weight_zero_stay():
     result = solve_sparse(pose(size=15.0), tol=1e-7)
-    E = result.state.E
+    E = result.kept.split.E
     assert np.count_nonzero(E) < 15
     assert np.all(np.diag(E) != 0.0)
     np.testing.assert_allclose(E, result.W.matrix, atol=1e-2)

@@ -133,7 +133,7 @@ def test_moments_on_blocks():
         memory = solve_rglm(pose("normal", tau), tol=1e-10)
         assert result.converged and result.primal == pytest.approx(memory.primal, rel=1e-8)
         np.testing.assert_allclose(result.gamma, memory.gamma, atol=1e-6)
-        beta = blocks.map_rows(result.state)
+        beta = blocks.map_rows(result.dual_of)
         assert np.abs(basis.sums(beta)).max() <= 1e-11 * np.abs(beta).sum()
         bound = y @ beta - 0.5 * beta @ (beta / s)
         assert bound == pytest.approx(result.dual, rel=1e-10)
@@ -166,7 +166,7 @@ def test_passes_over_blocks_find_what_memory_finds(name):
     memory = solve_rmr(problem, tol=1e-8)
     assert result.converged and memory.converged
     assert result.primal == pytest.approx(memory.primal, rel=1e-6)
-    beta = blocks.map_rows(result.state)
+    beta = blocks.map_rows(result.dual_of)
     assert problem.infeasibility(beta, problem.image(beta)) <= 1e-13
     assert problem.dual(beta) == pytest.approx(result.dual, rel=1e-9)
 

@@ -20,14 +20,13 @@ from ..penalties import SpectralElasticNet
 from ..samples import Samples
 from ..solvers import (
     LeaveOneOut,
-    RGLMState,
     SolverResult,
+    Start,
     jackknife_plus,
     last_step,
     leave_one_out,
     refined,
     solve,
-    starting_point,
 )
 from ._fit.convex import Part, gamma_of
 from ._fit.structure import bases_of
@@ -269,11 +268,8 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
     V, gamma = bases.invert(bases_of(fitted).invert(W)), gamma_of(fitted, samples, k)
     dual = np.atleast_2d(fitted.dual_coef_)[k]
     beta = samples.gather(dual if part.rows is None else dual[part.rows])
-    start = starting_point(V, gamma, beta)
-    if model.penalty.ridge == 0.0:
-        start = replace(start, state=RGLMState(V, model.penalty.tau))
     problem = model.on(samples)
-    result = solve(model, samples, start=start, tol=TOL)
+    result = solve(model, samples, start=Start(V, gamma, beta), tol=TOL)
     moved = samples.design.forward(result.W.matrix - V)
     moved += problem.unpenalised.times(result.gamma - gamma)
     spread = float(samples.design.forward(V).std()) + float(np.abs(samples.y).mean())
@@ -285,7 +281,7 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
         )
     loo = leave_one_out(problem, result.W, result.gamma, result.beta)
     back = problem.unpenalised.coefficients(np.eye(problem.unpenalised.size))
-    seen = replace(result, W=bases.restore(result.W), state=None)
+    seen = replace(result, W=bases.restore(result.W), kept=None)
     if loo.dbeta is None:
         none = np.zeros(samples.n, dtype=bool)
         return OneProblem(part, seen, loo, loo.residuals, none, np.nan, back, bases)

@@ -203,6 +203,7 @@ def loss_of(parameters: Mapping[str, Any]) -> LossFamily:
 
 
 def _plain(point: SolverResult) -> dict[str, Any]:
-    """A point without classes and without its state, which is for the solver alone."""
-    plain = {one.name: getattr(point, one.name) for one in fields(point) if one.name != "state"}
+    """A point without classes and without what is for the solver alone."""
+    own = ("kept", "dual_of")
+    plain = {one.name: getattr(point, one.name) for one in fields(point) if one.name not in own}
     return plain | {"W": [point.W.U, point.W.d, point.W.Vt]}

@@ -15,7 +15,7 @@ from ..families import LossFamily
 from ..model import Model
 from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
-from ..solvers import RGLMState, SolverResult, mean_curvature, starting_point, tau_max
+from ..solvers import SolverResult, Start, mean_curvature, tau_max
 from ._fit.convex import ConvexEstimator, Part, gamma_of
 from ._fit.family import FAMILY_CONSTRAINT, FamilyEstimator
 from ._fit.structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
@@ -274,19 +274,14 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     def _tau_share(self, units: Units) -> float:
         return RGLM_TAU
 
-    def _start(self, samples: Samples) -> SolverResult | None:
+    def _start(self, samples: Samples) -> Start | None:
         """Coefficients of the last fit, if asked for."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         W = self._last_coef(samples)
         if W is None:
             return None
-        point = starting_point(W, gamma_of(self, samples), samples.y)
-        return replace(point, state=RGLMState(W, self._last_tau))
-
-    def _declare(self, *arguments: Any, **options: Any) -> Model:
-        self._last_tau = getattr(self, "tau_", 0.0)
-        return super()._declare(*arguments, **options)
+        return Start(W, gamma_of(self, samples), np.zeros(samples.n))
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if result.n_iter >= self.max_iter:

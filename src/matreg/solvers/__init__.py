@@ -39,7 +39,7 @@ from .loo.refits import refined
 from .loo.residuals import LeaveOneOut, leave_one_out
 from .neighbours import tau_grid, walk
 from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
-from .rglm.least_squares import RGLMState
+from .warm_start import Start
 
 __all__ = [
     "SOLVERS",
@@ -51,9 +51,9 @@ __all__ = [
     "Limits",
     "NewSamples",
     "Prepared",
-    "RGLMState",
     "Reduced",
     "SolverResult",
+    "Start",
     "after_steps",
     "alternate",
     "alternate_in_steps",

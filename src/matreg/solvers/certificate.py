@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array
+from ..blocks import Block
 from ..linalg.factors import Factors, svd, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..progress import tell
 from ..unpenalised import Basis, Columns
+from .warm_start import Start
 
 COLUMNS = np.dtype(
     [
@@ -62,8 +65,10 @@ class SolverResult:
         method that was at work.
     method : str
         Method that found the point.
-    state : object
-        What the solver needs to start again from here.
+    kept : Start or None
+        What the solver leaves to a neighbouring problem; :attr:`start` is where that starts.
+    dual_of : callable or None
+        Where samples are read block by block and `beta` is empty: the part of a block in it.
     interrupted : bool
         Whether Ctrl-C has ended the search.
     intercept, covariate_coef : float, ndarray of shape (m,); or None
@@ -83,7 +88,8 @@ class SolverResult:
     converged: bool
     history: NDArray[Any]
     method: str = ""
-    state: Any = None
+    kept: Start | None = None
+    dual_of: Callable[[Block], Array] | None = None
     interrupted: bool = False
     intercept: float | None = None
     covariate_coef: Array | None = None
@@ -95,6 +101,11 @@ class SolverResult:
         if self.intercept is not None:
             return self.intercept
         return float(self.gamma[0]) if len(self.gamma) else 0.0
+
+    @property
+    def start(self) -> Start:
+        """Where a neighbouring problem starts."""
+        return self.kept or Start(self.W.matrix, self.gamma, self.beta)
 
     def with_covariates(self, basis: Basis, fit_intercept: bool) -> SolverResult:
         """The result with what gamma is for the user's covariates, if there are any."""
@@ -240,7 +251,7 @@ class Tracker:
         self.history.add(iteration, self.primal, self.dual, gap, self.W.rank, self.method)
         self.stopped = tell(self.method, gap, self.tol)
 
-    def result(self, n_iter: int, state: Any = None) -> SolverResult:
+    def result(self, n_iter: int, kept: Start | None = None) -> SolverResult:
         """Freeze the best point, with which the history ends."""
         rows = self.history.rows
         if not rows or rows[-1][4] != self.gap:
@@ -256,7 +267,7 @@ class Tracker:
             converged=self.gap <= self.tol,
             history=self.history.table,
             method=rows[-1][-1],
-            state=state,
+            kept=kept,
         )
 
 

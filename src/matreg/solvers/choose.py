@@ -32,11 +32,10 @@ from ..problem import RMRProblem
 from .active_set.active_set import solve_active_set
 from .active_set.jacobian import DEFAULT as LINEARISATION
 from .active_set.working_set import finish, solve_working_set
-from .augmented.augmented import State
-from .augmented.subsamples import at_point, solve_many, widened
+from .augmented.subsamples import solve_many, widened
 from .certificate import SolverResult
 from .interior.attempts import solve_cold, solve_zero
-from .warm_start import Neighbour, neighbour_of, solution_of
+from .warm_start import Start, completed, solution_of
 
 # Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
 # 51 simulated problems it took .4 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
@@ -51,7 +50,7 @@ def solve_rmr(
     problem: RMRProblem,
     *,
     method: str = "auto",
-    start: SolverResult | None = None,
+    start: Start | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
@@ -64,7 +63,7 @@ def solve_rmr(
         A loss of four numbers per sample, a spectral penalty with a ridge.
     method : {"auto", "interior", "active-set", "augmented"}, default="auto"
         "auto" is the rule above.
-    start : SolverResult, default=None
+    start : Start, default=None
         Solution of a problem close by, with as many samples of the same shape.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
@@ -90,25 +89,23 @@ def solve_rmr(
     return result
 
 
-def methods(problem: RMRProblem, start: SolverResult | None) -> Iterator[Method]:
+def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
     """Methods to try one after the other, until one of them succeeds."""
     if start is not None:
-        last = start.state if isinstance(start.state, Neighbour) else None
         if follows(problem):
             yield partial(solve_active_set, start=start)
-        elif last is not None and last.before is not None and not problem.loss.curved:
-            yield partial(solve_working_set, neighbour=last)
+        elif start.before is not None and not problem.loss.curved:
+            yield partial(solve_working_set, start=start)
         elif not problem.loss.curved:
             yield partial(solve_nearby, start=start)
-    state = None if start is None else state_of(problem, start)
-    augmented = partial(solve_many, start=state)
+    augmented = partial(solve_many, start=start)
     order: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
     if has_many_samples(problem):
         order = [solve_zero, augmented, solve_cold]
     yield from order
 
 
-def forced(method: str, start: SolverResult | None) -> Iterator[Method]:
+def forced(method: str, start: Start | None) -> Iterator[Method]:
     """The one method that was asked for."""
     if method == "active-set":
         yield partial(solve_from_start, start=start)
@@ -117,19 +114,20 @@ def forced(method: str, start: SolverResult | None) -> Iterator[Method]:
 
 
 def solve_from_start(
-    problem: RMRProblem, *, start: SolverResult | None, tol: float, max_iter: int, verbose: int
+    problem: RMRProblem, *, start: Start | None, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
     """The active set from a start, or else from a rough solution by the interior point method."""
     if start is None:
-        start = solve_cold(problem, tol=1e-2, max_iter=max_iter)
-        max_iter = max(max_iter - start.n_iter, 1)
+        rough = solve_cold(problem, tol=1e-2, max_iter=max_iter)
+        start, max_iter = rough.start, max(max_iter - rough.n_iter, 1)
     return solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
 
 
-def solve_nearby(problem: RMRProblem, *, start: SolverResult, **limits: Any) -> SolverResult:
+def solve_nearby(problem: RMRProblem, *, start: Start, **limits: Any) -> SolverResult:
     """The working set of the samples near a kink at a start."""
-    reach = widened(problem, state_of(problem, start)).width
-    return finish(problem, neighbour=neighbour_of(problem, start), reach=reach, **limits)
+    start = completed(problem, start)
+    reach = widened(problem, start)[1].width
+    return finish(problem, start=start, reach=reach, **limits)
 
 
 def follows(problem: RMRProblem) -> bool:
@@ -143,31 +141,26 @@ def has_many_samples(problem: RMRProblem) -> bool:
     return design.n >= SAMPLES_PER_ENTRY * design.p * design.q
 
 
-def state_of(problem: RMRProblem, start: SolverResult) -> State:
-    """Where the augmented Lagrangian goes on from a start."""
-    last = neighbour_of(problem, start)
-    if isinstance(last.tools, State):
-        return replace(last.tools, W=last.W, gamma=last.gamma, Lambda=last.Lambda)
-    return at_point(problem, last.W, last.gamma, last.Lambda)
-
-
-def remembered(
-    problem: RMRProblem, result: SolverResult, start: SolverResult | None
-) -> SolverResult:
-    """A result with what the next problem can use of it as its state."""
-    if isinstance(result.state, Neighbour):
+def remembered(problem: RMRProblem, result: SolverResult, start: Start | None) -> SolverResult:
+    """A result with what the next problem can use of it."""
+    own = result.kept
+    if own is not None and own.known:
         return result
-    last = None if start is None else start.state
-    tools = last.tools if result.state is None and last is not None else result.state
-    state = replace(solution_of(problem, result), tools=tools)
-    return replace(result, state=state if last is None else state.after(last))
+    left = own or start
+    kept = solution_of(problem, result.W.matrix, result.gamma, result.beta)
+    if left is not None:
+        kept = replace(kept, jacobian=left.jacobian, smoothing=left.smoothing)
+    if start is not None and start.known:
+        kept = kept.after(start)
+    return replace(result, kept=kept)
 
 
 def following(tol: float, max_iter: int) -> Callable[..., SolverResult]:
     """Solver of neighbouring problems: a problem and the last result give the next result."""
 
     def solve(problem: RMRProblem, last: SolverResult | None) -> SolverResult:
-        result = solve_rmr(problem, start=last, tol=tol, max_iter=max_iter)
-        return remembered(problem, result, last)
+        start = None if last is None else last.start
+        result = solve_rmr(problem, start=start, tol=tol, max_iter=max_iter)
+        return remembered(problem, result, start)
 
     return solve

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -34,11 +34,41 @@ from .passes.moments import Reduced, moments, solve_streamed_rglm
 from .passes.reduced_problems import Model as Core
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
+from .warm_start import Start
 
 SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 
 
-def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
+class Options(TypedDict, total=False):
+    """What a solver is told beside the problem; what is left out is up to the solver.
+
+    Attributes
+    ----------
+    start : Start or None
+        Where to start.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter, verbose : int
+        Largest number of iterations, and whether to print a line per iteration.
+    solver : str
+        One of :data:`SOLVERS`, by default "auto", the rule of :mod:`matreg.solvers.choose`.
+    rho, eta : float
+        Numbers of the paper's algorithm.
+    memory : float
+        Bytes that samples read block by block may take.
+    """
+
+    start: Start | None
+    tol: float
+    max_iter: int
+    verbose: int
+    solver: str
+    rho: float
+    eta: float
+    memory: float
+
+
+def solve(model: Model, samples: SampleSet, **options: Unpack[Options]) -> SolverResult:
     """Solve a declared model on samples.
 
     Parameters
@@ -48,9 +78,7 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
     samples : SampleSet
         In memory or read block by block.
     **options
-        `start`, a result to start from; `tol`, the relative duality gap at which to stop;
-        `max_iter`, `verbose`; and `solver`, one of :data:`SOLVERS`, by default "auto", the rule of
-        :mod:`matreg.solvers.choose`.
+        :class:`Options`.
 
     Returns
     -------
@@ -60,7 +88,7 @@ def solve(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
     if not model.adaptive:
         return solve_plain(model, samples, **options)
     taus = (*model.adaptive, float(model.penalty.tau))
-    return last_of(samples, taus, adaptive_steps(taus, stepping(model, samples, options)))
+    return last_of(samples, taus, adaptive_steps(taus, stepping(model, samples, {**options})))
 
 
 def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, Bases]:
@@ -108,10 +136,11 @@ def last_of(samples: SampleSet, taus: Sequence[float], steps: list[Step]) -> Sol
         (tau, one.primal, one.dual, one.gap, one.W.rank, one.n_iter)
         for tau, one in zip(taus, results, strict=False)  # it ends before where W = 0
     ]
-    last, state = steps[-1], None
-    if results[-1].state is not None and not isinstance(samples, Samples):
-        state = ScanInBases(results[-1].state, last.bases, (samples.p, samples.q))
-    return replace(results[-1], W=last.W, state=state, steps=np.array(rows, dtype=STEPS))
+    last, dual_of = steps[-1], results[-1].dual_of
+    if dual_of is not None:
+        dual_of = ScanInBases(dual_of, last.bases, (samples.p, samples.q))
+    table = np.array(rows, dtype=STEPS)
+    return replace(results[-1], W=last.W, kept=None, dual_of=dual_of, steps=table)
 
 
 def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> SolverResult:
@@ -128,11 +157,9 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
             'spectral penalty with a ridge: take "auto" or "first-order" for this problem.'
         )
     elif solver == "auto" and is_rglm(problem):
-        start = options.pop("start", None)
-        return solve_rglm(problem, start=None if start is None else start.state, **options)
+        return solve_rglm(problem, **options)
     elif solver == "auto" and is_sparse(problem):
-        start = options.pop("start", None)
-        return solve_sparse(problem, start=None if start is None else start.state, **options)
+        return solve_sparse(problem, **options)
     return solve_universal(problem, **options)
 
 
@@ -164,7 +191,7 @@ def path(
     values: Array,
     *,
     steps: int = 0,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Iterator[SolverResult]:
     """Solve a declared model for one value after another of tau or C, each from the last.
 
@@ -186,7 +213,7 @@ def path(
     Yields
     ------
     SolverResult
-        One per value, without its state.
+        One per value, without what it keeps for the next.
     """
     if steps > 0:
         yield from adapted_points(model, samples, along, values, steps, **options)
@@ -194,7 +221,7 @@ def path(
     if not model.adaptive:
         yield from plain_path(model, samples, along, values, **options)
         return
-    before = adaptive_steps(model.adaptive, stepping(model, samples, options))
+    before = adaptive_steps(model.adaptive, stepping(model, samples, {**options}))
     bases = next_bases(before)
     points = plain_path(model, samples_in(samples, bases), along, values, **options)
     for value, point in zip(values, points, strict=True):
@@ -234,8 +261,9 @@ def plain_path(
 
 def next_result(problem: Problem, last: SolverResult | None, **options: Any) -> SolverResult:
     """The result of a problem from that of the last one, with what the next one can use of it."""
-    result = solve_problem(problem, start=last, **options)
-    return remembered(problem, result, last) if is_rmr(problem) else result
+    start = None if last is None else last.start
+    result = solve_problem(problem, start=start, **options)
+    return remembered(problem, result, start) if is_rmr(problem) else result
 
 
 def moved(model: Model, samples: Samples, problem: Problem, along: str, value: float) -> Problem:

@@ -33,11 +33,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..linalg.factors import Factors
+from ..linalg.factors import Factors, svd
 from ..linalg.threads import single_threaded
 from ..problem import Problem
 from ..unpenalised import Columns
 from .certificate import SolverResult, Tracker
+from .warm_start import Start
 
 LOSS_NEEDS = ("value", "conjugate", "best_intercept", "feasible")
 PENALTY_NEEDS = ("value_of", "conjugate_of", "shrink_factor_of", "prox")
@@ -91,7 +92,7 @@ def solve_universal(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     verbose: int = 0,
-    start: SolverResult | None = None,
+    start: Start | None = None,
     settings: UniversalSettings = DEFAULT,
 ) -> SolverResult:
     """Solve a problem with any convex loss and penalty to a relative duality gap.
@@ -107,7 +108,7 @@ def solve_universal(
         Largest number of iterations, each with two passes over the samples.
     verbose : int, default=0
         Whether to print one line per certificate.
-    start : SolverResult, default=None
+    start : Start, default=None
         Where to start.
     settings : UniversalSettings
         Numbers of the method.
@@ -133,7 +134,7 @@ def solve_universal(
     check_needs(problem)
     tracker = Tracker(problem, tol, verbose, "first-order")
     if start is not None:
-        tracker.offer_primal(start.W)
+        tracker.offer_primal(svd(start.W))
         tracker.offer_dual(start.beta)
     tracker.record(0)
     k = 0

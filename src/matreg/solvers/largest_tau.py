@@ -122,10 +122,11 @@ def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> 
         if high - low <= tol * high or high <= tol * size:
             return high
         posed = replace(problem, penalty=SpectralElasticNet(low))
-        start = solve_rmr(posed, start=start, tol=settings.inner, max_iter=settings.max_iter)
-        high = min(high, spectral_norm(problem.image(start.beta)))
-        if start.W.rank:
-            low = max(low, smallest_product(problem, start.W.matrix) / float(start.W.d.sum()))
+        found = solve_rmr(posed, start=start, tol=settings.inner, max_iter=settings.max_iter)
+        start = found.start
+        high = min(high, spectral_norm(problem.image(found.beta)))
+        if found.W.rank:
+            low = max(low, smallest_product(problem, found.W.matrix) / float(found.W.d.sum()))
     warnings.warn(
         f"tau_max is between {low:.6g} and {high:.6g}: {settings.rounds} rounds did not bring the "
         f"bounds within a relative distance of {tol:g}. The upper one is taken.",

@@ -61,7 +61,7 @@ def walk(problem: Problem, taus: Array, solve: Solve) -> Iterator[SolverResult]:
     Returns
     -------
     iterator of SolverResult
-        One per value of tau, without its state.
+        One per value of tau, without what it keeps for the next.
     """
     penalties = (problem.penalty.at(float(tau)) for tau in taus)
     return follow((replace(problem, penalty=penalty) for penalty in penalties), solve)
@@ -80,10 +80,10 @@ def follow(problems: Iterable[Problem], solve: Solve) -> Iterator[SolverResult]:
     Yields
     ------
     SolverResult
-        One per problem, without its state.
+        One per problem, without what it keeps for the next.
     """
     last: SolverResult | None = None
     for problem in problems:
         last = solve(problem, last)
-        # The state is for the next point alone: it may be as large as the samples.
-        yield replace(last, state=None)
+        # What is kept is for the next point alone: it may be as large as the samples.
+        yield replace(last, kept=None)

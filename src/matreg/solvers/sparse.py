@@ -38,6 +38,7 @@ from ..linalg.threads import single_threaded
 from ..problem import Problem
 from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult, Tracker
+from .warm_start import Start
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def solve_sparse(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     verbose: int = 0,
-    start: SparseState | None = None,
+    start: Start | None = None,
     settings: SparseSettings = DEFAULT,
 ) -> SolverResult:
     """Solve a problem with the penalty of sparse matrices of low rank to a relative duality gap.
@@ -269,15 +270,15 @@ def solve_sparse(
         Largest number of iterations, each with two passes over the samples.
     verbose : int, default=0
         Whether to print one line per certificate.
-    start : SparseState, default=None
-        State of an earlier run on the same samples.
+    start : Start, default=None
+        Where an earlier run on the same samples ended.
     settings : SparseSettings, default=DEFAULT
         Numbers of the method.
 
     Returns
     -------
     SolverResult
-        The best certified point, converged or not; ``state.E`` has the zeros.
+        The best certified point, converged or not; ``kept.split.E`` has the zeros.
 
     Examples
     --------
@@ -288,14 +289,14 @@ def solve_sparse(
     >>> penalty = SparseLowRank(1.0, l1=2.0)
     >>> problem = Problem(ArrayDesign(X), X[:, 0, 0] + X[:, 1, 0], squared(np.ones(40)), penalty)
     >>> result = solve_sparse(problem)
-    >>> result.converged, int(np.count_nonzero(result.state.E))
+    >>> result.converged, int(np.count_nonzero(result.kept.split.E))
     (True, 2)
     """
     if not problem.homogeneous:
         raise ValueError("problem must have no linear term; this solver knows none.")
     problem.penalty.check_shape(problem.design.p, problem.design.q)
     tracker, k = Tracker(problem, tol, verbose, "alternating directions"), 0
-    method = Splitting(problem, start, settings)
+    method = Splitting(problem, None if start is None else start.split, settings)
     method.offer(tracker)
     tracker.record(k)
     while k < max_iter and not tracker.converged:
@@ -305,7 +306,8 @@ def solve_sparse(
             method.offer(tracker)
             tracker.record(k)
             method.balance()
-    return tracker.result(k, method.state)
+    kept = Start(tracker.W.matrix, tracker.gamma, tracker.beta, split=method.state)
+    return tracker.result(k, kept)
 
 
 def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:

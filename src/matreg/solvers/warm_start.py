@@ -1,33 +1,25 @@
-"""Warm starts: the solution of a neighbouring problem, and the extrapolation of the last two."""
+"""Where a solver begins: the solution of a neighbouring problem and those before it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
 from ..losses import PiecewiseLoss
 from ..problem import RMRProblem
-from .certificate import SolverResult, Tracker
 
+if TYPE_CHECKING:  # what engines keep; they import this module
+    from .active_set.jacobian import Linearisation
+    from .augmented.augmented import Smoothing
+    from .rglm.least_squares import PreparedForm
+    from .sparse import SparseState
 
-@dataclass(frozen=True)
-class NeighbourSettings:
-    """What is taken for a neighbour's solution.
-
-    Attributes
-    ----------
-    snap : float
-        A multiplier this close to zero or to its bound, relative to the largest one, is there.
-    """
-
-    snap: float = 1e-5
-
-
-DEFAULT = NeighbourSettings()
+# A multiplier this close to zero or to its bound, relative to the largest one, is there.
+SNAP = 1e-5
 
 
 class Position(NamedTuple):
@@ -42,7 +34,7 @@ class Position(NamedTuple):
     """
 
     tau: float
-    slopes: float
+    slopes: float = 1.0
 
 
 def position_of(problem: RMRProblem) -> Position:
@@ -53,31 +45,45 @@ def position_of(problem: RMRProblem) -> Position:
     return Position(problem.penalty.tau, float(slopes.sum()))
 
 
+UNKNOWN = Position(np.nan, np.nan)
+
+
 @dataclass(frozen=True)
-class Neighbour:
-    """Solution at some position, with the one before it.
+class Start:
+    """Where to start: a point, and what is known beside it.
 
     Attributes
     ----------
+    W, gamma, beta : ndarray of shape (p, q), (k,), (n,)
+        Coefficients, those of the columns without a penalty, and dual point.
     position : Position
-        Of the problem it solves.
-    W, Lambda, beta, gamma : ndarray of shape (p, q), (p, q), (n,), (k,)
-        Primal and dual solution, with ``ridge W + Lambda = A'beta - T``.
-    before : Neighbour or None
+        Of the problem that they solve, if that is known.
+    Lambda : ndarray of shape (p, q), or (0, 0) where it is not known
+        Multiplier of the nuclear norm: ``ridge W + Lambda = A'beta - T`` at a solution.
+    before : Start or None
         The solution before, at another position.
-    tools : object or None
-        What the solver that led there left to the next problem.
+    jacobian, smoothing, prepared, split
+        What the active set, the augmented Lagrangian, R-GLM and the solver of sparse matrices leave
+        to the next problem.
     """
 
-    position: Position
     W: Array
-    Lambda: Array
-    beta: Array
     gamma: Array
-    before: Neighbour | None = None
-    tools: object | None = None
+    beta: Array
+    position: Position = UNKNOWN
+    Lambda: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    before: Start | None = None
+    jacobian: Linearisation | None = None
+    smoothing: Smoothing | None = None
+    prepared: PreparedForm | None = None
+    split: SparseState | None = None
 
-    def after(self, last: Neighbour) -> Neighbour:
+    @property
+    def known(self) -> bool:
+        """Whether it is known which problem it solves."""
+        return bool(np.isfinite(self.position.tau))
+
+    def after(self, last: Start) -> Start:
         """The same, with the last two solutions before it.
 
         One of the same position, which belongs to other samples, is passed over.
@@ -85,17 +91,17 @@ class Neighbour:
         other = last if last.position != self.position else last.before
         return replace(self, before=other and other.plain(1))
 
-    def plain(self, depth: int) -> Neighbour:
+    def plain(self, depth: int = 0) -> Start:
         """The solution alone, with so many solutions before it."""
         before = self.before.plain(depth - 1) if self.before and depth else None
-        return replace(self, before=before, tools=None)
+        return Start(self.W, self.gamma, self.beta, self.position, self.Lambda, before)
 
-    def scaled(self, position: Position) -> Neighbour:
+    def scaled(self, position: Position) -> Start:
         """The same, with multipliers for losses of other weights: they are where they were."""
         factor = position.slopes / self.position.slopes
         return self if factor == 1.0 else replace(self, beta=factor * self.beta)
 
-    def ahead(self, position: Position) -> Neighbour | None:
+    def ahead(self, position: Position) -> Start | None:
         """Where the line through the last two solutions leads; None if there is but one."""
         if self.before is None:
             return None
@@ -110,6 +116,25 @@ class Neighbour:
             gamma=before.gamma + t * (last.gamma - before.gamma),
         )
 
+    def parabola(self, tau: float) -> Array:
+        """W at another tau, on the parabola through the last three solutions."""
+        nodes, node = [self], self.before
+        while node is not None:
+            nodes, node = [*nodes, node], node.before
+        taus = [node.position.tau for node in nodes]
+        if len(set(taus)) < len(taus) or not np.isfinite(taus).all():
+            return self.W
+        weights = lagrange(taus, tau)
+        return np.sum([w * node.W for w, node in zip(weights, nodes, strict=True)], axis=0)
+
+
+def lagrange(nodes: Sequence[float], x: float) -> list[float]:
+    """Weights of the values at distinct nodes in that of their polynomial at x."""
+    return [
+        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
+        for node in nodes
+    ]
+
 
 def steps(before: Position, last: Position, here: Position) -> float:
     """How many steps from `before` to `last` lead to `here`, along tau or else along the slopes."""
@@ -117,60 +142,29 @@ def steps(before: Position, last: Position, here: Position) -> float:
     return (here[at] - before[at]) / (last[at] - before[at])
 
 
-class Method(Protocol):
-    """A run that starts from a neighbour and yields what it remembers of each step."""
-
-    def iterate(self) -> Iterator[Neighbour]:
-        """Steps until the tracker is satisfied or no progress is made."""
-        ...
-
-
-def solve_from(
-    method: Callable[[RMRProblem, Tracker, Neighbour], Method],
-    problem: RMRProblem,
-    start: SolverResult,
-    tol: float,
-    max_iter: int,
-    verbose: int,
-    name: str,
-) -> SolverResult:
-    """Run a method from the solution of a neighbouring problem, with one row per step."""
-    tracker = Tracker(problem, tol, verbose, name)
-    n_iter = 0
-    state: Neighbour | None = None
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for neighbour in method(problem, tracker, neighbour_of(problem, start)).iterate():
-            n_iter, state = len(tracker.history.rows), neighbour
-            tracker.record(n_iter)
-            if n_iter >= max_iter:
-                break
-    return tracker.result(n_iter, state if tracker.converged else None)
-
-
-def neighbour_of(problem: RMRProblem, start: SolverResult) -> Neighbour:
-    """Neighbour that a result carries, or what can be made of its solution."""
-    shape = (problem.design.p, problem.design.q)
-    if isinstance(start.state, Neighbour) and start.state.W.shape == shape:
-        return start.state
-    solution = solution_of(problem, start)
+def completed(problem: RMRProblem, start: Start) -> Start:
+    """A start with its position and the multiplier of W, from beta where they are not known."""
+    if start.known:
+        return start
+    solution = solution_of(problem, start.W, start.gamma, start.beta)
     # It may be that of another tau. Where W is not zero Lambda touches the ball of radius tau.
-    tau = float(np.linalg.norm(solution.Lambda, 2)) if start.W.rank else 0.0
+    tau = float(np.linalg.norm(solution.Lambda, 2)) if start.W.any() else 0.0
     return replace(solution, position=solution.position._replace(tau=tau))
 
 
-def solution_of(problem: RMRProblem, result: SolverResult, Z: Array | None = None) -> Neighbour:
-    """What a result, with the image Z of its beta if that is known, is for the next problem."""
-    W = result.W.matrix
-    Z = problem.image(result.beta) if Z is None else Z
+def solution_of(
+    problem: RMRProblem, W: Array, gamma: Array, beta: Array, Z: Array | None = None
+) -> Start:
+    """What a solution, with the image Z of its beta if that is known, is for the next problem."""
+    Z = problem.image(beta) if Z is None else Z
     Lambda = Z - problem.penalty.ridge * W
-    beta = snapped(result.beta, problem.loss)
-    return Neighbour(position_of(problem), W, Lambda, beta, result.gamma)
+    return Start(W, gamma, snapped(beta, problem.loss), position_of(problem), Lambda)
 
 
 def snapped(beta: Array, loss: PiecewiseLoss) -> Array:
     """Multipliers with those next to zero or to a bound moved there."""
-    size, snap = np.abs(beta), DEFAULT.snap
-    small = snap * float(size.max(initial=0.0))
+    size = np.abs(beta)
+    small = SNAP * float(size.max(initial=0.0))
     beta = np.where(size <= 0.1 * small, 0.0, beta)
     bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    return np.where(size >= bound - np.minimum(small, snap * bound), np.copysign(bound, beta), beta)
+    return np.where(size >= bound - np.minimum(small, SNAP * bound), np.copysign(bound, beta), beta)

@@ -180,7 +180,7 @@ def test_goes_on_from_where_another_problem_ended():
     problem = problem_of("epsilon-insensitive", 2000)
     first = solve_core(problem)
     close = replace(problem, penalty=problem.penalty.at(4.5))
-    again = solve_core(close, first.state)
+    again = solve_core(close, first.start)
     assert again.converged
     assert again.primal == pytest.approx(solve_core(close).primal, rel=2e-6)
 
@@ -191,7 +191,7 @@ def test_cold_start_has_nearly_all_samples_on_ramps():
 
     run = AugmentedLagrangian(problem, Tracker(problem, 1e-6), None)
     assert not run.start.W.any()
-    assert run.start.width > np.abs(problem.y).max()
+    assert run.smoothing.width > np.abs(problem.y).max()
 
 
 def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch):

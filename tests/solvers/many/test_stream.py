@@ -57,7 +57,7 @@ def test_certificate_on_all_samples(sort, weighted):
     X = blocks.X.astype(float)
     parameters = {"tau": 100.0, "C": 1.0, "epsilon": 0.1, "weights": weights}
     primal = objective(X, blocks.y, result.W.matrix, result.b, **parameters)
-    dual = bound(X, blocks.y, blocks.map_rows(result.state), **parameters)
+    dual = bound(X, blocks.y, blocks.map_rows(result.dual_of), **parameters)
     assert primal == pytest.approx(result.primal, rel=1e-10)
     assert dual == pytest.approx(result.dual, rel=1e-10)
     assert blocks.rows_read / blocks.n < 8
@@ -92,7 +92,7 @@ def test_hard_data_converge_with_a_certificate(images, cauchy, sort):
     assert result.converged and result.n_iter == len(result.history) == round(passes) < 8
     parameters = {"tau": 100.0, "C": 1.0, "epsilon": 0.1}
     primal = objective(X.astype(float), y, result.W.matrix, result.b, **parameters)
-    dual = bound(X.astype(float), y, blocks.map_rows(result.state), **parameters)
+    dual = bound(X.astype(float), y, blocks.map_rows(result.dual_of), **parameters)
     assert primal == pytest.approx(result.primal, rel=1e-10)
     assert (primal - dual) / primal <= 1e-6
 
@@ -135,7 +135,7 @@ def test_more_samples_on_a_kink_than_rows(kind, most, epsilon, monkeypatch):
         assert result.converged and result.n_iter < 12
     values = {"tau": 2.0, "C": 1.0, "epsilon": epsilon}
     primal = objective(X.astype(float), y, result.W.matrix, result.b, **values)
-    dual = bound(X.astype(float), y, blocks.map_rows(result.state), **values)
+    dual = bound(X.astype(float), y, blocks.map_rows(result.dual_of), **values)
     assert primal == pytest.approx(result.primal, rel=1e-10)
     assert dual == pytest.approx(result.dual, rel=1e-9)
 

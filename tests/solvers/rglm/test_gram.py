@@ -35,7 +35,7 @@ def test_certificate_is_that_of_the_samples():
     blocks = make_blocks(offset=2.0)
     (result,) = solve_streamed_rglm(blocks, np.array([30.0]))
     X, y, s = blocks.X, blocks.y, blocks.weights
-    beta = blocks.map_rows(result.state)
+    beta = blocks.map_rows(result.dual_of)
     assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
     assert np.linalg.norm(np.tensordot(beta, X, 1), 2) <= 30.0 * (1 + 1e-9)
     assert y @ beta - 0.5 * beta @ (beta / s) == pytest.approx(result.dual, rel=1e-9)

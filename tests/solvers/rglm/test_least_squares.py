@@ -260,17 +260,19 @@ def test_lipschitz_bounds_the_norm():
 def test_start_along_a_path():
     X, y, s = rglm_data(60, 8, 8)
     first = rglm_problem(X, y, s, 0.5 * rglm_tau_max(rglm_problem(X, y, s, 1.0)))
-    state = solve_rglm(first).state
+    state = solve_rglm(first).start
     again = solve_rglm(first, start=state)
     assert again.n_iter <= 10 and again.converged
     # The same objects: what was prepared serves; equal ones: only the coefficients.
     next_one = Problem(
         first.design, first.y, first.loss, SpectralElasticNet(0.9 * first.penalty.tau, 0.0)
     )
-    assert state.form.serves(next_one) and not state.form.serves(rglm_problem(X, y, s, 1.0))
-    assert solve_rglm(next_one, start=state).state.form is state.form
-    light = solve_rglm(next_one, start=state.light())
-    assert light.converged and light.state.form is not state.form
+    assert state.prepared.form.serves(next_one) and not state.prepared.form.serves(
+        rglm_problem(X, y, s, 1.0)
+    )
+    assert solve_rglm(next_one, start=state).kept.prepared.form is state.prepared.form
+    light = solve_rglm(next_one, start=state.plain())
+    assert light.converged and light.kept.prepared.form is not state.prepared.form
     other_shape = rglm_problem(*rglm_data(20, 3, 3), 1.0)
     assert solve_rglm(other_shape, start=state).converged
 

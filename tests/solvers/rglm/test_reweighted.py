@@ -163,12 +163,12 @@ def test_start_from_a_neighbour(family):
     X, t, s = make(family, 200, 8, 8)
     tau = 0.1 * rglm_tau_max(pose(family, X, t, s, 1.0))
     first = solve_rglm(pose(family, X, t, s, tau))
-    again = solve_rglm(pose(family, X, t, s, tau), start=first.state)
+    again = solve_rglm(pose(family, X, t, s, tau), start=first.start)
     assert again.converged and len(again.history) <= 2
-    near = solve_rglm(pose(family, X, t, s, 0.9 * tau), start=first.state)
+    near = solve_rglm(pose(family, X, t, s, 0.9 * tau), start=first.start)
     assert near.converged
     other_shape = pose(family, *make(family, 20, 3, 3), 1.0)
-    assert solve_rglm(other_shape, start=first.state).converged
+    assert solve_rglm(other_shape, start=first.start).converged
 
 
 def test_separable_labels_without_penalty_do_not_converge():

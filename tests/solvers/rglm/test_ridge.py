@@ -139,7 +139,7 @@ def test_by_passes_over_blocks(tau):
     assert result.converged
     assert result.primal == pytest.approx(alone.primal, rel=1e-6)
     np.testing.assert_allclose(result.W.matrix, alone.W.matrix, atol=1e-4)
-    beta = blocks.map_rows(result.state)
+    beta = blocks.map_rows(result.dual_of)
     assert problem.dual(beta) == pytest.approx(result.dual, rel=1e-8)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg import RMR
-from matreg.solvers import starting_point
+from matreg.solvers import Start
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.paper import admm
 from matreg.solvers.paper.admm import RegressionStep, solve_admm
@@ -99,8 +99,8 @@ def test_iterates_are_those_of_the_paper(eta, iterations):
     result = solve_admm(problem, eta=eta, tol=1e-8, max_iter=iterations)
     S, Lambda, restarts, _ = reference(problem, 1.0, eta, result.n_iter)
     assert result.n_iter == iterations
-    np.testing.assert_allclose(result.state.S, S, atol=1e-6)
-    np.testing.assert_allclose(result.state.Lambda, Lambda, atol=1e-6)
+    np.testing.assert_allclose(result.kept.W, S, atol=1e-6)
+    np.testing.assert_allclose(result.kept.Lambda, -Lambda, atol=1e-6)
     if iterations == 30:
         assert restarts > 0
 
@@ -116,9 +116,9 @@ def test_a_run_can_go_on():
     X, y = random_data(25, 5, 4, seed=7)
     problem = make_problem(X, y, tau=1.5)
     first = solve_admm(problem, tol=1e-5)
-    again = solve_admm(problem, tol=1e-5, start=first)
+    again = solve_admm(problem, tol=1e-5, start=first.start)
     assert again.converged and again.n_iter < first.n_iter
-    stored = starting_point(first.W.matrix, first.gamma, first.beta)
+    stored = Start(first.W.matrix, first.gamma, first.beta)
     assert solve_admm(problem, tol=1e-5, start=stored).n_iter < first.n_iter
 
 
@@ -167,7 +167,7 @@ def test_the_restart_goes_back_to_the_previous_point(monkeypatch):
     monkeypatch.setattr(admm, "RegressionStep", Recorded)
     # With eta close to 0 no step falls fast enough: all but the first restart.
     solve_admm(problem, eta=1e-6, tol=1e-12, max_iter=4)
-    S = {k: solve_admm(problem, eta=1e-6, tol=1e-12, max_iter=k).state.S for k in (1, 2)}
+    S = {k: solve_admm(problem, eta=1e-6, tol=1e-12, max_iter=k).kept.W for k in (1, 2)}
     np.testing.assert_allclose(seen[1], S[1], atol=1e-7)
     np.testing.assert_allclose(seen[2], S[1], atol=1e-7)
     np.testing.assert_allclose(seen[3], S[2], atol=1e-7)

@@ -5,7 +5,7 @@ import pytest
 
 from matreg.losses import epsilon_insensitive
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.warm_start import Neighbour, Position, neighbour_of, snapped
+from matreg.solvers.warm_start import Position, Start, completed, snapped
 from problems import make_problem, random_data
 
 
@@ -16,9 +16,8 @@ def line(tau):
 def memory(tau, slopes=4.0):
     value = line(tau) + slopes
     W, Lambda = np.full((2, 3), value), np.full((2, 3), -value)
-    return Neighbour(
-        Position(tau, slopes), W, Lambda, np.full(4, value * slopes), np.array([value])
-    )
+    beta = np.full(4, value * slopes)
+    return Start(W, np.array([value]), beta, Position(tau, slopes), Lambda)
 
 
 def test_a_straight_line_is_foretold_exactly():
@@ -50,10 +49,10 @@ def test_another_solution_of_the_same_tau_is_passed_over():
     assert last.ahead(Position(1.5, 4.0)).gamma[0] == pytest.approx(line(1.5) + 4.0)
 
 
-def test_a_result_without_a_state_is_remembered_by_its_solution():
+def test_a_result_of_any_solver_is_remembered_by_its_solution():
     problem = make_problem(*random_data(30, 4, 3), tau=2.0)
     result = solve_cold(problem, tol=1e-9)
-    remembered = neighbour_of(problem, result)
+    remembered = completed(problem, result.start)
     assert remembered.position.tau == pytest.approx(2.0, rel=1e-3)
     np.testing.assert_allclose(remembered.beta, result.beta, atol=1e-4)
 

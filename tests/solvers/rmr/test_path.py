@@ -21,7 +21,7 @@ from matreg.solvers.certificate import Tracker
 from matreg.solvers.choose import following
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
-from matreg.solvers.warm_start import Neighbour, Position, neighbour_of
+from matreg.solvers.warm_start import Position, Start, completed
 from problems import at, gap_of_result, make_problem, random_data, random_weights
 
 CASES = {
@@ -41,7 +41,7 @@ def test_followed_points_are_certified_optima(case, shape):
     result = solve_cold(at(problem, taus[0]), tol=1e-8)
     for tau in taus[1:]:
         posed = at(problem, tau)
-        result = solve_active_set(posed, start=result)
+        result = solve_active_set(posed, start=result.start)
         assert result.converged
         assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
         reference = solve_cold(posed, tol=1e-8)
@@ -54,8 +54,8 @@ def test_few_linearisations_are_needed_where_the_path_is_smooth():
     result = solve_cold(at(problem, taus[0]), tol=1e-8)
     steps = []
     for tau in taus[1:]:
-        result = solve_active_set(at(problem, tau), start=result)
-        assert result.converged and result.state is not None
+        result = solve_active_set(at(problem, tau), start=result.start)
+        assert result.converged and result.kept is not None
         steps.append(result.n_iter)
     assert np.mean(steps) <= 3
 
@@ -66,21 +66,21 @@ def test_a_linearisation_serves_the_next_problem_of_the_same_samples_and_rank():
     result = solve_cold(at(problem, taus[0]), tol=1e-8)
     made = []
     for tau in taus[1:]:
-        result = solve_active_set(at(problem, tau), start=result)
+        result = solve_active_set(at(problem, tau), start=result.start)
         assert result.converged
         made.append(result.n_iter)
     assert made == [1] + 6 * [0]
-    linear = result.state.tools
+    linear = result.kept.jacobian
     assert isinstance(linear, Linearisation)
-    assert result.state.before.tools is None  # which would keep all of them alive
+    assert result.kept.before.jacobian is None  # which would keep all of them alive
 
     posed = at(problem, 0.99 * taus[-1])
-    point, _, inherited = ActiveSetNewton(posed, Tracker(posed, 1e-6), result.state).start()
+    point, _, inherited = ActiveSetNewton(posed, Tracker(posed, 1e-6), result.kept).start()
     assert inherited is linear and point.sigma == linear.sigma
     other = replace(posed, design=ArrayDesign(posed.design.X.copy()))
     lower = replace(posed, penalty=SpectralElasticNet(0.1 * taus[-1]))
     for foreign in (other, lower):
-        assert ActiveSetNewton(foreign, Tracker(foreign, 1e-6), result.state).start()[2] is None
+        assert ActiveSetNewton(foreign, Tracker(foreign, 1e-6), result.kept).start()[2] is None
 
 
 def test_a_nearly_recovered_truth_is_followed():
@@ -90,7 +90,7 @@ def test_a_nearly_recovered_truth_is_followed():
     result = solve_cold(at(problem, taus[0]), tol=1e-8)
     followed = 0
     for tau in taus[1:]:
-        last, result = result, solve_active_set(at(problem, tau), start=result)
+        last, result = result, solve_active_set(at(problem, tau), start=result.start)
         followed += result.converged
         if not result.converged:
             result = following(1e-6, 100)(at(problem, tau), last)
@@ -102,7 +102,7 @@ def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():
     problem = make_problem(*random_data(20, 4, 4))
     rng = np.random.default_rng(0)
     W, Lambda = rng.standard_normal((2, 4, 4))
-    first = Neighbour(Position(2.0, 20.0), W, Lambda, np.zeros(20), np.zeros(1))
+    first = Start(W, np.zeros(1), np.zeros(20), Position(2.0, 20.0), Lambda)
     second = replace(first, position=Position(1.9, 20.0), W=W + 1e-3, Lambda=Lambda + 1.0).after(
         first
     )
@@ -134,7 +134,7 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy):
     follower = ActiveSetNewton(
         problem,
         Tracker(problem, 1e-6),
-        Neighbour(Position(1.0, 40.0), W, Z - W, 0 * y, np.zeros(1)),
+        Start(W, np.zeros(1), 0 * y, Position(1.0, 40.0), Z - W),
     )
     linear = Linearisation(problem, follower.point(W, np.zeros(1), 0 * y, Z, 0 * y, 1.0 / size))
     K = np.array([[np.vdot(a, linear.follow(b)) for b in X] for a in X])
@@ -149,7 +149,7 @@ def test_coefficients_cut_to_their_rank_are_made_to_fit(C):
     problem = make_problem(*random_data(60, 12, 10, noise=1.0), C=C)
     taus = 0.1 * tau_max(problem) * np.array([1.0, 0.9])
     posed = at(problem, taus[1])
-    start = neighbour_of(posed, solve_cold(at(problem, taus[0]), tol=1e-9))
+    start = completed(posed, solve_cold(at(problem, taus[0]), tol=1e-9).start)
     follower = ActiveSetNewton(posed, Tracker(posed, 1e-12), start)
     point, *_ = follower.start()
     linear = Linearisation(posed, point)
@@ -168,7 +168,7 @@ def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
     y = rng.standard_normal(20)
     problem = at(make_problem(X, y), 0.1)
     follower = ActiveSetNewton(
-        problem, Tracker(problem, 1e-6), neighbour_of(problem, solve_cold(problem))
+        problem, Tracker(problem, 1e-6), completed(problem, solve_cold(problem).start)
     )
     at_start, *_ = follower.start()
     eigenvalues = np.linalg.eigvalsh(numbers(Linearisation(problem, at_start)))
@@ -182,7 +182,7 @@ def test_a_start_far_away_never_raises(factor, C):
     problem = make_problem(*random_data(40, 5, 6), C=C)
     tau = 0.2 * tau_max(problem)
     posed = at(problem, factor * tau)
-    result = solve_active_set(posed, start=solve_cold(at(problem, tau)))
+    result = solve_active_set(posed, start=solve_cold(at(problem, tau)).start)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
 
 
@@ -192,14 +192,14 @@ def test_steps_end_though_their_bounds_tell_nothing(bounds, monkeypatch):
     start = solve_cold(problem)
     told = itertools.cycle(bounds)
     monkeypatch.setattr(ActiveSetNewton, "offer_dual", lambda *args: (next(told), 1.0))
-    assert not solve_active_set(at(problem, 0.9), start=start).converged
+    assert not solve_active_set(at(problem, 0.9), start=start.start).converged
 
 
 def test_too_many_samples_are_left_to_the_other_solvers(monkeypatch):
     monkeypatch.setattr(follow_module, "affordable", lambda *args: False)
     problem = make_problem(*random_data(20, 4, 4))
     start = solve_cold(problem)
-    assert not solve_active_set(at(problem, 0.9), start=start).converged
+    assert not solve_active_set(at(problem, 0.9), start=start.start).converged
 
 
 def test_a_fit_from_scratch_follows_where_the_last_solution_does_not_help(monkeypatch):

@@ -51,7 +51,7 @@ def test_where_the_active_set_gives_up_a_fit_from_scratch_follows(monkeypatch):
     monkeypatch.setattr(active_set, "affordable", lambda *args: False)
     problem = make_problem(*random_data(60, 3, 3), tau=5.0)  # more samples than it takes
     expected = solve_cold(problem)
-    result = solve_rmr(problem, start=solve_cold(at(problem, 6.0)))
+    result = solve_rmr(problem, start=solve_cold(at(problem, 6.0)).start)
     assert stages(result.history)[0] == "active set" and len(stages(result.history)) > 1
     assert result.converged
     assert result.primal == pytest.approx(expected.primal, rel=2e-6)

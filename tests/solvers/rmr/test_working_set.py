@@ -14,7 +14,7 @@ from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_work
 from matreg.solvers.choose import following, solve_rmr
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
-from matreg.solvers.warm_start import Neighbour, position_of
+from matreg.solvers.warm_start import Start, position_of
 from problems import at, gap_of_result, make_problem, random_data
 
 LOSSES = {
@@ -83,16 +83,16 @@ def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
     for share in (0.9, 0.89):
         last = solver(at(problem, share * largest), last)
     posed = at(problem, 1e-3 * largest)
-    result = solve_working_set(posed, neighbour=last.state)
+    result = solve_working_set(posed, start=last.start)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
     assert solver(posed, last).converged
 
 
 def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():
     problem = at(many(), 0.5 * tau_max(many()))
-    far = Neighbour(
-        position_of(problem), np.zeros((4, 3)), np.zeros((4, 3)), 0.0 * problem.y, np.array([1e3])
+    far = Start(
+        np.zeros((4, 3)), np.array([1e3]), 0.0 * problem.y, position_of(problem), np.zeros((4, 3))
     )
-    result = finish(problem, neighbour=far, reach=0.0)
+    result = finish(problem, start=far, reach=0.0)
     assert not result.converged and result.n_iter == 0
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

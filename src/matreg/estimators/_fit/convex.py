@@ -26,7 +26,7 @@ from ...parallel import in_parallel
 from ...penalties import SpectralElasticNet
 from ...progress import Line, track
 from ...samples import UNIT_ROWS, Samples, SampleSet
-from ...solvers import SolverResult, check_blocks, quadratic, solve, starting_point, tau_max
+from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
 from .._input.classes import check_classes_of_part
 from .._input.stored import is_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
@@ -248,7 +248,7 @@ class ConvexEstimator(MatrixEstimator):
             done, ended = done + 1, result.interrupted
             yield result
 
-    def _start(self, samples: Samples) -> SolverResult | None:
+    def _start(self, samples: Samples) -> Start | None:
         """The last fit as a start of this one, if asked for and if it had samples like these."""
         if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
             return None
@@ -256,7 +256,7 @@ class ConvexEstimator(MatrixEstimator):
         W = self._last_coef(samples)
         if W is None or dual is None or dual.shape != samples.group.shape:
             return None
-        return starting_point(W, gamma_of(self, samples), samples.gather(dual))
+        return Start(W, gamma_of(self, samples), samples.gather(dual))
 
     def _last_coef(self, samples: Samples) -> Array | None:
         """Coefficients of the last fit in the present bases, if the samples are of its shape."""
@@ -283,7 +283,7 @@ class ConvexEstimator(MatrixEstimator):
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
             self.n_passes_ = sum(one.rows_read / one.n for one in blocks)
-            rows = [result.state for result in results]
+            rows = [result.dual_of for result in results]
             self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
             return
         duals = [

@@ -40,7 +40,7 @@ from ...linalg.thresholding import SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..interior.dual_ray import best_on_ray
-from ..warm_start import Neighbour, position_of, snapped, solve_from
+from ..warm_start import Start, completed, position_of, snapped
 from .box_qp import sides
 from .jacobian import Linearisation, LinearSettings, Point, affordable
 from .jacobian_reuse import ReusePolicy, ReuseSettings
@@ -90,7 +90,7 @@ class ActiveSetNewton:
         RMR, with a ridge.
     tracker : Tracker
         Where points are offered.
-    neighbour : Neighbour
+    neighbour : Start
         Solution of a neighbouring problem.
     """
 
@@ -98,7 +98,7 @@ class ActiveSetNewton:
         self,
         problem: RMRProblem,
         tracker: Tracker,
-        neighbour: Neighbour,
+        neighbour: Start,
         settings: ActiveSetSettings = DEFAULT,
     ) -> None:
         self.settings = settings
@@ -123,8 +123,8 @@ class ActiveSetNewton:
             starts.append((bound, neighbour, beta, Z, t))
         bound, neighbour, beta, Z, t = max(starts, key=lambda start: start[0])
         side, beta, Z = self.foretold(neighbour, beta), t * beta, t * Z
-        linear = self.neighbour.tools
-        if isinstance(linear, Linearisation):
+        linear = self.neighbour.jacobian
+        if linear is not None:
             at = self.point(neighbour.W, neighbour.gamma, beta, Z, side, linear.sigma)
             if linear.serves(self.problem, at):
                 return at, bound, linear
@@ -133,7 +133,7 @@ class ActiveSetNewton:
         )
         return at, bound, None
 
-    def foretold(self, neighbour: Neighbour, beta: Array) -> Array:
+    def foretold(self, neighbour: Start, beta: Array) -> Array:
         """Sides at a neighbour: by the multipliers on an edge, else by the residuals.
 
         A line through two solutions moves residuals over an edge, but not their multipliers.
@@ -155,7 +155,7 @@ class ActiveSetNewton:
             return self.ridge
         return max(self.ridge, self.settings.weight * self.tau / float(np.median(d)))
 
-    def balance(self, W: Array, Lambda: Array, since: Neighbour) -> float | None:
+    def balance(self, W: Array, Lambda: Array, since: Start) -> float | None:
         """Weight of W beside Z that balances how the two changed; None if W did not."""
         far = float(np.linalg.norm(W - since.W))
         if far == 0.0:
@@ -187,7 +187,7 @@ class ActiveSetNewton:
             self.tracker.offer_dual(t * beta, t * Z)
         return bound, t
 
-    def iterate(self) -> Iterator[Neighbour]:
+    def iterate(self) -> Iterator[Start]:
         """Steps until the tracker is satisfied or one of them does not pivot.
 
         Yields the point at every new linearisation and at the end.
@@ -223,7 +223,7 @@ class ActiveSetNewton:
             if change * reuse.rate**2 <= self.tracker.tol:
                 self.certify(at, linear)
         # Where one linearisation was enough it may be for the next problem too.
-        yield replace(self.remember(at), tools=linear if made <= 1 else None)
+        yield replace(self.remember(at), jacobian=linear if made <= 1 else None)
 
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.
@@ -261,10 +261,10 @@ class ActiveSetNewton:
             W = W + linear.follow(self.design.adjoint(solved[0] - at.beta))
             low_rank = truncated(W, at.threshold.r)
 
-    def remember(self, at: Point) -> Neighbour:
+    def remember(self, at: Point) -> Start:
         """The current point for the next problem."""
         Lambda = at.Z - self.ridge * at.W
-        solution = Neighbour(self.position, at.W, Lambda, at.beta, at.gamma)
+        solution = Start(at.W, at.gamma, at.beta, self.position, Lambda)
         return solution.after(self.neighbour)
 
 
@@ -277,7 +277,7 @@ def distance(new: Array, old: Array) -> float:
 def solve_active_set(
     problem: RMRProblem,
     *,
-    start: SolverResult,
+    start: Start,
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
@@ -288,7 +288,7 @@ def solve_active_set(
     ----------
     problem : Problem
         A loss of four numbers a sample, a spectral penalty with a ridge.
-    start : SolverResult
+    start : Start
         Solution of a problem with the same samples, for another tau or C close by.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
@@ -300,7 +300,15 @@ def solve_active_set(
     Returns
     -------
     SolverResult
-        The best certified point, converged or not; its state is for the next problem.
+        The best certified point, converged or not, with what the next problem can use.
     """
     most = min(max_iter, DEFAULT.most_linearisations)
-    return solve_from(ActiveSetNewton, problem, start, tol, most, verbose, "active set")
+    tracker = Tracker(problem, tol, verbose, "active set")
+    n_iter, kept = 0, None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for point in ActiveSetNewton(problem, tracker, completed(problem, start)).iterate():
+            n_iter, kept = len(tracker.history.rows), point
+            tracker.record(n_iter)
+            if n_iter >= most:
+                break
+    return tracker.result(n_iter, kept if tracker.converged else None)

@@ -21,8 +21,8 @@ from ..._typing import Array, Index, Mask
 from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...problem import ROUNDING, RMRProblem
-from ..certificate import SolverResult, Tracker, starting_point
-from ..warm_start import Neighbour, Position, position_of, snapped, solution_of
+from ..certificate import SolverResult, Tracker
+from ..warm_start import Position, Start, position_of, snapped, solution_of
 from .active_set import solve_active_set
 from .box_qp import sides
 
@@ -85,18 +85,17 @@ class WorkingSet:
         )
         self.part = position_of(self.problem).slopes / position_of(problem).slopes
 
-    def restricted(self, neighbour: Neighbour) -> Neighbour:
+    def restricted(self, start: Start) -> Start:
         """What a solution for all samples is for these."""
-        tau, slopes = neighbour.position
+        tau, slopes = start.position
         here = Position(tau, slopes * self.part)
-        before = neighbour.before and self.restricted(neighbour.before)
-        return replace(neighbour, position=here, beta=neighbour.beta[self.index], before=before)
+        before = start.before and self.restricted(start.before)
+        return replace(start, position=here, beta=start.beta[self.index], before=before)
 
-    def solve(self, neighbour: Neighbour, tol: float, max_iter: int) -> SolverResult:
-        """Solution from that of a neighbour for all samples."""
-        state = self.restricted(neighbour)
-        start = replace(starting_point(state.W, state.gamma, state.beta), state=state)
-        return solve_active_set(self.problem, start=start, tol=tol, max_iter=max_iter)
+    def solve(self, start: Start, tol: float, max_iter: int) -> SolverResult:
+        """Solution from that of a neighbouring problem for all samples."""
+        here = self.restricted(start)
+        return solve_active_set(self.problem, start=here, tol=tol, max_iter=max_iter)
 
     def lift(self, beta: Array) -> Array:
         """Multipliers of all samples."""
@@ -109,7 +108,7 @@ class WorkingSet:
 def solve_working_set(
     problem: RMRProblem,
     *,
-    neighbour: Neighbour,
+    start: Start,
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
@@ -122,7 +121,7 @@ def solve_working_set(
     problem : Problem
         A loss without curvature, a spectral penalty with a ridge. Where a loss is curved no
         multiplier is known for sure.
-    neighbour : Neighbour
+    start : Start
         Solution of the last problem with the same samples, for another tau or C close by, and of
         the one before it.
     tol : float, default=1e-6
@@ -139,17 +138,17 @@ def solve_working_set(
     SolverResult
         The best certified point, converged or not.
     """
-    free, beta = first_guess(problem, neighbour, settings)
+    free, beta = first_guess(problem, start, settings)
     if np.count_nonzero(free) > settings.few * len(free):
         return Tracker(problem, tol, verbose, "working set").result(0)
-    return grow(problem, neighbour, free, beta, tol, max_iter, verbose, settings)
+    return grow(problem, start, free, beta, tol, max_iter, verbose, settings)
 
 
 @single_threaded(lambda problem: problem.design.size)
 def finish(
     problem: RMRProblem,
     *,
-    neighbour: Neighbour,
+    start: Start,
     reach: float,
     tol: float = 1e-6,
     max_iter: int = 1000,
@@ -162,7 +161,7 @@ def finish(
     ----------
     problem, tol, max_iter, verbose, settings
         As in :func:`solve_working_set`.
-    neighbour : Neighbour
+    start : Start
         The point.
     reach : float
         Samples are let free whose residuals are this near to an edge.
@@ -173,14 +172,14 @@ def finish(
         The best certified point, converged or not.
     """
     loss = problem.loss
-    residual = centred(problem, problem.y - problem.design.forward(neighbour.W))
+    residual = centred(problem, problem.y - problem.design.forward(start.W))
     free, held = crossing(loss, residual, reach), loss.gradient(residual)
-    return grow(problem, neighbour, free, held, tol, max_iter, verbose, settings)
+    return grow(problem, start, free, held, tol, max_iter, verbose, settings)
 
 
 def grow(
     problem: RMRProblem,
-    neighbour: Neighbour,
+    start: Start,
     free: Mask,
     beta: Array,
     tol: float,
@@ -190,7 +189,7 @@ def grow(
 ) -> SolverResult:
     """Solve one working set after the other, until none of the samples that are held is wrong."""
     tracker = Tracker(problem, tol, verbose, "working set")
-    start, n_iter = neighbour, 0
+    last, n_iter = start, 0
     max_iter = min(max_iter, settings.most_linearisations)
     for _ in range(settings.most_rounds):
         if not free.any():  # then there is nothing to solve
@@ -210,23 +209,23 @@ def grow(
         if tracker.converged or not wrong.any() or n_iter >= max_iter:
             break
         free = free | wrong
-        start = solution_of(problem, replace(found, beta=beta), Z).after(neighbour)
+        start = solution_of(problem, found.W.matrix, found.gamma, beta, Z).after(last)
     return tracker.result(n_iter)
 
 
 def first_guess(
-    problem: RMRProblem, neighbour: Neighbour, settings: WorkingSetSettings
+    problem: RMRProblem, start: Start, settings: WorkingSetSettings
 ) -> tuple[Mask, Array]:
     """Samples to let free, and the multipliers of all others."""
     loss, here = problem.loss, position_of(problem)
-    ahead, before = neighbour.ahead(here), neighbour.before
+    ahead, before = start.ahead(here), start.before
     assert ahead is not None and before is not None
-    expected = before.ahead(neighbour.position) or before
-    image, missed = problem.design.forward_each(ahead.W, neighbour.W - expected.W)
+    expected = before.ahead(start.position) or before
+    image, missed = problem.design.forward_each(ahead.W, start.W - expected.W)
     residual = centred(problem, problem.y - image)
-    missed += problem.unpenalised.times(neighbour.gamma - expected.gamma)
+    missed += problem.unpenalised.times(start.gamma - expected.gamma)
     reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
-    free = on_edge(neighbour.scaled(here).beta, loss) | crossing(loss, residual, reach)
+    free = on_edge(start.scaled(here).beta, loss) | crossing(loss, residual, reach)
     return free, loss.gradient(residual)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..._typing import Array
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
+from ..warm_start import Start
 from .incremental_gram import IncrementalGram
 from .newton import direction
 from .smoothed_objective import Point, SmoothedObjective, edge_distances
@@ -78,28 +80,26 @@ class AugmentedSettings:
 DEFAULT = AugmentedSettings()
 
 
-@dataclass(frozen=True)
-class State:
-    """Where to go on: coefficients, multiplier of ``U = W``, width of the ramps and penalty."""
+class Smoothing(NamedTuple):
+    """Width of the ramps, in the units of the labels, and penalty of ``U = W``."""
 
-    W: Array
-    gamma: Array
-    Lambda: Array
     width: float
     s2: float
 
+    def as_wide_as(self, width: float) -> Smoothing:
+        """Other ramps, with the penalty in proportion."""
+        return Smoothing(width, self.s2 * self.width / width)
 
-def first_state(problem: RMRProblem, settings: AugmentedSettings) -> State:
-    """Start from nothing: W = 0, and so much smoothing that nearly all samples feel it."""
+
+def first_smoothing(problem: RMRProblem, gamma: Array, settings: AugmentedSettings) -> Smoothing:
+    """So much of it that nearly all samples feel it at W = 0."""
     design = problem.design
-    p, q = design.p, design.q
-    _, gamma = problem.primal_at(0.0, problem.y)
     distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
     size = float(np.median(distance)) or float(distance.mean()) or 1.0
     some = design.take(slice(0, min(design.n, 1000)))
-    entry = float(np.sqrt(np.mean(some.norms**2) / (p * q))) or 1.0
+    entry = float(np.sqrt(np.mean(some.norms**2) / (design.p * design.q))) or 1.0
     s2 = settings.first_s2 * (problem.penalty.tau * entry / size or 1.0)
-    return State(np.zeros((p, q)), gamma, np.zeros((p, q)), settings.first_width * size, s2)
+    return Smoothing(settings.first_width * size, s2)
 
 
 class AugmentedLagrangian:
@@ -111,8 +111,8 @@ class AugmentedLagrangian:
         RMR, with a ridge.
     tracker : Tracker
         Where points are offered.
-    start : State or None
-        Where to start; None is W = 0.
+    start : Start or None
+        Where to start; None is W = 0. Without a smoothing of its own that is as of W = 0.
     settings : AugmentedSettings, default=DEFAULT
         Numbers of the method.
     """
@@ -121,32 +121,35 @@ class AugmentedLagrangian:
         self,
         problem: RMRProblem,
         tracker: Tracker,
-        start: State | None,
+        start: Start | None,
         settings: AugmentedSettings = DEFAULT,
     ) -> None:
         self.problem, self.tracker, self.settings = problem, tracker, settings
         self.design = problem.design
         self.sums = IncrementalGram(self.design, problem.unpenalised)
         self.n_steps = 0
-        self.start = first_state(problem, settings) if start is None else start
+        gamma = problem.primal_at(0.0, problem.y)[1]
+        zero = np.zeros((self.design.p, self.design.q))
+        self.start = start or Start(zero, gamma, np.zeros(self.design.n), Lambda=zero)
+        self.smoothing = self.start.smoothing or first_smoothing(problem, gamma, settings)
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
-        state, inner = self.start, self.settings.inner
-        AW = self.design.forward(state.W)
-        ramps = SmoothedObjective(
-            self.problem, np.zeros(self.design.n), state.Lambda, state.width, state.s2
-        )
+        start, inner = self.start, self.settings.inner
+        AW = self.design.forward(start.W)
+        nothing = np.zeros(self.design.n)
+        ramps = SmoothedObjective(self.problem, nothing, start.Lambda, *self.smoothing)
         # The samples' own slopes are the best guess of their multipliers.
-        beta = ramps.at(state.W, state.gamma, AW).beta
-        ramps = SmoothedObjective(self.problem, beta, state.Lambda, state.width, state.s2)
-        at = ramps.at(state.W, state.gamma, AW)
+        beta = ramps.at(start.W, start.gamma, AW).beta
+        ramps = SmoothedObjective(self.problem, beta, start.Lambda, *self.smoothing)
+        at = ramps.at(start.W, start.gamma, AW)
         goal = self.settings.first_inner * self.distance(ramps, *self.gradient(ramps, at))
         share = inner
         while True:
             at, steps = self.minimise(ramps, at, goal)
             A_low_rank = self.certify(at)
-            self.state = State(at.W, at.gamma, at.Lambda, ramps.width, ramps.s2)
+            smoothing = Smoothing(ramps.width, ramps.s2)
+            self.kept = Start(at.W, at.gamma, at.beta, Lambda=at.Lambda, smoothing=smoothing)
             yield at
             ramps = self.narrowed(ramps, at, A_low_rank, steps)
             # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
@@ -233,7 +236,7 @@ def coordinates(rank: int, shape: tuple[int, ...], k: int) -> int:
 @single_threaded(lambda problem: problem.design.size)
 def solve_core(
     problem: RMRProblem,
-    start: State | None = None,
+    start: Start | None = None,
     *,
     tol: float = 1e-6,
     scale: float | None = None,
@@ -248,7 +251,7 @@ def solve_core(
     ----------
     problem : Problem
         RMR, with a ridge.
-    start : State, default=None
+    start : Start, default=None
         Where to start; None is W = 0.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
@@ -266,7 +269,7 @@ def solve_core(
     Returns
     -------
     SolverResult
-        The best certified point, with the :class:`State` where to go on.
+        The best certified point, with what the method knows where it ended.
     """
     tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
     run = AugmentedLagrangian(problem, tracker, start, settings)
@@ -283,4 +286,4 @@ def solve_core(
             best, waited = (tracker.gap, 0) if tracker.gap < 0.5 * best else (best, waited + 1)
             if waited == settings.patience:
                 break
-    return tracker.result(run.n_steps, run.state)
+    return tracker.result(run.n_steps, run.kept)

@@ -14,47 +14,51 @@ from functools import partial
 
 import numpy as np
 
-from ..._typing import Array, Index
+from ..._typing import Index
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..active_set.working_set import finish
 from ..certificate import SolverResult
-from ..warm_start import Neighbour, position_of, snapped
+from ..warm_start import Start, completed, position_of, snapped
 from .augmented import (
     DEFAULT,
     AugmentedSettings,
-    State,
+    Smoothing,
     coordinates,
-    first_state,
+    first_smoothing,
     solve_core,
 )
 from .incremental_gram import spread_out
 from .smoothed_objective import edge_distances
 
 
-def at_point(problem: RMRProblem, W: Array, gamma: Array, Lambda: Array) -> State:
-    """The state at the solution of a problem close by, without smoothing."""
-    cold = first_state(problem, DEFAULT)
-    narrow = 1e-12 * cold.width
-    return State(W, gamma, Lambda, narrow, cold.s2 * cold.width / narrow)
-
-
-def widened(problem: RMRProblem, state: State, settings: AugmentedSettings = DEFAULT) -> State:
-    """The state for a problem close by: ramps that hold some multiple of the coordinates of W."""
+def widened(
+    problem: RMRProblem, start: Start, settings: AugmentedSettings = DEFAULT
+) -> tuple[Start, Smoothing]:
+    """A start close by, with ramps that hold some multiple of the coordinates of W."""
     design = problem.design
-    r = problem.y - design.forward(state.W) - problem.unpenalised.times(state.gamma)
+    if not start.Lambda.size:
+        start = completed(problem, start)
+    r = problem.y - design.forward(start.W) - problem.unpenalised.times(start.gamma)
     distance = edge_distances(problem.loss, r)
-    d = coordinates(int(np.linalg.matrix_rank(state.W)), state.W.shape, len(state.gamma))
+    d = coordinates(int(np.linalg.matrix_rank(start.W)), start.W.shape, len(start.gamma))
     k = min(design.n // 2, settings.nearby * d)
-    width = max(2.0 * float(np.partition(distance, k)[k]), state.width)
-    return replace(state, width=width, s2=state.s2 * state.width / width)
+    own = start.smoothing or sharp(problem, settings)
+    smoothing = own.as_wide_as(max(2.0 * float(np.partition(distance, k)[k]), own.width))
+    return replace(start, smoothing=smoothing), smoothing
+
+
+def sharp(problem: RMRProblem, settings: AugmentedSettings) -> Smoothing:
+    """No smoothing to speak of, as at a solution."""
+    first = first_smoothing(problem, problem.primal_at(0.0, problem.y)[1], settings)
+    return first.as_wide_as(1e-12 * first.width)
 
 
 @single_threaded(lambda problem: problem.design.size)
 def solve_many(
     problem: RMRProblem,
     *,
-    start: State | None = None,
+    start: Start | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
@@ -66,7 +70,7 @@ def solve_many(
     ----------
     problem : Problem
         RMR, with a ridge.
-    start : State, default=None
+    start : Start, default=None
         Where to start, the solution of a problem close by.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
@@ -83,43 +87,40 @@ def solve_many(
         The best certified point, converged or not.
     """
     if start is not None:
-        state: State | None = widened(problem, start, settings)
+        start = widened(problem, start, settings)[0]
     else:
-        state = from_parts(problem, tol, settings.few, settings)
+        start = from_parts(problem, tol, settings.few, settings)
     core = partial(solve_core, problem, tol=tol, verbose=verbose, settings=settings)
-    near = core(state, few=0 if problem.loss.curved else settings.ripe, max_iter=max_iter)
+    near = core(start, few=0 if problem.loss.curved else settings.ripe, max_iter=max_iter)
     left = max_iter - near.n_iter
     if near.converged or left <= 0 or problem.loss.curved:
         return near
+    here = near.start
+    assert here.smoothing is not None
+    beta = snapped(near.beta, problem.loss)
     end = finish(
         problem,
-        neighbour=point_of(problem, near),
-        reach=near.state.width,
+        start=replace(here, beta=beta, position=position_of(problem), smoothing=None),
+        reach=here.smoothing.width,
         tol=tol,
         max_iter=left,
         verbose=verbose,
     )
-    both = replace(end.after(near), state=near.state)
+    both = replace(end.after(near), kept=here)
     left -= end.n_iter
     if both.converged or left <= 0:
         return both
-    return core(near.state, max_iter=left).after(both)
+    return core(here, max_iter=left).after(both)
 
 
 def from_parts(
     problem: RMRProblem, tol: float, few: int, settings: AugmentedSettings = DEFAULT
-) -> State | None:
+) -> Start | None:
     """Where to start: the solution of a part of the samples, from that of a smaller one."""
-    state = None
+    start = None
     for part in growing_samples(problem, settings):
-        state = solve_core(part, state, tol=tol, few=few, settings=settings).state
-    return state
-
-
-def point_of(problem: RMRProblem, result: SolverResult) -> Neighbour:
-    """Where the ramps ended, as a point to go on from without them."""
-    ramps, beta = result.state, snapped(result.beta, problem.loss)
-    return Neighbour(position_of(problem), ramps.W, ramps.Lambda, beta, ramps.gamma)
+        start = solve_core(part, start, tol=tol, few=few, settings=settings).start
+    return start
 
 
 def growing_samples(

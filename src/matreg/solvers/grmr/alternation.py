@@ -305,13 +305,13 @@ def _regress(
     regression = problem.regression(problem.clean(split.E))
     result = solve_rmr(
         regression,
-        start=fit,
+        start=None if fit is None else fit.start,
         tol=limits.regression_tol,
         max_iter=limits.regression_max_iter,
         verbose=max(limits.verbose - 1, 0),
     )
-    # Its state holds products of these samples, which are of no use to the next regression.
-    result = replace(result, state=None)
+    # It keeps products of these samples, which are of no use to the next regression.
+    result = replace(result, kept=None)
     if fit is None:
         nothing, _ = regression.primal_at(0.0, problem.y)
         return nothing + split.cost, result

@@ -11,10 +11,9 @@ import numpy as np
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...problem import Problem
-from ..certificate import starting_point
 from ..choose import solve_rmr
-from ..rglm.least_squares import RGLMState
 from ..rglm.solve import solve_rglm
+from ..warm_start import Start
 from .residuals import LeaveOneOut
 
 # Solution (W, gamma) of a problem without a sample, from W, gamma and beta of the one with it.
@@ -104,7 +103,7 @@ def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
 def solve_again(problem: Problem, W: Factors, gamma: Array, beta: Array) -> tuple[Factors, Array]:
     """Solution of a problem from that of one nearby."""
     if problem.penalty.ridge == 0.0:
-        result = solve_rglm(problem, tol=TOL, start=RGLMState(W.matrix, problem.penalty.tau))
+        result = solve_rglm(problem, tol=TOL, start=Start(W.matrix, gamma, beta))
     else:
-        result = solve_rmr(problem, tol=TOL, start=starting_point(W.matrix, gamma, beta))
+        result = solve_rmr(problem, tol=TOL, start=Start(W.matrix, gamma, beta))
     return result.W, result.gamma

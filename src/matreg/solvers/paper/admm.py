@@ -22,7 +22,7 @@ methods, SIAM J. Imaging Sci. 2014.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -34,17 +34,10 @@ from ...losses import PiecewiseLoss
 from ...problem import RMRProblem
 from ...unpenalised import ONES, NoColumns, Ones
 from ..certificate import SolverResult, Tracker
+from ..warm_start import Start, completed, position_of
 
 # libsvm's iterations in one step at most: without a limit some problems never end.
 MOST_SMO_STEPS = 100_000
-
-
-@dataclass(frozen=True)
-class ADMMState:
-    """The auxiliary matrix and the multiplier, from which another run can go on."""
-
-    S: Array
-    Lambda: Array
 
 
 def check_tube(loss: PiecewiseLoss) -> None:
@@ -124,14 +117,6 @@ class RegressionStep:
         return beta[:n] - beta[n:]
 
 
-def state_of(problem: RMRProblem, start: SolverResult) -> ADMMState:
-    """State that a result carries, or that belongs to its solution."""
-    if isinstance(start.state, ADMMState):
-        return start.state
-    W = start.W.matrix
-    return ADMMState(W, problem.penalty.ridge * W - problem.design.adjoint(start.beta))
-
-
 @single_threaded(lambda problem: problem.design.size)
 def solve_admm(
     problem: RMRProblem,
@@ -141,7 +126,7 @@ def solve_admm(
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
-    start: SolverResult | None = None,
+    start: Start | None = None,
 ) -> SolverResult:
     """Solve an RMR problem by the paper's algorithm, errata corrected.
 
@@ -159,7 +144,7 @@ def solve_admm(
         Largest number of iterations.
     verbose : int, default=0
         Whether to print one line per iteration.
-    start : SolverResult, default=None
+    start : Start, default=None
         Solution of a problem close by, with as many samples of the same shape.
 
     Returns
@@ -173,8 +158,8 @@ def solve_admm(
     regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
     threshold = replace(problem.penalty, ridge=0.0)
     zero = np.zeros((design.p, design.q))
-    state = ADMMState(zero, zero) if start is None else state_of(problem, start)
-    S_old, Lambda_old = S_hat, Lambda_hat = state.S, state.Lambda
+    begin = Start(zero, zero, zero, Lambda=zero) if start is None else completed(problem, start)
+    S_old, Lambda_old = S_hat, Lambda_hat = begin.W, -begin.Lambda
     t, c_old = 1.0, np.inf
     W, k = zero, 0
     while k < max_iter and not tracker.converged:
@@ -202,4 +187,5 @@ def solve_admm(
         # S has the low rank and W is in the tube: stopped early, W is often the better point.
         tracker.offer_primal(svd(W))
         regression.warn_if_cut_short(k)
-    return tracker.result(k, ADMMState(S_old, Lambda_old))
+    here = position_of(problem)
+    return tracker.result(k, Start(S_old, tracker.gamma, tracker.beta, here, -Lambda_old))

@@ -22,10 +22,11 @@ from ...interruption import ADVICE, may_keep
 from ...linalg.factors import Factors, zero_factors
 from ...losses import PiecewiseLoss
 from ...progress import tell
-from ..augmented.augmented import AugmentedSettings, State, coordinates, solve_core
+from ..augmented.augmented import AugmentedSettings, coordinates, solve_core
 from ..augmented.smoothed_objective import edge_distances
 from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
+from ..warm_start import Start
 from .pass_spec import EDGES, PassSpec, floor_for, width_for
 from .reduced_problems import Band, Model, graded_core
 from .step_length import Best, Step, Tangent
@@ -121,7 +122,7 @@ class Stream:
         self.rows = min(settings.rows * size, self.most_rows, blocks.n)
         nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
         self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
-        self.state: State | None = None
+        self.start: Start | None = None
         self.history: list[tuple[Any, ...]] = []
         self.begun = time.perf_counter()
         self.trust = 1.0  # the part of a graded step to take
@@ -143,8 +144,8 @@ class Stream:
             fitted = ~out if len(out) > 1 else out
             part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
             problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
-            result = solve_many(problem, start=self.state, tol=ours.rough, settings=ours.core)
-            self.state = result.state
+            result = solve_many(problem, start=self.start, tol=ours.rough, settings=ours.core)
+            self.start = result.start
             d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
             enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
@@ -232,19 +233,18 @@ class Stream:
         result = solve_core(
             problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
         )
-        self.state = result.state
+        self.start = result.start
         if band is not None and result.dual > self.best.dual:
             self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
         return result
 
-    def restarted(self, lens: PassSpec) -> State | None:
-        """The last state with ramps as wide as W is wrong."""
-        if self.state is None:
+    def restarted(self, lens: PassSpec) -> Start | None:
+        """The last start with ramps as wide as W is wrong."""
+        if self.start is None or self.start.smoothing is None:
             return None
-        width = max(self.state.width, min(self.error, lens.near))
-        factor = self.state.width / width
-        W = lens.W.reshape(self.model.shape)
-        return replace(self.state, W=W, gamma=lens.gamma, width=width, s2=self.state.s2 * factor)
+        own, W = self.start.smoothing, lens.W.reshape(self.model.shape)
+        smoothing = own.as_wide_as(max(own.width, min(self.error, lens.near)))
+        return replace(self.start, W=W, gamma=lens.gamma, smoothing=smoothing)
 
     def update_error(self, W: Factors, gamma: Array, lens: PassSpec) -> None:
         """How far off the new W is, from how far it moved."""
@@ -324,7 +324,7 @@ class Stream:
             )
 
     def result(self) -> SolverResult:
-        """The best certified point; its beta is not computed, but the state says how."""
+        """The best certified point; its beta is not computed, but `dual_of` says how."""
         best = self.best
         return SolverResult(
             W=best.W,
@@ -337,7 +337,7 @@ class Stream:
             converged=best.gap <= self.tol,
             history=np.array(self.history, dtype=STREAM_COLUMNS),
             method="passes",
-            state=best.lift,
+            dual_of=best.lift,
         )
 
 
@@ -374,7 +374,7 @@ def solve_stream(
     -------
     SolverResult
         The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
-        empty, and `state` is the :class:`~.cores.Lift` that computes it block by block.
+        empty, and `dual_of` computes it block by block.
     """
     run = Stream(blocks, model, tol, memory, verbose, rare, settings)
     try:

@@ -26,7 +26,7 @@ from ...penalties import SpectralElasticNet
 from ...problem import Problem, relative_gap
 from ...unpenalised import NOTHING
 from ..certificate import COLUMNS, SolverResult
-from ..rglm.path import PathSolver
+from ..rglm.solve import solve_rglm
 
 
 @dataclass(frozen=True)
@@ -317,10 +317,9 @@ def solve_moments(
 ) -> list[SolverResult]:
     """Solutions of the reduced problem, largest tau first, each from the last."""
     problem = reduced.problem(penalty, c)
-    solver = PathSolver(reduced.settings.fine * tol, max_iter)
     results: list[SolverResult] = []
     for tau in taus:
-        last = results[-1] if results else None
+        start, fine = results[-1].start if results else None, reduced.settings.fine * tol
         posed = replace(problem, penalty=problem.penalty.at(float(tau)))
         if problem.design.n == 0:  # all samples are equal
             p, q = reduced.shape
@@ -330,7 +329,7 @@ def solve_moments(
                 SolverResult(zero_factors(p, q), empty, empty, 0.0, 0.0, 0.0, 0, True, history)
             )
             continue
-        results.append(solver.solve(posed, last))
+        results.append(solve_rglm(posed, start=start, tol=fine, max_iter=max_iter))
     return results
 
 
@@ -369,7 +368,7 @@ def solve_streamed_rglm(
     Returns
     -------
     list of SolverResult
-        One per tau, certified on all samples. `beta` is empty; `state` computes it block by block.
+        One per tau, certified on all samples. `beta` is empty, `dual_of` computes it by blocks.
     """
     if G is None:
         (G,) = moments(blocks, settings=settings)
@@ -424,7 +423,8 @@ def certified(
             gap=gap,
             converged=gap <= tol,
             history=row(result.n_iter, primal, dual, gap, result.W),
-            state=DualRows(Ws[k], gamma, fit_intercept, t),
+            dual_of=DualRows(Ws[k], gamma, fit_intercept, t),
+            kept=None,
         )
         found.append((proof, Z))
     return found

@@ -13,8 +13,8 @@ therefore within a small factor of that of the better one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..._typing import Array
 from ...linalg.factors import Factors, singular_values, svd
 from ...problem import Problem
 from ..certificate import SolverResult, Tracker
+from ..warm_start import Position, Start
 from .fista import ProximalGradient
 from .proximal_newton import ProximalPoint
 from .standard_form import StandardForm, flat
@@ -39,8 +40,6 @@ class LeastSquaresSettings:
     expected_steps, expected_warm_steps : int
         Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the
         solution of a neighbouring one.
-    most_before : int
-        States before the last: a parabola through three foretells the next one.
     patience : int
         Proximal point steps without progress after which rounding must be the reason.
     """
@@ -48,61 +47,25 @@ class LeastSquaresSettings:
     check: int = 10
     expected_steps: int = 20
     expected_warm_steps: int = 6
-    most_before: int = 2
     patience: int = 12
 
 
 DEFAULT = LeastSquaresSettings()
 
 
-@dataclass(frozen=True)
-class RGLMState:
-    """Where to start again.
+class PreparedForm(NamedTuple):
+    """What a run leaves to one on the same samples.
 
     Attributes
     ----------
-    W : ndarray of shape (p, q)
-        Coefficients.
-    tau : float
-        Weight of the nuclear norm that they belong to.
-    form : StandardForm or None
+    form : StandardForm
         The prepared samples, for another tau.
     sigma : float or None
         Where the proximal point steps were in the end; None if FISTA was enough.
-    before : tuple of RGLMState
-        The states before on the same samples, the last one first.
     """
 
-    W: Array
-    tau: float
-    form: StandardForm | None = None
+    form: StandardForm
     sigma: float | None = None
-    before: tuple[RGLMState, ...] = ()
-
-    def light(self) -> RGLMState:
-        """The coefficients alone, for other samples."""
-        return RGLMState(self.W, self.tau)
-
-    def ahead(self, tau: float) -> Array:
-        """Coefficients for another tau, on the parabola through the last three."""
-        nodes = (self, *self.before)
-        taus = [node.tau for node in nodes]
-        if len(set(taus)) < len(taus):
-            return self.W
-        weights = lagrange(taus, tau)
-        return np.sum([w * node.W for w, node in zip(weights, nodes, strict=True)], axis=0)
-
-    def after(self, last: RGLMState, most: int = DEFAULT.most_before) -> RGLMState:
-        """The same, with the last state and those that it remembers before it, `most` of them."""
-        return replace(self, before=(replace(last, before=()), *last.before)[:most])
-
-
-def lagrange(nodes: Sequence[float], x: float) -> list[float]:
-    """Weights of the values at distinct nodes in that of their polynomial at x."""
-    return [
-        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
-        for node in nodes
-    ]
 
 
 class Certifier:
@@ -175,7 +138,7 @@ def solve_least_squares(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     verbose: int = 0,
-    start: RGLMState | None = None,
+    start: Start | None = None,
     settings: LeastSquaresSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an R-GLM problem with the squared loss to a relative duality gap.
@@ -190,9 +153,9 @@ def solve_least_squares(
         Largest number of iterations, those of FISTA and Newton steps together.
     verbose : int, default=0
         Whether to print one line per check.
-    start : RGLMState, default=None
-        State of an earlier run. If that was on the same design, labels and loss (the objects, not
-        copies), what it prepared is used again.
+    start : Start, default=None
+        Where an earlier run ended. If that was on the same design, labels and loss (the objects,
+        not copies), what it prepared is used again.
     settings : LeastSquaresSettings, default=DEFAULT
         Numbers of the method.
 
@@ -201,18 +164,19 @@ def solve_least_squares(
     SolverResult
         The best certified point, converged or not.
     """
-    if start is None or start.W.shape != (problem.design.p, problem.design.q):
-        start = RGLMState(np.zeros((problem.design.p, problem.design.q)), problem.penalty.tau)
-    if start.form is None or not start.form.serves(problem):
-        start = replace(start.light(), form=StandardForm(problem))
-    form, tau, sigma = start.form, problem.penalty.tau, start.sigma
-    assert form is not None
+    shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
+    if start is None or start.W.shape != shape:
+        start = Start(np.zeros(shape), np.zeros(0), np.zeros(0))
+    if start.prepared is None or not start.prepared.form.serves(problem):
+        start = replace(start.plain(), prepared=PreparedForm(StandardForm(problem)))
+    assert start.prepared is not None
+    form, sigma = start.prepared
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0
     if tau == 0.0:
         tracker.method = "least squares"
         exact = unpenalised(tracker, form.settings.rounding)
         tracker.record(k)
-        result = tracker.result(k, RGLMState(tracker.W.matrix, tau, form))
+        result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
         result = form.restore(result, problem, tol)
         if exact:  # multipliers that are mere rounding prove nothing
             nothing = np.zeros_like(result.beta)
@@ -222,13 +186,20 @@ def solve_least_squares(
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
-        k, sigma = run(start, certifier, max_iter, settings)
-    state = RGLMState(tracker.W.matrix, tau, form, sigma).after(start, settings.most_before)
-    return form.restore(tracker.result(k, state), problem, tol)
+        k, sigma = run(start, form, certifier, max_iter, settings)
+    kept = kept_at(tracker, PreparedForm(form, sigma)).after(start)
+    return form.restore(tracker.result(k, kept), problem, tol)
+
+
+def kept_at(tracker: Tracker, prepared: PreparedForm | None = None) -> Start:
+    """What the best point is for the next problem."""
+    here = Position(tracker.problem.penalty.tau)
+    return Start(tracker.W.matrix, tracker.gamma, tracker.beta, here, prepared=prepared)
 
 
 def run(
-    start: RGLMState,
+    start: Start,
+    form: StandardForm,
     certifier: Certifier,
     max_iter: int,
     settings: LeastSquaresSettings,
@@ -237,12 +208,12 @@ def run(
 
     Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
     """
-    form, tracker, k = start.form, certifier.tracker, 0
-    assert form is not None
+    tracker, k = certifier.tracker, 0
     penalty, patience = tracker.problem.penalty, settings.patience
-    W = start.ahead(penalty.tau)
-    if start.sigma is not None:
-        sigma = start.sigma * start.tau / penalty.tau  # the smaller tau, the larger W
+    W, sigma = start.parabola(penalty.tau), start.prepared and start.prepared.sigma
+    if sigma is not None:
+        if start.known:
+            sigma *= start.position.tau / penalty.tau  # the smaller tau, the larger W
         k = run_point(ProximalPoint(form, penalty, W, sigma), certifier, k, max_iter, patience)
         if tracker.converged:
             return k, sigma

@@ -19,7 +19,8 @@ from ...penalties import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
 from ...smooth_losses import SmoothLoss
 from ..certificate import SolverResult, Tracker
-from .least_squares import RGLMState, solve_least_squares
+from ..warm_start import Start
+from .least_squares import PreparedForm, kept_at, solve_least_squares
 from .standard_form import StandardForm, flat
 
 GLMProblem = Problem[SmoothLoss, SpectralPenalty]
@@ -123,13 +124,15 @@ class Reweighted:
         W = point.W.matrix
         size = model.loss.value(model.y - self.problem.y + point.residual)
         tol = self.accuracy * gap / (size + model.penalty.value(point.W.d))
+        prepared = PreparedForm(StandardForm(model), self.sigma)
         result = solve_least_squares(
             model,
             tol=float(np.clip(tol, 1e-14, 0.1)),
             max_iter=max_iter,
-            start=RGLMState(W, model.penalty.tau, StandardForm(model), self.sigma),
+            start=Start(W, point.gamma, self.beta, prepared=prepared),
         )
-        self.sigma, self.beta = result.state.sigma, result.beta
+        self.beta = result.beta
+        self.sigma = result.kept.prepared.sigma if result.kept and result.kept.prepared else None
         if not self.search(result):
             self.accuracy *= self.settings.inner_accuracy
         return max(result.n_iter, 1)
@@ -180,7 +183,7 @@ def solve_reweighted(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     verbose: int = 0,
-    start: RGLMState | None = None,
+    start: Start | None = None,
     settings: ReweightedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an R-GLM problem with a smooth loss to a relative duality gap.
@@ -195,8 +198,8 @@ def solve_reweighted(
         Largest number of iterations, those of all least squares problems together.
     verbose : int, default=0
         Whether to print a line a Newton step.
-    start : RGLMState, default=None
-        State of an earlier run, of which the coefficients are used.
+    start : Start, default=None
+        Where an earlier run ended, of which the coefficients are used.
     settings : ReweightedSettings, default=DEFAULT
         Numbers of the method.
 
@@ -214,7 +217,7 @@ def solve_reweighted(
     # Labels that can be told apart without an error: the loss falls for ever.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
-        W = start.ahead(tau)
+        W = start.parabola(tau)
         warm = Reweighted(problem, W, settings)
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
@@ -226,5 +229,5 @@ def solve_reweighted(
         # Without a penalty there is no bound to speak of before the end: the objective tells too.
         progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
         since = 0 if progress else since + 1
-    state = RGLMState(tracker.W.matrix, tau)
-    return tracker.result(k, state if start is None else state.after(start))
+    kept = kept_at(tracker)
+    return tracker.result(k, kept if start is None else kept.after(start))

@@ -8,7 +8,8 @@ from ...linalg.threads import single_threaded
 from ...losses import PiecewiseLoss
 from ...problem import Problem
 from ..certificate import SolverResult
-from .least_squares import RGLMState, solve_least_squares
+from ..warm_start import Start
+from .least_squares import solve_least_squares
 from .reweighted import dual_point, solve_reweighted
 from .standard_form import StandardForm
 
@@ -20,7 +21,7 @@ def solve_rglm(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     verbose: int = 0,
-    start: RGLMState | None = None,
+    start: Start | None = None,
 ) -> SolverResult:
     """Solve an R-GLM problem to a relative duality gap.
 
@@ -34,8 +35,8 @@ def solve_rglm(
         Largest number of iterations, those of FISTA and Newton steps together.
     verbose : int, default=0
         Whether to print one line per check.
-    start : RGLMState, default=None
-        State of an earlier run.
+    start : Start, default=None
+        Where an earlier run ended.
 
     Returns
     -------
