@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,6 +20,7 @@ from ._wrong_labels import label_outlier_score
 from .rmr import DELTA, EPSILON, LOSS_CONSTRAINTS, regression_loss
 
 
+@dataclass(eq=False, repr=False)
 class GRMR(JointFit, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
@@ -181,69 +183,40 @@ class GRMR(JointFit, MatrixRegressor):
 
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _name, _plain_name = "G-RMR", "RMR"
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **JOINT_CONSTRAINTS,
         **LOSS_CONSTRAINTS,
         "epsilon": [Interval(Real, 0, None, closed="left"), str],
         "coupling": [StrOptions({"exact", "squared"})],
     }
 
-    def __init__(
-        self,
-        tau: float | str = "scale",
-        *,
-        gamma: float | None = None,
-        lam: float | None = None,
-        C: float | str = "scale",
-        epsilon: float | str = "scale",
-        loss: str | LossFamily = "epsilon_insensitive",
-        delta: float | str = "scale",
-        quantile: float = 0.5,
-        outliers: str = "replace",
-        noise: float | ArrayLike | None = None,
-        limit: float = 4.0,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        coupling: str = "exact",
-        fit_intercept: bool = True,
-        clean_predict: bool = True,
-        matrix_shape: tuple[int, int] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 20,
-        regression_tol: float = 1e-5,
-        regression_max_iter: int = 200,
-        split_tol: float = 1e-4,
-        split_max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.tau = tau
-        self.gamma = gamma
-        self.lam = lam
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.delta = delta
-        self.quantile = quantile
-        self.outliers = outliers
-        self.noise = noise
-        self.limit = limit
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.coupling = coupling
-        self.fit_intercept = fit_intercept
-        self.clean_predict = clean_predict
-        self.matrix_shape = matrix_shape
-        self.tol = tol
-        self.max_iter = max_iter
-        self.regression_tol = regression_tol
-        self.regression_max_iter = regression_max_iter
-        self.split_tol = split_tol
-        self.split_max_iter = split_max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
+    tau: float | str = "scale"
+    _: KW_ONLY
+    gamma: float | None = None
+    lam: float | None = None
+    C: float | str = "scale"
+    epsilon: float | str = "scale"
+    loss: str | LossFamily = "epsilon_insensitive"
+    delta: float | str = "scale"
+    quantile: float = 0.5
+    outliers: str = "replace"
+    noise: float | ArrayLike | None = None
+    limit: float = 4.0
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    coupling: str = "exact"
+    fit_intercept: bool = True
+    clean_predict: bool = True
+    matrix_shape: tuple[int, int] | None = None
+    tol: float = 1e-4
+    max_iter: int = 20
+    regression_tol: float = 1e-5
+    regression_max_iter: int = 200
+    split_tol: float = 1e-4
+    split_max_iter: int = 1000
+    warm_start: bool = False
+    verbose: int = 0
 
     def _loss(self) -> LossFamily:
         return regression_loss(self)

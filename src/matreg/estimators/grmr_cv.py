@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +15,7 @@ from .grmr import GRMR
 from .rmr import LOSS_CONSTRAINTS
 
 
+@dataclass(eq=False, repr=False)
 class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
@@ -94,76 +96,42 @@ class GRMRCV(JointSearch, MatrixRegressor):
 
     _plain = GRMR
     _searched = ("C", "epsilon")
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **JOINT_SEARCH_CONSTRAINTS,
         **LOSS_CONSTRAINTS,
         "epsilon": NUMBER_OR_LIST,
         "coupling": [str],
     }
 
-    def __init__(
-        self,
-        taus: float | ArrayLike | None = None,
-        *,
-        n_taus: int = 10,
-        tau_min_ratio: float = 1e-3,
-        gamma: float | ArrayLike | None = None,
-        lam: float | ArrayLike | None = None,
-        outliers: str = "replace",
-        noise: float | ArrayLike | None = None,
-        limit: float | ArrayLike | None = None,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        C: float | str | ArrayLike = "scale",
-        epsilon: float | str | ArrayLike = "scale",
-        loss: str | LossFamily = "epsilon_insensitive",
-        delta: float | str = "scale",
-        quantile: float = 0.5,
-        coupling: str = "exact",
-        fit_intercept: bool = True,
-        clean_predict: bool = True,
-        cv: Any = None,
-        scoring: Any = None,
-        one_standard_error: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-4,
-        split_tol: float = 1e-4,
-        fold_tol: float | None = None,
-        fold_split_tol: float | None = None,
-        halving: bool = False,
-        max_iter: int = 20,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.taus = taus
-        self.n_taus = n_taus
-        self.tau_min_ratio = tau_min_ratio
-        self.gamma = gamma
-        self.lam = lam
-        self.outliers = outliers
-        self.noise = noise
-        self.limit = limit
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.delta = delta
-        self.quantile = quantile
-        self.coupling = coupling
-        self.fit_intercept = fit_intercept
-        self.clean_predict = clean_predict
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.split_tol = split_tol
-        self.fold_tol = fold_tol
-        self.fold_split_tol = fold_split_tol
-        self.halving = halving
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    taus: float | ArrayLike | None = None
+    _: KW_ONLY
+    n_taus: int = 10
+    tau_min_ratio: float = 1e-3
+    gamma: float | ArrayLike | None = None
+    lam: float | ArrayLike | None = None
+    outliers: str = "replace"
+    noise: float | ArrayLike | None = None
+    limit: float | ArrayLike | None = None
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    C: float | str | ArrayLike = "scale"
+    epsilon: float | str | ArrayLike = "scale"
+    loss: str | LossFamily = "epsilon_insensitive"
+    delta: float | str = "scale"
+    quantile: float = 0.5
+    coupling: str = "exact"
+    fit_intercept: bool = True
+    clean_predict: bool = True
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = False
+    n_jobs: int | None = None
+    tol: float = 1e-4
+    split_tol: float = 1e-4
+    fold_tol: float | None = None
+    fold_split_tol: float | None = None
+    halving: bool = False
+    max_iter: int = 20
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None

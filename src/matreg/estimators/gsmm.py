@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,6 +24,7 @@ from ._wrong_labels import class_outlier_score
 from .smm import LOSS_CONSTRAINT
 
 
+@dataclass(eq=False, repr=False)
 class GSMM(JointFit, MatrixClassifier):
     """Support matrix machine on samples that are corrupted or incomplete themselves.
 
@@ -145,65 +146,38 @@ class GSMM(JointFit, MatrixClassifier):
     """
 
     _name, _plain_name = "GSMM", "SMM"
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: kind for name, kind in JOINT_CONSTRAINTS.items() if name != "warm_start"},
         **CLASSIFIER_CONSTRAINTS,
         "loss": LOSS_CONSTRAINT,
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        tau: float | str = "scale",
-        *,
-        gamma: float | None = None,
-        lam: float | None = None,
-        C: float | str = "scale",
-        loss: str | LossFamily = "hinge",
-        outliers: str = "replace",
-        noise: float | ArrayLike | None = None,
-        limit: float = 4.0,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        class_weight: dict[Any, float] | str | None = None,
-        multi_class: str = "one_vs_one",
-        fit_intercept: bool = True,
-        clean_predict: bool = True,
-        matrix_shape: tuple[int, int] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 20,
-        regression_tol: float = 1e-5,
-        regression_max_iter: int = 200,
-        split_tol: float = 1e-4,
-        split_max_iter: int = 1000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.tau = tau
-        self.gamma = gamma
-        self.lam = lam
-        self.C = C
-        self.loss = loss
-        self.outliers = outliers
-        self.noise = noise
-        self.limit = limit
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.clean_predict = clean_predict
-        self.matrix_shape = matrix_shape
-        self.tol = tol
-        self.max_iter = max_iter
-        self.regression_tol = regression_tol
-        self.regression_max_iter = regression_max_iter
-        self.split_tol = split_tol
-        self.split_max_iter = split_max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    tau: float | str = "scale"
+    _: KW_ONLY
+    gamma: float | None = None
+    lam: float | None = None
+    C: float | str = "scale"
+    loss: str | LossFamily = "hinge"
+    outliers: str = "replace"
+    noise: float | ArrayLike | None = None
+    limit: float = 4.0
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    class_weight: dict[Any, float] | str | None = None
+    multi_class: str = "one_vs_one"
+    fit_intercept: bool = True
+    clean_predict: bool = True
+    matrix_shape: tuple[int, int] | None = None
+    tol: float = 1e-4
+    max_iter: int = 20
+    regression_tol: float = 1e-5
+    regression_max_iter: int = 200
+    split_tol: float = 1e-4
+    split_max_iter: int = 1000
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
         if covariates is not None and len(np.unique(np.asarray(y))) > 2:

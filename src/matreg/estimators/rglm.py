@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,7 @@ from ._search.search import number_list
 RIDGES = (0.0, 0.9, 0.99)
 
 
+@dataclass(eq=False, repr=False)
 class RGLM(FamilyEstimator, ConvexEstimator):
     """Regularised matrix regression: generalised linear models with a nuclear norm.
 
@@ -175,7 +176,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ((200, 2), True)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "family": FAMILY_CONSTRAINT,
         "ridge": [Interval(Real, 0, 1, closed="left")],
@@ -191,40 +192,22 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         "matrix_shape": [tuple, list, None],
     }
 
-    def __init__(
-        self,
-        tau: float | str = "scale",
-        *,
-        family: str | LossFamily = "normal",
-        ridge: float = 0.0,
-        l1: float | ArrayLike = 0.0,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        warm_start: bool = False,
-        joint: str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.tau = tau
-        self.family = family
-        self.ridge = ridge
-        self.l1 = l1
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.joint = joint
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    tau: float | str = "scale"
+    _: KW_ONLY
+    family: str | LossFamily = "normal"
+    ridge: float = 0.0
+    l1: float | ArrayLike = 0.0
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    warm_start: bool = False
+    joint: str | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -299,6 +282,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         )
 
 
+@dataclass(eq=False, repr=False)
 class RGLMCV(FamilyEstimator, PathSearch):
     """R-GLM with tau chosen by cross-validation.
 
@@ -350,7 +334,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     _plain = RGLM
     _searched = ("ridge", "l1")
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SEARCH_CONSTRAINTS,
         "family": FAMILY_CONSTRAINT,
         "ridge": [Interval(Real, 0, 1, closed="left"), "array-like", None],
@@ -358,46 +342,25 @@ class RGLMCV(FamilyEstimator, PathSearch):
         **STRUCTURE_CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        taus: float | ArrayLike | None = None,
-        *,
-        family: str | LossFamily = "normal",
-        ridge: float | ArrayLike | None = None,
-        l1: float | ArrayLike = 0.0,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        n_taus: int = 50,
-        tau_min_ratio: float = 1e-3,
-        fit_intercept: bool = True,
-        cv: Any = None,
-        scoring: Any = None,
-        one_standard_error: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.taus = taus
-        self.family = family
-        self.ridge = ridge
-        self.l1 = l1
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.n_taus = n_taus
-        self.tau_min_ratio = tau_min_ratio
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    taus: float | ArrayLike | None = None
+    _: KW_ONLY
+    family: str | LossFamily = "normal"
+    ridge: float | ArrayLike | None = None
+    l1: float | ArrayLike = 0.0
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    n_taus: int = 50
+    tau_min_ratio: float = 1e-3
+    fit_intercept: bool = True
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = False
+    n_jobs: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
 
     def _values(self, name: str, units: Units) -> list[Any]:
         if name != "ridge":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
@@ -33,6 +34,7 @@ LOSS_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class RMR(ConvexEstimator, MatrixRegressor):
     """Robust matrix regression.
 
@@ -197,7 +199,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
 
     _several_labels = True
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "C": [Interval(Real, 0, None, closed="neither"), str],
         "epsilon": [Interval(Real, 0, None, closed="left"), str],
@@ -218,54 +220,29 @@ class RMR(ConvexEstimator, MatrixRegressor):
         "matrix_shape": [tuple, list, None],
     }
 
-    def __init__(
-        self,
-        tau: float | str = "scale",
-        *,
-        C: float | str = "scale",
-        epsilon: float | str = "scale",
-        loss: str | LossFamily = "epsilon_insensitive",
-        delta: float | str = "scale",
-        quantile: float = 0.5,
-        penalty: Any = None,
-        l1: float | ArrayLike = 0.0,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        rho: float = 1.0,
-        eta: float = 0.999,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        joint: str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.tau = tau
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.delta = delta
-        self.quantile = quantile
-        self.penalty = penalty
-        self.l1 = l1
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.rho = rho
-        self.eta = eta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.joint = joint
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    tau: float | str = "scale"
+    _: KW_ONLY
+    C: float | str = "scale"
+    epsilon: float | str = "scale"
+    loss: str | LossFamily = "epsilon_insensitive"
+    delta: float | str = "scale"
+    quantile: float = 0.5
+    penalty: Any = None
+    l1: float | ArrayLike = 0.0
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    fit_intercept: bool = True
+    solver: str = "auto"
+    rho: float = 1.0
+    eta: float = 0.999
+    tol: float = 1e-6
+    max_iter: int = 1000
+    warm_start: bool = False
+    joint: str | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -344,6 +321,7 @@ def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array 
     return label_outlier_score(residual, problem.loss, result, samples)
 
 
+@dataclass(eq=False, repr=False)
 class RMRCV(PathSearch, MatrixRegressor):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
@@ -434,7 +412,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     _plain = RMR
     _several_labels = True
     _searched = ("C", "epsilon", "l1")
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SEARCH_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
         "epsilon": NUMBER_OR_LIST,
@@ -444,54 +422,29 @@ class RMRCV(PathSearch, MatrixRegressor):
         **STRUCTURE_CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        taus: float | ArrayLike | None = None,
-        *,
-        n_taus: int = 16,
-        tau_min_ratio: float = 1e-3,
-        C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale"),
-        epsilon: float | str | ArrayLike = "noise",
-        loss: str | LossFamily = "epsilon_insensitive",
-        delta: float | str = "scale",
-        quantile: float = 0.5,
-        penalty: Any = None,
-        l1: float | ArrayLike = 0.0,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        fit_intercept: bool = True,
-        cv: Any = None,
-        scoring: Any = None,
-        one_standard_error: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.taus = taus
-        self.n_taus = n_taus
-        self.tau_min_ratio = tau_min_ratio
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.delta = delta
-        self.quantile = quantile
-        self.penalty = penalty
-        self.l1 = l1
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    taus: float | ArrayLike | None = None
+    _: KW_ONLY
+    n_taus: int = 16
+    tau_min_ratio: float = 1e-3
+    C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale")
+    epsilon: float | str | ArrayLike = "noise"
+    loss: str | LossFamily = "epsilon_insensitive"
+    delta: float | str = "scale"
+    quantile: float = 0.5
+    penalty: Any = None
+    l1: float | ArrayLike = 0.0
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    fit_intercept: bool = True
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = False
+    n_jobs: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
 
     def _values(self, name: str, units: Units) -> list[float]:
         """As everywhere; "noise" is half of it, and at most what "scale" is."""

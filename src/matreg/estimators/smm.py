@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
@@ -24,6 +25,7 @@ from ._wrong_labels import class_outlier_score
 LOSS_CONSTRAINT = [StrOptions(set(MARGIN_LOSSES)), LossFamily]
 
 
+@dataclass(eq=False, repr=False)
 class SMM(MatrixClassifier, ConvexEstimator):
     """Support matrix machine: a classifier with a large margin and low rank.
 
@@ -142,7 +144,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     (['large', 'small'], True)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CLASSIFIER_CONSTRAINTS,
         "tau": [Interval(Real, 0, None, closed="left"), str],
         "C": [Interval(Real, 0, None, closed="neither"), str],
@@ -157,40 +159,22 @@ class SMM(MatrixClassifier, ConvexEstimator):
         "matrix_shape": [tuple, list, None],
     }
 
-    def __init__(
-        self,
-        tau: float | str = "scale",
-        *,
-        C: float | str = "scale",
-        loss: str | LossFamily = "hinge",
-        penalty: Any = None,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        class_weight: dict[Any, float] | str | None = None,
-        multi_class: str = "one_vs_one",
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.tau = tau
-        self.C = C
-        self.loss = loss
-        self.penalty = penalty
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    tau: float | str = "scale"
+    _: KW_ONLY
+    C: float | str = "scale"
+    loss: str | LossFamily = "hinge"
+    penalty: Any = None
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    class_weight: dict[Any, float] | str | None = None
+    multi_class: str = "one_vs_one"
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -228,6 +212,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
         return class_outlier_score(model, samples, result)
 
 
+@dataclass(eq=False, repr=False)
 class SMMCV(MatrixClassifier, PathSearch):
     """SMM with tau, and if asked C, chosen by cross-validation.
 
@@ -301,7 +286,7 @@ class SMMCV(MatrixClassifier, PathSearch):
 
     _plain = SMM
     _searched = ("C",)
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SEARCH_CONSTRAINTS,
         **CLASSIFIER_CONSTRAINTS,
         "C": NUMBER_OR_LIST,
@@ -310,47 +295,24 @@ class SMMCV(MatrixClassifier, PathSearch):
         **STRUCTURE_CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        taus: float | ArrayLike | None = None,
-        *,
-        n_taus: int = 16,
-        tau_min_ratio: float = 1e-3,
-        C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale"),
-        loss: str | LossFamily = "hinge",
-        penalty: Any = None,
-        adaptive: int | ArrayLike = 0,
-        row_basis: ArrayLike | None = None,
-        column_basis: ArrayLike | None = None,
-        class_weight: dict[Any, float] | str | None = None,
-        multi_class: str = "one_vs_one",
-        fit_intercept: bool = True,
-        cv: Any = None,
-        scoring: Any = None,
-        one_standard_error: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        verbose: int = 0,
-        matrix_shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.taus = taus
-        self.n_taus = n_taus
-        self.tau_min_ratio = tau_min_ratio
-        self.C = C
-        self.loss = loss
-        self.penalty = penalty
-        self.adaptive = adaptive
-        self.row_basis = row_basis
-        self.column_basis = column_basis
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.matrix_shape = matrix_shape
+    taus: float | ArrayLike | None = None
+    _: KW_ONLY
+    n_taus: int = 16
+    tau_min_ratio: float = 1e-3
+    C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale")
+    loss: str | LossFamily = "hinge"
+    penalty: Any = None
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    class_weight: dict[Any, float] | str | None = None
+    multi_class: str = "one_vs_one"
+    fit_intercept: bool = True
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = False
+    n_jobs: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
