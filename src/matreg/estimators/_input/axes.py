@@ -145,7 +145,5 @@ def _equal(old: NDArray[Any], new: NDArray[Any]) -> bool:
 def _brief(values: NDArray[Any]) -> str:
     if len(values) <= 3:
         return str(values.tolist())
-    first, last = (
-        f"{one:.6g}" if values.dtype.kind == "f" else str(one) for one in values[[0, -1]]
-    )
+    first, last = (f"{one:.6g}" if isinstance(one, float) else str(one) for one in values[[0, -1]])
     return f"{len(values)} from {first} to {last}"
