@@ -201,7 +201,7 @@ def assert_same_seen(one, other):
         np.testing.assert_array_equal(mine["index"], yours["index"])
         for name in mine.dtype.names:
             np.testing.assert_allclose(mine[name], yours[name], rtol=1e-9, atol=1e-11)
-    for name in ("loss", "sums", "labels", "slopes", "tubes", "limit"):
+    for name in ("loss", "sums", "columns", "sizes", "labels", "slopes", "tubes", "limit"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-9)
-    for name in ("members", "counts", "bad", "most"):
+    for name in ("counts", "bad", "most"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -165,9 +165,27 @@ def test_a_band_bounds_the_optimum_and_its_dual_point_is_one_of_all_samples():
     assert core.design.n < 1500
     rng = np.random.default_rng(0)
     beta = core.feasible(rng.uniform(core.loss.lower, core.loss.upper))
-    lifted = blocks.map_rows(band.lift(beta))
+    proven, lift = band.proven(beta)
+    lifted = blocks.map_rows(lift)
     whole = bound(blocks.X.astype(float), blocks.y, lifted, tau=100.0, C=1.0, epsilon=0.1)
-    assert core.dual(beta) == pytest.approx(whole, rel=1e-10)
+    assert proven == pytest.approx(whole, rel=1e-12)
+    assert abs(lifted.sum()) <= 1e-14 * np.abs(lifted).sum()
+    assert band.proven(0.999 * beta + 1e-6 * core.loss.upper)[0] == -np.inf  # the sum is not zero
+    assert band.proven(np.full_like(beta, np.nan))[0] == -np.inf
+
+
+@pytest.mark.parametrize("most", [100_000, 300])
+def test_a_heavy_row_leaves_no_rounding_in_the_sums_of_the_others(most):
+    weights = np.ones(2000)
+    weights[[3, 1990]] = 1e12
+    blocks = make_blocks(2000, weights=weights)
+    lens, seen = look(blocks, near=0.3, most=most)
+    assert {3, 1990} <= set(seen.rows["index"]) and len(seen.rows) <= most
+    r = blocks.y - blocks.X.reshape(2000, -1).astype(float) @ lens.W - 0.2
+    groups, _ = lens.groups(eps_loss(blocks.y, weights), r)
+    groups[:, seen.rows["index"]] = 0.0
+    np.testing.assert_allclose(seen.slopes, groups.sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(seen.labels, groups @ blocks.y, rtol=1e-11)
 
 
 def test_a_graded_core_has_the_slope_of_all_samples():

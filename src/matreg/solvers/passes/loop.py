@@ -234,8 +234,8 @@ class Stream:
             problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
         )
         self.start = result.start
-        if band is not None and result.dual > self.best.dual:
-            self.best.dual, self.best.lift = result.dual, band.lift(result.beta)
+        if band is not None:
+            self.best.offer_dual(*band.proven(result.beta))
         return result
 
     def restarted(self, lens: PassSpec) -> Start | None:

@@ -23,7 +23,7 @@ from ...design import ArrayDesign
 from ...linalg.factors import Factors, singular_values, zero_factors
 from ...losses import squared
 from ...penalties import SpectralElasticNet
-from ...problem import Problem, relative_gap
+from ...problem import ROUNDING, Problem, relative_gap
 from ...unpenalised import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from ..rglm.solve import solve_rglm
@@ -137,16 +137,21 @@ class Sums:
         Sums of ``s r`` times the columns without a penalty.
     Z : ndarray of shape (taus, m)
         Sums of ``s r X``.
+    sizes : ndarray of shape (taus, k + 1)
+        What their rounding is relative to: sums of ``s (|y| + |<W, X>| + |fit of the columns|)``
+        times the sizes of the columns and, last, times ``|X|``.
     """
 
     rr: Array
     yr: Array
     r: Array
     Z: Array
+    sizes: Array
 
     def merge(self, other: Sums) -> Sums:
         """Sums over two parts of the samples."""
-        return Sums(self.rr + other.rr, self.yr + other.yr, self.r + other.r, self.Z + other.Z)
+        names = ("rr", "yr", "r", "Z", "sizes")
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 @dataclass(frozen=True)
@@ -161,25 +166,35 @@ class CertificateScan:
         """Sums over a block."""
         samples, y = block.design, block.y
         columns = block.basis(self.fit_intercept).columns(len(y))
-        r = y - samples.forward_each(*self.W) - self.gamma @ columns.T
+        fitted, beside = samples.forward_each(*self.W), self.gamma @ columns.T
+        r = y - fitted - beside
         sr = block.weights * r
         Z = samples.adjoint_each(*sr)[:, :, 0]
-        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z)
+        size = block.weights * (np.abs(y) + np.abs(fitted) + np.abs(beside))
+        sizes = size @ np.column_stack([np.abs(columns), samples.norms])
+        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z, sizes)
 
 
 @dataclass(frozen=True)
 class DualRows:
-    """Dual variables ``t s_i (y_i - <W, X_i> - Z_i'gamma)`` of the samples of a block."""
+    """Dual variables ``t s_i (r_i - <step, X_i> - Z_i'dgamma)`` of the samples of a block.
+
+    The residuals ``r_i`` are those of W and gamma, whose sums were measured; with the step added to
+    W they would have other rounding.
+    """
 
     W: Array
     gamma: Array
+    step: Array
+    dgamma: Array
     fit_intercept: bool
     t: float
 
     def __call__(self, block: Block) -> Array:
         """Those of a block."""
-        r = block.y - block.design.forward(self.W)
-        r = r - block.basis(self.fit_intercept).times(self.gamma)
+        forward, basis = block.design.forward, block.basis(self.fit_intercept)
+        r = block.y - forward(self.W) - basis.times(self.gamma)
+        r = r - (forward(self.step) + basis.times(self.dgamma))
         return np.asarray(self.t * block.weights * r)
 
 
@@ -235,10 +250,6 @@ class Reduced:
         """Best coefficients of the columns without a penalty for W (m,)."""
         return np.asarray(self.fits[:, -1] - self.fits[:, : len(W)] @ W)
 
-    def allowed(self, tau: float, rr: float) -> float:
-        """Spectral norm that a sum ``s r X`` may have: tau, or for least squares its rounding."""
-        return tau or 1e-10 * float(np.sqrt(rr * max(np.trace(self.S), 0.0)))
-
     def bound(
         self, penalty: SpectralElasticNet, rr: float, yr: float, Z: Array
     ) -> tuple[float, float]:
@@ -249,8 +260,13 @@ class Reduced:
         if penalty.ridge > 0.0:
             t = penalty.best_multiple(yr, rr, d, np.inf)
         else:
-            t = best_multiple(rr, yr, float(d[0]), self.allowed(penalty.tau, rr))
+            t = best_multiple(rr, yr, float(d[0]), penalty.tau)
         return t, t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d)
+
+    def least_squares(self, Z: Array) -> Array:
+        """Step (m,) from W with sums Z of ``s r X`` to the least squares fit."""
+        root, V = self.factor
+        return np.asarray(V @ ((V.T @ Z) / root**2))
 
     @property
     def noise(self) -> float:
@@ -397,23 +413,40 @@ def certified(
     results: list[SolverResult],
     tol: float,
 ) -> list[tuple[SolverResult, Array]]:
-    """Solutions with objective, bound and gap on all samples, and their exact gradients."""
+    """Solutions with objective, bound and gap on all samples, and their exact gradients.
+
+    The sums ``Z'beta`` and, at tau = 0, ``A'beta`` of all samples are zero up to the rounding of
+    residuals: :data:`matreg.problem.ROUNDING`, or more for many samples, of :attr:`Sums.sizes`. Of
+    residuals that are small beside the labels, no float64 numbers have smaller sums.
+    """
     Ws = [result.W.matrix.reshape(-1) for result in results]
     fit_intercept, m = reduced.fit_intercept, len(Ws[0])
     gammas = np.stack([reduced.gamma(W) for W in Ws])
     sums = blocks.map_reduce(CertificateScan(np.stack(Ws), gammas, fit_intercept))
+    # As in the rank of a matrix, many numbers have more rounding.
+    rounding = max(ROUNDING, (blocks.n + m) * float(np.finfo(float).eps))
     found = []
     for k, (penalty, result) in enumerate(zip(penalties, results, strict=True)):
         shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
         rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
         yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
         Z = sums.Z[k] - shift @ reduced.rest[:, :m]
-        free = penalty.tau == penalty.ridge == 0.0
-        exact = free and rr <= reduced.noise  # then residuals are mere rounding
-        t, dual = (0.0, 0.0) if exact else reduced.bound(penalty, rr, yr, Z)
         primal = 0.5 * rr + penalty.value_of(result.W)
-        gap = 0.0 if exact else relative_gap(primal, dual)
         gamma = gammas[k] + shift
+        step = left = np.zeros(m)
+        exact = False
+        if penalty.tau == penalty.ridge == 0.0:
+            # Feasible residuals are those of least squares, which the moments know from here.
+            step = reduced.least_squares(Z)
+            left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
+            exact = least <= reduced.noise  # then residuals are mere rounding
+            t, dual = 1.0, 0.5 * least
+        else:
+            t, dual = reduced.bound(penalty, rr, yr, Z)
+        off = np.append(np.abs(sums.r[k] - reduced.own @ shift), np.linalg.norm(left))
+        if exact or np.any(off > rounding * sums.sizes[k]):  # it is not feasible, but zero is
+            t, dual = 0.0, 0.0
+        gap = 0.0 if exact else relative_gap(primal, dual)
         proof = replace(
             result,
             gamma=gamma,
@@ -423,7 +456,9 @@ def certified(
             gap=gap,
             converged=gap <= tol,
             history=row(result.n_iter, primal, dual, gap, result.W),
-            dual_of=DualRows(Ws[k], gamma, fit_intercept, t),
+            dual_of=DualRows(
+                Ws[k], gammas[k], step, shift - reduced.fits[:, :m] @ step, fit_intercept, t
+            ),
             kept=None,
         )
         found.append((proof, Z))

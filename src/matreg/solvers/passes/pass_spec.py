@@ -1,6 +1,6 @@
 """One pass over the samples at a given W and gamma.
 
-The samples near a kink of their loss are kept as they are. For all samples, sums are accumulated in
+The samples near a kink of their loss are kept as they are. For all others, sums are accumulated in
 four groups: above and below the tube, and on its upper and lower edge up to rounding. There may be
 more samples on an edge than can be kept.
 """
@@ -17,7 +17,7 @@ from ...blocks import Block
 from ...losses import PiecewiseLoss
 from ..augmented.incremental_gram import spread_out
 from ..augmented.smoothed_objective import edge_distances
-from .summary import GROUPS, ROW, PassSummary
+from .summary import GROUPS, ROW, PassSummary, added_up
 
 # Labels and weights of some samples to their losses; it travels to the workers of a cluster.
 LossOf = Callable[[Array, Array], PiecewiseLoss]
@@ -108,10 +108,10 @@ class PassSpec:
             loss=0.0,
             sums=np.zeros((GROUPS, len(self.W))),
             columns=np.zeros((GROUPS, len(self.gamma))),
+            sizes=np.zeros((GROUPS, len(self.gamma))),
             labels=zero,
             slopes=zero,
             tubes=zero,
-            members=np.zeros(GROUPS, dtype=np.intp),
             counts=np.zeros(len(EDGES) + 1, dtype=np.intp),
             bad=-1,
             X=[],
@@ -135,33 +135,28 @@ class PassSpec:
 
     def look(self, piece: Block) -> PassSummary:
         """Look at some rows."""
-        y, weights, samples = piece.y, piece.weights, piece.design
+        y, weights = piece.y, piece.weights
         index = piece.start + np.arange(len(y))
         with np.errstate(invalid="ignore"):  # samples that are not finite are reported
             r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
-            some = slice(GROUPS if beta[2:].any() else 2)
-            sums = np.zeros((GROUPS, len(self.W)))
-            sums[some] = samples.adjoint_each(*beta[some])[:, :, 0]
             heavy = weights > self.settings.heavy * self.mean_weight
             apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
             key = apart * spread_out(index + self.seed) if self.graded else apart
+            kept = np.flatnonzero((key <= self.near) & (apart <= max(self.near, self.far)))
+            rows = np.empty(len(kept), dtype=ROW)
+            columns = (index, y, weights, beta.T, loss.epsilon, apart, key)
+            for name, column in zip(ROW.names or (), columns, strict=True):
+                rows[name] = column[kept]
+            beta[:, kept] = 0.0  # the others are summed up
+            Z = piece.basis(self.fit_intercept).columns(len(y))
+            sums = added_up(beta, piece.X, Z, y, loss.epsilon)
         bad = index[~np.isfinite(r)]
-        kept = np.flatnonzero((key <= self.near) & (apart <= max(self.near, self.far)))
-        columns = (index, y, weights, beta.T, apart, key)
-        rows = np.empty(len(kept), dtype=ROW)
-        for name, column in zip(ROW.names or (), columns, strict=True):
-            rows[name] = column[kept]
         bins = np.searchsorted(EDGES * self.unit, distance[weights > 0.0])
         return PassSummary(
+            **sums,
             loss=loss.value(r) if len(bad) == 0 else np.nan,
-            sums=sums,
-            columns=beta @ piece.basis(self.fit_intercept).columns(len(y)),
-            labels=beta @ y,
-            slopes=beta.sum(axis=1),
-            tubes=np.abs(beta) @ loss.epsilon,
-            members=np.count_nonzero(beta, axis=1),
             counts=np.bincount(bins, minlength=len(EDGES) + 1),
             bad=int(bad[0]) if len(bad) else -1,
             X=[piece.X[kept]],

@@ -24,11 +24,13 @@ from ...blocks import Block
 from ...design import ArrayDesign
 from ...losses import PiecewiseLoss
 from ...penalties import SpectralPenalty
-from ...problem import Problem, RMRProblem
+from ...problem import ROUNDING, Problem, RMRProblem
 from ...unpenalised import Columns, intercept
 from .pass_spec import LossOf, PassSpec
 from .summary import GROUPS, PassSummary
 
+# A pass adds up so many samples with little more rounding than that of one.
+SUMMED = 10**6
 # Signs of the multipliers of the groups.
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
 
@@ -109,36 +111,46 @@ class Band:
     """
 
     def __init__(self, model: Model, lens: PassSpec, seen: PassSummary) -> None:
-        self.lens = lens
+        self.lens, self.seen = lens, seen
         X, Z, self.rows = seen.sorted()
         y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
-        # The groups are all of their samples but for the rows that were kept.
-        kept = np.ascontiguousarray(self.rows["beta"].T)
-        self.slopes = seen.slopes - kept.sum(axis=1)
-        rest = (seen.members > np.count_nonzero(kept, axis=1)) & (self.slopes * SIGNS > 0.0)
-        self.groups = np.flatnonzero(rest)
-        some, slopes = self.groups, self.slopes[self.groups]
-        tubes = (seen.tubes - np.abs(kept) @ loss.epsilon)[some] / np.abs(slopes)
+        self.groups = np.flatnonzero(seen.slopes * SIGNS > 0.0)
+        some, slopes = self.groups, seen.slopes[self.groups]
         group_loss = PiecewiseLoss(
             np.minimum(slopes, 0.0),
             np.maximum(slopes, 0.0),
-            np.maximum(tubes, 0.0),
+            seen.tubes[some] / np.abs(slopes),
             np.zeros(len(some)),
         )
         if Z is not None:
-            Z = np.concatenate([Z, (seen.columns - kept @ Z)[some] / slopes[:, None]])
+            Z = np.concatenate([Z, seen.columns[some] / slopes[:, None]])
         self.problem = model.on(
-            np.concatenate([X, (seen.sums - kept @ X)[some] / slopes[:, None]]),
+            np.concatenate([X, seen.sums[some] / slopes[:, None]]),
             Z,
-            np.concatenate([y, (seen.labels - kept @ y)[some] / slopes]),
+            np.concatenate([y, seen.labels[some] / slopes]),
             joined(loss, group_loss),
         )
 
-    def lift(self, beta: Array) -> Lift:
-        """Dual point of all samples from one of the problem."""
-        k, shares = len(self.rows), np.zeros(GROUPS)
-        shares[self.groups] = beta[k:] / self.slopes[self.groups]
-        return Lift(self.lens, self.rows["index"], beta[:k], shares)
+    def proven(self, beta: Array) -> tuple[float, Lift]:
+        """Lower bound of the optimum of all samples by a dual point of the problem.
+
+        Rows and shares are put within their bounds, which each sample then is. The sums ``Z'beta``
+        of all samples follow from those of the pass. The bound is -inf where one of them is off by
+        more than the rounding of a pass, relative to the sum of the sizes of its terms:
+        :data:`matreg.problem.ROUNDING`, and as much again for every :data:`SUMMED` samples.
+        """
+        k, shares, seen = len(self.rows), np.zeros(GROUPS), self.seen
+        loss, basis = self.problem.loss, self.problem.unpenalised
+        beta = np.clip(beta, loss.lower, loss.upper)
+        shares[self.groups] = np.clip(beta[k:] / seen.slopes[self.groups], 0.0, 1.0)
+        lift = Lift(self.lens, self.rows["index"], beta[:k], shares)
+        columns = basis.columns(len(beta))[:k]
+        off = np.abs(shares @ seen.columns + beta[:k] @ columns)
+        size = shares @ seen.sizes + np.abs(beta[:k]) @ np.abs(columns)
+        allowed = ROUNDING * (1.0 + seen.counts.sum() / SUMMED)
+        if not np.isfinite(beta).all() or np.any(off > allowed * size):
+            return -np.inf, lift
+        return self.problem.dual(beta), lift
 
 
 def graded_core(model: Model, lens: PassSpec, seen: PassSummary) -> RMRProblem:

@@ -110,6 +110,11 @@ class Best:
     dual: float = 0.0
     lift: Lift | None = None
 
+    def offer_dual(self, bound: float, lift: Lift) -> None:
+        """Take a dual point of all samples if it is the best so far."""
+        if bound > self.dual:
+            self.dual, self.lift = bound, lift
+
     @property
     def gap(self) -> float:
         """Relative duality gap."""

@@ -1,7 +1,9 @@
 """The summary of a pass: sums over all samples, and a few rows as they are.
 
 Two such summaries merge to that of both, in any order and however the samples are cut into blocks:
-sums are added up, and of the rows those with the smallest keys stay, at most a given number.
+sums are added up, and of the rows those with the smallest keys stay, at most a given number. A
+sample is in the sums or a row, never both: sums that a heavy row had to be taken out of again would
+be the rounding of that row.
 
 With the distance of a sample from its kink as key these are the nearest. With the distance times a
 number u in [0, 1) that looks random, a sample at distance x stays with probability ``limit / x``,
@@ -21,28 +23,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import Array, Index
+from ..._typing import Array, Index, Mask
+from ...design import ArrayDesign
 from ..augmented.incremental_gram import spread_out
 
 # Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
 GROUPS = 4
-# What is known of a row besides its entries: its multiplier in each group that it belongs to, and
-# how far from a kink it is.
+# What is known of a row besides its entries: its multiplier in each group that it belongs to, the
+# epsilon of its loss, and how far from a kink it is.
 ROW = np.dtype(
     [
         ("index", np.int64),
         ("y", np.float64),
         ("weight", np.float64),
         ("beta", np.float64, GROUPS),
+        ("tube", np.float64),
         ("distance", np.float64),
         ("key", np.float64),
     ]
 )
+# Sums of some samples, by group.
+SUMS = ("sums", "columns", "sizes", "labels", "slopes", "tubes")
+
+
+def added_up(beta: Array, X: NDArray[Any], Z: Array, y: Array, epsilon: Array) -> dict[str, Any]:
+    """The sums of samples (k, p*q) of columns (k, m), with multipliers (4, k)."""
+    some, sums = slice(GROUPS if beta[2:].any() else 2), np.zeros((GROUPS, X.shape[1]))
+    sums[some] = ArrayDesign(X[:, :, None]).adjoint_each(*beta[some])[:, :, 0]
+    size = np.abs(beta)
+    return {
+        "sums": sums,
+        "columns": beta @ Z,
+        "sizes": size @ np.abs(Z),
+        "labels": beta @ y,
+        "slopes": beta.sum(axis=1),
+        "tubes": size @ epsilon,
+    }
 
 
 @dataclass(frozen=True)
 class PassSummary:
-    """Sums over some samples, and the rows that were kept.
+    """Sums over the samples that were not kept, and the rows of those that were.
 
     Sums are by group, with multipliers ``beta_i``: the slopes of the losses of the samples above
     (positive) and below (negative), and the largest and the smallest slope of those on a kink.
@@ -50,12 +71,12 @@ class PassSummary:
     Attributes
     ----------
     loss : float
-        Sum of the losses.
-    sums, columns, labels, slopes, tubes, members : ndarray (4, p*q), (4, k), (4,), (4,), (4,), (4,)
-        Sums of ``beta_i X_i``, ``beta_i Z_i``, ``beta_i y_i``, ``beta_i`` and
-        ``|beta_i| epsilon_i``, and numbers of samples, of each group.
+        Sum of the losses of all samples.
+    sums, columns, sizes, labels, slopes, tubes : ndarray (4, p*q), (4, k), (4, k), (4,), (4,), (4,)
+        Sums of ``beta_i X_i``, ``beta_i Z_i``, ``|beta_i Z_i|``, ``beta_i y_i``, ``beta_i`` and
+        ``|beta_i| epsilon_i`` of each group, without the rows that were kept.
     counts : ndarray of int
-        Histogram of the distances from the kinks, of the samples of positive weight.
+        Histogram of the distances from the kinks, of all samples of positive weight.
     bad : int
         Index of the first sample that is not finite, -1 if all are.
     X : list of ndarray (k, p*q)
@@ -73,10 +94,10 @@ class PassSummary:
     loss: float
     sums: Array
     columns: Array
+    sizes: Array
     labels: Array
     slopes: Array
     tubes: Array
-    members: Index
     counts: Index
     bad: int
     X: list[NDArray[Any]]
@@ -88,15 +109,30 @@ class PassSummary:
     @property
     def gradient(self) -> tuple[Array, Array]:
         """Minus the derivatives of the loss of all samples by W (p*q,) and gamma (k,)."""
-        return self.sums[:2].sum(axis=0), self.columns[:2].sum(axis=0)
+        every = self.with_rows(np.ones(len(self.rows), dtype=bool))
+        return every["sums"][:2].sum(axis=0), every["columns"][:2].sum(axis=0)
+
+    def with_rows(self, some: Mask) -> dict[str, Any]:
+        """The sums with some of the rows that were kept."""
+        every = {name: getattr(self, name).copy() for name in SUMS}
+        ends = np.cumsum([len(part) for part in self.X])[:-1]
+        parts = zip(self.X, np.split(self.rows, ends), np.split(some, ends), strict=True)
+        for k, (X, rows, own) in enumerate(parts):
+            if own.any():
+                beta, y = np.ascontiguousarray(rows["beta"][own].T), rows["y"][own]
+                Z = self.Z[k][own] if self.Z else np.ones((len(y), self.columns.shape[1]))
+                added = added_up(beta, X[own], Z, y, rows["tube"][own])
+                for name in SUMS:
+                    every[name] += added[name]
+        return every
 
     def merge(self, other: PassSummary) -> PassSummary:
         """What is seen of two parts of the samples."""
         found = [bad for bad in (self.bad, other.bad) if bad >= 0]
-        added = ("loss", "sums", "columns", "labels", "slopes", "tubes", "members", "counts")
+        added = (*SUMS, "loss", "counts", "X", "Z")
         both = replace(
             self,
-            **{name: getattr(self, name) + getattr(other, name) for name in (*added, "X", "Z")},
+            **{name: getattr(self, name) + getattr(other, name) for name in added},
             bad=min(found, default=-1),
             rows=np.concatenate([self.rows, other.rows]),
             limit=min(self.limit, other.limit),
@@ -116,6 +152,7 @@ class PassSummary:
         stays = np.split(kept, ends)
         return replace(
             self,
+            **self.with_rows(~kept),
             X=[part[stay] for part, stay in zip(self.X, stays, strict=True) if stay.any()],
             Z=[part[stay] for part, stay in zip(self.Z, stays, strict=False) if stay.any()],
             rows=self.rows[kept],
