@@ -87,6 +87,11 @@ def information_criteria(
         raise ValueError(f"path must be of rglm_path or rmr_path; got one of {path.model!r}.")
     if path.sample_weight is not None:
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
+    if covariates is not None and path.parameters.get("covariate_ridge", 0.0) > 0.0:
+        raise ValueError(
+            "path must be fitted with covariate_ridge=0: degrees of freedom count coefficients of "
+            f"covariates without a penalty; got {path.parameters['covariate_ridge']}."
+        )
     samples = validate_samples(X, path.matrix_shape)
     n = len(samples)
     labels = validate_labels(y, n) if path.classes is None else encode_classes(y, n)[1]

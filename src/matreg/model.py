@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ._typing import Array
+from .covariate_ridge import with_ridge, with_squares
 from .families import LossFamily
 from .problem import Problem
 from .samples import Samples
@@ -13,9 +16,9 @@ from .samples import Samples
 
 @dataclass(frozen=True)
 class Model:
-    """``C sum_i s_i l(y_i, <W, X_i> + z_i'gamma + b) + penalty(W)``, a plain object.
+    """``C sum_i s_i l(y_i, <W, X_i> + z_i'gamma + b) + penalty(W) + ridge |gamma|^2 / 2``.
 
-    The covariates z_i belong to the samples; without any there is no gamma.
+    A plain object. The covariates z_i belong to the samples; without any there is no gamma.
 
     Attributes
     ----------
@@ -30,6 +33,8 @@ class Model:
     adaptive : tuple of float, default=()
         Tau of the problems that are solved before, one after another, whose solutions give the
         bases in which W is penalised (:mod:`matreg.adaptive`).
+    covariate_ridge : float, default=0.0
+        The ridge on gamma, for samples in memory.
 
     Examples
     --------
@@ -49,6 +54,7 @@ class Model:
     C: float = 1.0
     fit_intercept: bool = True
     adaptive: tuple[float, ...] = ()
+    covariate_ridge: float = 0.0
 
     def losses(self, y: Array, weights: Array) -> Any:
         """Losses of samples with these labels and weights."""
@@ -57,13 +63,19 @@ class Model:
     def on(self, samples: Samples) -> Problem:
         """The problem on samples in memory."""
         self.loss.check(samples.y, samples.weights)
-        return Problem(
+        problem = Problem(
             samples.design,
             self.loss.target(samples.y),
             self.losses(samples.y, samples.weights),
             self.penalty,
             samples.unpenalised(self.fit_intercept),
         )
+        return with_ridge(problem, self.covariate_ridge, self.fit_intercept)
+
+    def losses_of(self, problem: Problem, samples: Samples) -> Any:
+        """The losses of a problem on these samples, those of a ridge on gamma included."""
+        losses, more = self.losses(samples.y, samples.weights), problem.design.n - samples.n
+        return with_squares(losses, np.full(more, self.covariate_ridge)) if more else losses
 
     def at(self, *, tau: float | None = None, C: float | None = None) -> Model:
         """The same with another weight of the penalty or of the losses."""

@@ -269,8 +269,8 @@ def covariates(Z: Array, fit_intercept: bool = True) -> Columns:
     """Columns that span the same as covariates, with or without ones, about orthogonal.
 
     A column that is constant, or a combination of others, changes nothing. The coefficients that
-    :meth:`Columns.coefficients` gives are those of smallest norm, of columns of unit length, among
-    all with the same predictions; the intercept does not count in that norm.
+    :meth:`Columns.coefficients` gives are those of smallest norm among all with the same
+    predictions, which a ridge tends to as it vanishes; the intercept does not count in that norm.
 
     Parameters
     ----------
@@ -298,6 +298,10 @@ def covariates(Z: Array, fit_intercept: bool = True) -> Columns:
     mean = Z.mean(axis=0) if fit_intercept else np.zeros(Z.shape[1])
     map_ = independent(Z - mean, np.abs(Z).max(axis=0, initial=0.0))
     own = (Z - mean) @ map_
+    there = np.abs(map_).sum(axis=1) > 0.0
+    if own.shape[1] < np.count_nonzero(there):  # onto the span of the rows of Z - mean
+        span, _ = np.linalg.qr(np.where(there[:, None], (Z - mean).T @ own, 0.0))
+        map_ = span @ (span.T @ map_)
     if not fit_intercept:
         return Columns(own, map_)
     back = np.zeros((Z.shape[1] + 1, own.shape[1] + 1))

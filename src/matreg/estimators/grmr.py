@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -86,6 +87,8 @@ class GRMR(JointFit, MatrixRegressor):
         much as downwards, and is therefore refused with ``loss="quantile"``.
     fit_intercept : bool, default=True
         Whether to fit b.
+    covariate_ridge : float, default=0.0
+        As in :class:`RMR`.
     clean_predict : bool, default=True
         Whether :meth:`predict` cleans new samples first, as :meth:`transform` does.
     matrix_shape : tuple of int, default=None
@@ -207,6 +210,7 @@ class GRMR(JointFit, MatrixRegressor):
     column_basis: ArrayLike | None = None
     coupling: str = "exact"
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     clean_predict: bool = True
     matrix_shape: tuple[int, int] | None = None
     tol: float = 1e-4
@@ -237,7 +241,7 @@ class GRMR(JointFit, MatrixRegressor):
         return super()._problem(distinct)
 
     def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
-        problem = result.problem.regression(result.problem.clean(result.split.E))
-        residual = problem.y - problem.design.forward(result.fit.W.matrix)
-        residual -= problem.unpenalised.times(result.fit.gamma)
-        return label_outlier_score(residual, result.problem.loss, result.fit, distinct)
+        problem, fit = result.problem, result.fit
+        residual = problem.y - np.tensordot(problem.clean(result.split.E), result.coef.matrix, 2)
+        residual -= problem.unpenalised.times(fit.gamma)
+        return label_outlier_score(residual, problem.loss, fit, distinct)

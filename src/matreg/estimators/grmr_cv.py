@@ -57,7 +57,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
         losses that do not depend on it.
     loss, delta, quantile, coupling
         As in :class:`GRMR`.
-    fit_intercept, clean_predict, tol, split_tol, max_iter, matrix_shape
+    fit_intercept, covariate_ridge, clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float or None, default=None
         `tol` and `split_tol` of the fits in the folds. None is as tight as the last fit. 1.0 and
@@ -122,6 +122,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
     quantile: float = 0.5
     coupling: str = "exact"
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     clean_predict: bool = True
     cv: Any = None
     scoring: Any = None

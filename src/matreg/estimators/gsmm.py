@@ -66,6 +66,8 @@ class GSMM(JointFit, MatrixClassifier):
         As in :class:`SMM`.
     fit_intercept : bool, default=True
         Whether to fit b.
+    covariate_ridge : float, default=0.0
+        As in :class:`RMR`.
     clean_predict : bool, default=True
         Whether :meth:`predict` and :meth:`decision_function` clean new samples first, as
         :meth:`transform` does. Missing entries are filled in either way.
@@ -168,6 +170,7 @@ class GSMM(JointFit, MatrixClassifier):
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "one_vs_one"
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     clean_predict: bool = True
     matrix_shape: tuple[int, int] | None = None
     tol: float = 1e-4

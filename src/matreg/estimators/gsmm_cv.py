@@ -36,7 +36,9 @@ class GSMMCV(JointSearch, MatrixClassifier):
         As in :class:`GRMRCV`.
     C : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GSMM`.
-    loss, class_weight, multi_class, fit_intercept, clean_predict, tol, split_tol, max_iter
+    loss, class_weight, multi_class, fit_intercept, covariate_ridge, clean_predict, tol, split_tol
+        As in :class:`GSMM`.
+    max_iter
         As in :class:`GSMM`.
     fold_tol, fold_split_tol, halving, cv, scoring, one_standard_error, n_jobs, verbose
         As in :class:`GRMRCV`; folds have the classes in the same shares.
@@ -87,6 +89,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "one_vs_one"
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     clean_predict: bool = True
     cv: Any = None
     scoring: Any = None

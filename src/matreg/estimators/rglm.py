@@ -78,6 +78,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         The same for the columns.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
+    covariate_ridge : float, default=0.0
+        As in :class:`RMR`.
     tol : float, default=1e-6
         Relative duality gap (objective - bound) / objective at which the solver stops.
     max_iter : int, default=10000
@@ -183,6 +185,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         "l1": L1_CONSTRAINT,
         **STRUCTURE_CONSTRAINTS,
         "fit_intercept": ["boolean"],
+        "covariate_ridge": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -201,6 +204,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     row_basis: ArrayLike | None = None
     column_basis: ArrayLike | None = None
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     tol: float = 1e-6
     max_iter: int = 10_000
     warm_start: bool = False
@@ -304,7 +308,9 @@ class RGLMCV(FamilyEstimator, PathSearch):
         keeps small singular values that cost nothing.
     row_basis, column_basis
         As in :class:`RGLM`.
-    taus, n_taus, tau_min_ratio, fit_intercept, cv, scoring, one_standard_error, n_jobs
+    taus, n_taus, tau_min_ratio, fit_intercept, covariate_ridge, cv, scoring
+        As in :class:`RMRCV`.
+    one_standard_error, n_jobs
         As in :class:`RMRCV`.
     tol, max_iter, matrix_shape
         As in :class:`RGLM`.
@@ -353,6 +359,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     n_taus: int = 50
     tau_min_ratio: float = 1e-3
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False

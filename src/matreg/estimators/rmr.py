@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -97,6 +97,9 @@ class RMR(ConvexEstimator, MatrixRegressor):
         Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
+    covariate_ridge : float, default=0.0
+        Weight of ``|gamma|^2 / 2`` for the coefficients gamma of covariates, in their units and for
+        samples in memory. 0 is no penalty; without covariates it changes nothing.
     solver : str, default="auto"
         "auto" takes, from scratch, the augmented Lagrangian ("augmented") where there are at least
         twice as many samples as W has entries, and the interior point method ("interior") for
@@ -208,6 +211,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         "l1": L1_CONSTRAINT,
         **STRUCTURE_CONSTRAINTS,
         "fit_intercept": ["boolean"],
+        "covariate_ridge": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions(set(SOLVERS))],
         "rho": [Interval(Real, 0, None, closed="neither")],
         "eta": [Interval(Real, 0, 1, closed="neither")],
@@ -233,6 +237,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
     row_basis: ArrayLike | None = None
     column_basis: ArrayLike | None = None
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     solver: str = "auto"
     rho: float = 1.0
     eta: float = 0.999
@@ -313,7 +318,7 @@ def regression_loss(model: Any) -> LossFamily:
 
 def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array | None:
     """`label_outlier_score_` of a fit."""
-    problem = model.on(samples)
+    problem = replace(model, covariate_ridge=0.0).on(samples)
     if not isinstance(problem.loss, PiecewiseLoss):
         return None
     residual = problem.y - problem.design.forward(result.W.matrix)
@@ -355,6 +360,8 @@ class RMRCV(PathSearch, MatrixRegressor):
         As in :class:`RMR`.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
+    covariate_ridge : float, default=0.0
+        As in :class:`RMR`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
         of `fit` together. "loo" leaves out single samples, all of them from one path for each C and
@@ -437,6 +444,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     row_basis: ArrayLike | None = None
     column_basis: ArrayLike | None = None
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False

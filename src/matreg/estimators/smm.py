@@ -70,6 +70,8 @@ class SMM(MatrixClassifier, ConvexEstimator):
         one for each class, on all samples.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
+    covariate_ridge : float, default=0.0
+        As in :class:`RMR`.
     tol : float, default=1e-6
         Relative duality gap (objective - bound) / objective at which the solver stops.
     max_iter : int, default=1000
@@ -152,6 +154,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
         "penalty": [HasMethods(["at", "prox"]), None],
         **STRUCTURE_CONSTRAINTS,
         "fit_intercept": ["boolean"],
+        "covariate_ridge": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -170,6 +173,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "one_vs_one"
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     tol: float = 1e-6
     max_iter: int = 1000
     n_jobs: int | None = None
@@ -233,6 +237,8 @@ class SMMCV(MatrixClassifier, PathSearch):
         and ten times it.
     loss, penalty, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
         As in :class:`SMM`.
+    covariate_ridge : float, default=0.0
+        As in :class:`RMR`.
     adaptive : int or list of int, default=0
         Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
         penalty. Each costs about as much as one of the paths of the plain search. More steps are
@@ -308,6 +314,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "one_vs_one"
     fit_intercept: bool = True
+    covariate_ridge: float = 0.0
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False

@@ -106,10 +106,26 @@ def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResul
     """Solve a single convex problem."""
     if isinstance(samples, Samples):
         problem = model.on(samples)
-        result = solve_problem(problem, **options)
-        return result.with_covariates(problem.unpenalised, model.fit_intercept)
+        if options.get("start") is not None:
+            options["start"] = in_full(options["start"], problem, model)
+        return of_samples(solve_problem(problem, **options), problem, model, samples.n)
     (result,) = path_on_blocks(model, samples, np.array([model.penalty.tau]), **options)
     return result
+
+
+def in_full(start: Start, problem: Problem, model: Model) -> Start:
+    """A start with multipliers of all samples of a problem, those of a ridge on gamma included."""
+    more = problem.design.n - len(start.beta)
+    if more <= 0:
+        return start
+    gamma = problem.unpenalised.coefficients(start.gamma)[-more:]
+    return replace(start, beta=np.append(start.beta, -model.covariate_ridge * gamma))
+
+
+def of_samples(result: SolverResult, problem: Problem, model: Model, n: int) -> SolverResult:
+    """The result with multipliers of the n samples alone, and what gamma is for covariates."""
+    result = result.with_covariates(problem.unpenalised, model.fit_intercept)
+    return result if len(result.beta) == n else replace(result, beta=result.beta[:n])
 
 
 def stepping(
@@ -256,7 +272,7 @@ def plain_path(
     problem = model.on(samples)
     problems = (moved(model, samples, problem, along, float(value)) for value in values)
     for result in follow(problems, lambda one, last: next_result(one, last, **options)):
-        yield result.with_covariates(problem.unpenalised, model.fit_intercept)
+        yield of_samples(result, problem, model, samples.n)
 
 
 def next_result(problem: Problem, last: SolverResult | None, **options: Any) -> SolverResult:
@@ -270,7 +286,7 @@ def moved(model: Model, samples: Samples, problem: Problem, along: str, value: f
     """The problem at another value, on the same design, whose products are remembered."""
     if along == "tau":
         return replace(problem, penalty=problem.penalty.at(value))
-    return replace(problem, loss=model.at(C=value).losses(samples.y, samples.weights))
+    return replace(problem, loss=model.at(C=value).losses_of(problem, samples))
 
 
 def path_on_blocks(
@@ -385,7 +401,7 @@ def mean_curvature(model: Model, samples: SampleSet) -> float:
     if not isinstance(samples, Samples):
         G = known_moments(samples)
         return Reduced(G, (samples.p, samples.q), model.fit_intercept).curvature / fewest
-    problem = model.on(samples)
+    problem = replace(model, covariate_ridge=0.0).on(samples)
     _, gamma = problem.primal_at(0.0, problem.y)
     residual = problem.y - problem.unpenalised.times(gamma)
     loss: Any = problem.loss

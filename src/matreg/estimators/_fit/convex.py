@@ -91,6 +91,7 @@ class ConvexEstimator(MatrixEstimator):
     # attributes.
     _loss_units: Mapping[str, float] = {}
     fit_intercept: bool
+    covariate_ridge: float
     tol: float
     max_iter: int
     verbose: int
@@ -143,7 +144,9 @@ class ConvexEstimator(MatrixEstimator):
         loss = in_units(self._loss(), units.number)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
-        model = self._with_ridge(Model(loss, penalty, C, self.fit_intercept), samples, parts)
+        beside = float(self.covariate_ridge)
+        model = Model(loss, penalty, C, self.fit_intercept, covariate_ridge=beside)
+        model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:
             return self._tau_share(units) * self._tau_max(model, samples, parts, AS_UNIT)

@@ -62,6 +62,7 @@ JOINT_CONSTRAINTS: dict[str, list[Any]] = {
     "limit": [_POSITIVE],
     **STRUCTURE_CONSTRAINTS,
     "fit_intercept": ["boolean"],
+    "covariate_ridge": [Interval(Real, 0, None, closed="left")],
     "clean_predict": ["boolean"],
     "matrix_shape": [tuple, list, None],
     "tol": [_TOLERANCE],
@@ -102,6 +103,7 @@ class JointFit(Cleaning):
     noise: Any
     limit: float
     fit_intercept: bool
+    covariate_ridge: float
     tol: float
     max_iter: int
     regression_tol: float
@@ -132,7 +134,8 @@ class JointFit(Cleaning):
         """What the problems on clean signals minimise, after :meth:`_problem`."""
         loss = in_units(self._loss(), lambda name, *_: getattr(self, f"{name}_"))
         penalty = SpectralElasticNet(tau)
-        return Model(loss, penalty, self.C_, self.fit_intercept, adaptive=earlier)
+        beside = float(self.covariate_ridge)
+        return Model(loss, penalty, self.C_, self.fit_intercept, earlier, beside)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -189,8 +192,10 @@ class JointFit(Cleaning):
         self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
         if fit.covariate_coef is not None:
             self.covariate_coef_ = fit.covariate_coef
-        self.dual_coef_ = distinct.spread(result.fit.beta)
-        self.label_outlier_score_ = self._label_scores(distinct, result)
+        beta = fit.beta[: distinct.n]  # without those of a ridge on covariates
+        self.dual_coef_ = distinct.spread(beta)
+        own = replace(result, fit=replace(result.fit, beta=beta))
+        self.label_outlier_score_ = self._label_scores(distinct, own)
         self._finish(samples.X, distinct, result)
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
@@ -226,6 +231,7 @@ class JointFit(Cleaning):
             limit=float(self.limit),
             Z=distinct.Z,
             bases=bases_of(self),
+            covariate_ridge=float(self.covariate_ridge),
         )
 
     def _with_tau(self, distinct: Samples) -> tuple[GRMRProblem, Decomposition | None]:

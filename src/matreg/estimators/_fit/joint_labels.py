@@ -36,6 +36,10 @@ def fit_joint(model: Any, y: Any, X: Any, sample_weight: Any, covariates: Any) -
         As in `fit`.
     """
     refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", X)
+    if covariates is not None and model.covariate_ridge > 0.0:
+        raise ValueError(
+            f"covariate_ridge must be 0 with joint={model.joint!r}; got {model.covariate_ridge}."
+        )
     Y = label_columns(y)
     known = ~np.isnan(Y)
     plain = clone(model).set_params(joint=None)

@@ -125,8 +125,8 @@ def warn_of_collinear(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) 
         warn(
             f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
             f": {int(there.sum()) - rank} of them follow from the others. Of all coefficients with "
-            "the same predictions those of smallest norm are taken, for columns of unit length; do "
-            "not interpret them one by one. Leave out what repeats."
+            "the same predictions those of smallest norm are taken; do not interpret them one by "
+            "one. Leave out what repeats."
         )
 
 

@@ -101,6 +101,10 @@ class PathSearch(Search):
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
             check_left_out(self._single()._sketch(), 'cv="loo"')
+            if samples.Z is not None and self.covariate_ridge > 0.0:
+                raise ValueError(
+                    f'covariate_ridge must be 0 with cv="loo"; got {self.covariate_ridge}.'
+                )
             if step_counts(self.adaptive)[-1]:
                 raise ValueError(
                     'adaptive steps are searched with folds: take another cv than "loo".'
@@ -184,7 +188,7 @@ class PathSearch(Search):
         words: dict[str, Any] = {name: first[name] for name in self._searched}
         words |= {"tau": "scale", "adaptive": 0}
         model = self._single(**words)
-        declared = model._declare(few, [Part(few)])
+        declared = replace(model._declare(few, [Part(few)]), covariate_ridge=0.0)
         problem = declared.on(few)
         result = solve(declared, few, tol=self.tol, max_iter=self.max_iter)
         loo = leave_one_out(problem, result.W, result.gamma, result.beta)

@@ -54,6 +54,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "one_standard_error": ["boolean"],
     "n_jobs": [Integral, None],
     "fit_intercept": ["boolean"],
+    "covariate_ridge": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "verbose": ["verbose"],

@@ -313,9 +313,9 @@ def _regress(
     # It keeps products of these samples, which are of no use to the next regression.
     result = replace(result, kept=None)
     if fit is None:
-        nothing, _ = regression.primal_at(0.0, problem.y)
+        nothing, _ = regression.primal_at(0.0, regression.y)
         return nothing + split.cost, result
-    residual = problem.y - regression.design.forward(fit.W.matrix)
+    residual = regression.y - regression.design.forward(fit.W.matrix)
     residual -= regression.unpenalised.times(fit.gamma)
     old = regression.loss.value(residual) + regression.penalty.value(fit.W.d)
     if result.primal > old:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...bases import PLAIN, Bases
+from ...covariate_ridge import with_ridge
 from ...design import ArrayDesign
 from ...losses import PiecewiseLoss, squared
 from ...penalties import SpectralElasticNet
@@ -62,6 +63,8 @@ class GRMRProblem:
         Covariates z_i, whose ``z_i'c`` is added to b.
     bases : Bases, default=PLAIN
         Bases of ``W = L V R``. The penalties of W are then those of V, and regressions have V.
+    covariate_ridge : float, default=0.0
+        Weight of ``|c|^2 / 2``.
     """
 
     D: Array
@@ -78,6 +81,7 @@ class GRMRProblem:
     limit: float = 4.0
     Z: Array | None = None
     bases: Bases = PLAIN
+    covariate_ridge: float = 0.0
 
     @cached_property
     def unpenalised(self) -> Basis:
@@ -119,7 +123,8 @@ class GRMRProblem:
     def regression(self, X: Array) -> Problem:
         """The first half: RMR on clean signals X of shape (n, p, q), in the bases."""
         penalty, design = SpectralElasticNet(self.tau), ArrayDesign(self.bases.image(X))
-        return Problem(design, self.y, self.loss, penalty, self.unpenalised)
+        problem = Problem(design, self.y, self.loss, penalty, self.unpenalised)
+        return with_ridge(problem, self.covariate_ridge, self.fit_intercept)
 
     @property
     def limits(self) -> Array:

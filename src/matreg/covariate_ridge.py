@@ -1,0 +1,121 @@
+"""A ridge on the coefficients of covariates: one more sample for each of them.
+
+``ridge / 2 |gamma|^2`` is the squared loss, of weight `ridge`, of samples whose matrix and label
+are zero and whose unpenalised columns predict one coefficient each. With these the problem is one
+without a ridge: solvers and both bounds of the certificate are those of all others. In the dual,
+where the columns stand for ``Z'beta = t``, the multipliers of these samples make up for what the
+sums of the others are off, at the price ``|Z'beta - t|^2 / (2 ridge)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._typing import Array
+from .design import ArrayDesign
+from .losses import PiecewiseLoss, squared
+from .problem import Problem
+from .unpenalised import Columns
+
+
+def with_ridge(problem: Problem, ridge: float, fit_intercept: bool) -> Problem:
+    """The problem with a ridge on the coefficients of its covariates.
+
+    Parameters
+    ----------
+    problem : Problem
+        With samples in memory; without covariates it stays as it is.
+    ridge : float
+        Weight of ``|gamma|^2 / 2``, gamma being the coefficients of the covariates as given.
+    fit_intercept : bool
+        Whether the first of the coefficients is the intercept, which has no ridge.
+
+    Returns
+    -------
+    Problem
+        With one more sample for each covariate, after all others.
+    """
+    basis = problem.unpenalised
+    if ridge == 0.0 or not isinstance(basis, Columns) or basis.back is None:
+        return problem
+    rows = basis.back[int(fit_intercept) :]
+    samples: Any = problem.design  # in an array, which may be of bytes
+    X = np.concatenate([samples.X, np.zeros((len(rows), *samples.X.shape[1:]), samples.X.dtype)])
+    return replace(
+        problem,
+        design=ArrayDesign(X),
+        y=np.concatenate([problem.y, np.zeros(len(rows))]),
+        loss=with_squares(problem.loss, np.full(len(rows), ridge)),
+        unpenalised=Columns(np.concatenate([basis.Z, rows]), basis.back),
+    )
+
+
+def with_squares(loss: Any, weights: Array) -> Any:
+    """The loss of samples, and the squared loss with these weights of some more."""
+    more = squared(weights)
+    if not isinstance(loss, PiecewiseLoss):
+        return BesideSquares(loss, more)
+    names = ("lower", "upper", "epsilon", "curvature")
+    return PiecewiseLoss(
+        *(np.concatenate([getattr(loss, name), getattr(more, name)]) for name in names)
+    )
+
+
+@dataclass(frozen=True)
+class BesideSquares:
+    """A smooth loss of the first samples, and the squared loss of the others.
+
+    Parameters
+    ----------
+    loss : SmoothLoss
+        Loss of the first samples.
+    squares : PiecewiseLoss
+        Loss of the last ones.
+    """
+
+    loss: Any
+    squares: PiecewiseLoss
+
+    def _parts(self, r: Array) -> tuple[Array, Array]:
+        last = len(self.squares.curvature)
+        return r[:-last], r[-last:]
+
+    def value(self, r: Array) -> float:
+        """Sum of the losses of the residuals."""
+        first, last = self._parts(r)
+        return float(self.loss.value(first) + self.squares.value(last))
+
+    def gradient(self, r: Array) -> Array:
+        """Derivative with respect to the residuals."""
+        first, last = self._parts(r)
+        return np.concatenate([self.loss.gradient(first), last / self.squares.curvature])
+
+    def second_derivative(self, r: Array) -> Array:
+        """Second derivative with respect to the residuals, by sample."""
+        first, _ = self._parts(r)
+        return np.concatenate([self.loss.second_derivative(first), 1.0 / self.squares.curvature])
+
+    def prox(self, v: Array, step: float) -> Array:
+        """Minimiser of ``step L(r) + |r - v|^2 / 2``."""
+        first, last = self._parts(v)
+        return np.concatenate([self.loss.prox(first, step), self.squares.prox(last, step)])
+
+    def conjugate(self, beta: Array) -> float:
+        """Conjugate where it is finite."""
+        first, last = self._parts(beta)
+        return float(self.loss.conjugate(first) + self.squares.conjugate(last))
+
+    def feasible(self, beta: Array, total: float | None) -> Array:
+        """Nearby point of finite conjugate; its sum belongs to the columns of the problem."""
+        first, last = self._parts(beta)
+        return np.concatenate([self.loss.feasible(first, None), last])
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest slope, by sample."""
+        both = zip(self.loss.bounds, self.squares.bounds, strict=True)
+        low, high = (np.concatenate(one) for one in both)
+        return low, high

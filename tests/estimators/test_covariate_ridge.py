@@ -1,0 +1,151 @@
+"""A ridge on the coefficients of covariates, against CVXPY and against its limits."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import matreg
+from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, information_criteria, path, tau_max
+
+P, Q = 4, 3
+MODELS = {
+    "tube": RMR(tau=1.0, C=1.0, epsilon=0.2),
+    "tube without intercept": RMR(tau=1.0, C=1.0, epsilon=0.2, fit_intercept=False),
+    "first-order": RMR(tau=1.0, C=1.0, epsilon=0.2, solver="first-order", max_iter=20_000),
+    "normal": RGLM(tau=2.0),
+    "binomial": RGLM(tau=0.5, family="binomial"),
+    "poisson": RGLM(tau=2.0, family="poisson"),
+    "hinge": SMM(tau=0.2, C=1.0),
+}
+
+
+def data(n=40, seed=0):
+    """Samples, covariates the last of which follows from the others, labels and their signs."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, P, Q))
+    Z = rng.standard_normal((n, 2)) * [1.0, 3.0] + [2.0, 0.0]
+    Z = np.column_stack([Z, Z[:, 0] - 2.0 * Z[:, 1]])
+    f = 1.5 * X[:, 0, 0] + Z @ [1.0, 0.2, 0.0] - 1.5
+    return X, Z, f + 0.8 * rng.standard_normal(n)
+
+
+def labels(name, y):
+    kinds = {"binomial": y > 0.5, "hinge": y > 0.5, "poisson": np.floor(np.abs(y))}
+    return kinds.get(name, y)
+
+
+def optimum(name, model, X, Z, y, ridge):
+    """Objective and coefficients of the covariates by CVXPY."""
+    cp = pytest.importorskip("cvxpy")
+    W, b, gamma = cp.Variable((P, Q)), cp.Variable(), cp.Variable(Z.shape[1])
+    f = X.reshape(len(X), -1) @ cp.vec(W, order="C") + Z @ gamma + b
+    constant = y @ np.log(np.where(y > 0, y, 1.0)) - y.sum() if name == "poisson" else 0.0
+    losses = {
+        "normal": lambda: 0.5 * cp.sum_squares(y - f),
+        "binomial": lambda: cp.sum(cp.logistic(f)) - y.astype(float) @ f,
+        "poisson": lambda: cp.sum(cp.exp(f)) - y @ f + constant,
+        "hinge": lambda: cp.sum(cp.pos(1.0 - cp.multiply(2.0 * y - 1.0, f))),
+    }
+    loss = losses.get(name, lambda: cp.sum(cp.pos(cp.abs(y - f) - 0.2)))()
+    price = model.tau * cp.normNuc(W) + 0.5 * ridge * cp.sum_squares(gamma)
+    price += 0.0 if isinstance(model, RGLM) else 0.5 * cp.sum_squares(W)
+    constraints = [] if model.fit_intercept else [b == 0.0]
+    problem = cp.Problem(cp.Minimize(loss + price), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value, gamma.value
+
+
+@pytest.mark.filterwarnings("ignore:covariates")
+@pytest.mark.parametrize("ridge", [1e-3, 2.0])
+@pytest.mark.parametrize("n", [18, 60])  # the interior point method, and the augmented Lagrangian
+@pytest.mark.parametrize("name", MODELS)
+def test_all_losses_agree_with_cvxpy(name, n, ridge):
+    X, Z, y = data(n)
+    y = labels(name, y)
+    model = clone(MODELS[name]).set_params(covariate_ridge=ridge, tol=1e-8)
+    model.fit(X, y, covariates=Z)
+    value, gamma = optimum(name, model, X, Z, y, ridge)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    assert model.dual_gap_ <= 1e-8
+    np.testing.assert_allclose(model.covariate_coef_, gamma, atol=2e-3)
+    assert model.dual_coef_.shape == (n,)
+    # What the ridge is in the dual: the sums of the columns are the ridge times gamma.
+    if ridge == 2.0:
+        np.testing.assert_allclose(Z.T @ model.dual_coef_, ridge * gamma, atol=2e-2)
+
+
+@pytest.mark.filterwarnings("ignore:covariates")
+def test_a_vanishing_ridge_is_the_solution_of_least_norm_and_a_large_one_has_no_covariates():
+    X, Z, y = data()
+    plain = RGLM(tau=2.0, tol=1e-9).fit(X, y, covariates=Z)
+    small = RGLM(tau=2.0, tol=1e-9, covariate_ridge=1e-7).fit(X, y, covariates=Z)
+    np.testing.assert_allclose(small.covariate_coef_, plain.covariate_coef_, atol=1e-5)
+    large = RGLM(tau=2.0, tol=1e-9, covariate_ridge=1e9).fit(X, y, covariates=Z)
+    alone = RGLM(tau=2.0, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(large.coef_, alone.coef_, atol=1e-5)
+    assert alone.intercept_ == pytest.approx(large.intercept_, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:covariates")
+def test_paths_warm_starts_searches_and_tau_max_know_the_ridge():
+    X, Z, y = data()
+    model = RMR(tau=2.0, C=1.0, epsilon=0.2, covariate_ridge=5.0, tol=1e-8, warm_start=True)
+    one = clone(model).fit(X, y, covariates=Z)
+    again = clone(model).set_params(tau=1.0).fit(X, y, covariates=Z).set_params(tau=2.0)
+    np.testing.assert_allclose(again.fit(X, y, covariates=Z).coef_, one.coef_, atol=1e-3)
+    points = path(model, X, y, taus=[4.0, 2.0], covariates=Z)
+    assert points.points[1].primal == pytest.approx(one.objective_, rel=1e-6)
+    with pytest.raises(ValueError, match="covariate_ridge=0"):
+        information_criteria(points, X, y, covariates=Z)
+    largest = tau_max(X, y, model=model, covariates=Z)
+    with pytest.warns(UserWarning, match="W = 0"):
+        assert clone(model).set_params(tau=1.01 * largest).fit(X, y, covariates=Z).rank_ == 0
+    assert clone(model).set_params(tau=0.97 * largest).fit(X, y, covariates=Z).rank_ > 0
+    search = RMRCV(taus=[2.0, 1.0], C=[1.0, 3.0], epsilon=0.2, covariate_ridge=5.0, cv=3, tol=1e-8)
+    chosen = search.fit(X, y, covariates=Z)
+    single = chosen.best_estimator_
+    assert single.covariate_ridge == 5.0
+    np.testing.assert_allclose(
+        clone(single).fit(X, y, covariates=Z).covariate_coef_, chosen.covariate_coef_, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("outliers", ["split", "replace"])
+def test_the_regression_of_models_that_clean_is_that_on_their_clean_signals(outliers):
+    X, Z, y = data(60)
+    Z, options = Z[:, :2], {"tau": 1.0, "C": 1.0, "covariate_ridge": 3.0}
+    cleaned = GRMR(epsilon=0.2, outliers=outliers, gamma=1.0, lam=1.0, noise=0.5, **options)
+    cleaned.set_params(regression_tol=1e-7, tol=1e-7, max_iter=200).fit(X, y, covariates=Z)
+    alone = RMR(epsilon=0.2, tol=1e-9, **options).fit(cleaned.X_clean_, y, covariates=Z)
+    np.testing.assert_allclose(cleaned.covariate_coef_, alone.covariate_coef_, atol=1e-3)
+    machine = GSMM(gamma=1.0, lam=1.0, noise=0.5, outliers=outliers, **options)
+    machine.set_params(regression_tol=1e-7, tol=1e-7, max_iter=200).fit(X, y > 0.5, covariates=Z)
+    plain = SMM(tol=1e-9, **options).fit(machine.X_clean_, y > 0.5, covariates=Z)
+    np.testing.assert_allclose(machine.covariate_coef_, plain.covariate_coef_, atol=1e-3)
+
+
+def test_what_has_no_ridge_says_so(tmp_path):
+    import sklearn
+
+    X, Z, y = data()
+    Z = Z[:, :2]
+    with pytest.raises(ValueError, match="covariate_ridge"):
+        RMR(covariate_ridge=-1.0).fit(X, y, covariates=Z)
+    with pytest.raises(ValueError, match="covariate_ridge must be 0 with joint"):
+        RMR(covariate_ridge=1.0, joint="rows").fit(X, np.column_stack([y, y]), covariates=Z)
+    with pytest.raises(ValueError, match='covariate_ridge must be 0 with cv="loo"'):
+        RMRCV(covariate_ridge=1.0, cv="loo").fit(X, y, covariates=Z)
+    np.save(tmp_path / "X.npy", X)
+    stored = np.load(tmp_path / "X.npy", mmap_mode="r")
+    with (
+        sklearn.config_context(working_memory=0.001),
+        pytest.raises(ValueError, match="covariate_ridge must be 0 where X is read"),
+    ):
+        RMR(covariate_ridge=1.0).fit(stored, y, covariates=Z)
+
+
+def test_every_estimator_has_the_parameter():
+    public = [getattr(matreg, name) for name in matreg.__all__]
+    models = [one for one in public if hasattr(one, "fit")]
+    assert len(models) >= 10
+    assert all(one().get_params()["covariate_ridge"] == 0.0 for one in models)
