@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._typing import Array
@@ -248,37 +247,6 @@ class RMR(ConvexEstimator, MatrixRegressor):
     n_jobs: int | None = None
     verbose: int = 0
     matrix_shape: tuple[int, int] | None = None
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples; a list of n matrices will do.
-        y : array-like of shape (n,) or (n, k)
-            Labels. Several columns are k labels, with one fit each; NaN in one of them is a label
-            that is missing. All attributes of a fit then have a first axis of labels, `coef_` the
-            shape (k, p, q), and `estimators_` is a list of the fits.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the losses; weight 2 is the same as the sample twice.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            What stands beside the matrices, such as age and site, with coefficients that have no
-            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
-
-        Returns
-        -------
-        RMR
-            The fitted model itself.
-        """
-        return self._fit(X, y, sample_weight, covariates)
 
     def _loss(self) -> LossFamily:
         return regression_loss(self)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ... import unpenalised
@@ -162,6 +162,66 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return given
 
+    def predict(self, X: ArrayLike, covariates: Any = None) -> Any:
+        """Predict the labels of samples.
+
+        A model that cleans its samples cleans these first if `clean_predict`; missing entries are
+        filled in either way, as `transform` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples of the same shape as in `fit`.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, k) of k labels
+            ``<coef_, X_i> + intercept_``, with covariates plus ``<covariate_coef_, z_i>``; the
+            exponential of that for the family "poisson", an entry of `classes_` of a classifier.
+        """
+        return self._labels(self._decide(X, covariates))
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> float:
+        """Score of the predictions: R^2, or the share of right classes of a classifier.
+
+        For the family "poisson" it is D^2, the explained part of the deviance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,), or (n, k) of k labels
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Those of the samples, if `fit` had covariates: with the same names, in any order.
+
+        Returns
+        -------
+        float
+            1 is the best; of several labels the mean.
+        """
+        predicted = self.predict(X, covariates)
+        if has_several(y) and self._several_labels:
+            return mean_score(self._score_labels, y, predicted, sample_weight)
+        return self._score_labels(y, predicted, sample_weight)
+
+    def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        """Score of predictions of one label."""
+        from sklearn.metrics import accuracy_score, r2_score  # late: it takes long to import
+
+        score = accuracy_score if is_classifier(self) else r2_score
+        return float(score(y, predicted, sample_weight=sample_weight))
+
     def _decide(self, X: ArrayLike, covariates: Any = None) -> Any:
         """Decisions ``<coef_, X_i> + intercept_`` on samples, those of several problems together.
 
@@ -170,7 +230,6 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         They are of shape (n,), or (n, columns) as :meth:`_combiner` says; of a Dask array they are
         a Dask array of which nothing is computed yet.
         """
-        check_is_fitted(self, "coef_")
         check_is_fitted(self, "coef_")
         combine, columns = self._combiner()
         if is_dask(X) or is_streamed(X):
@@ -375,57 +434,52 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         return make_report(self, X, y, **options)
 
 
-class MatrixRegressor(RegressorMixin, MatrixEstimator):
-    """Base of regressors whose samples are matrices."""
+class SingleFit(MatrixEstimator):
+    """Base of estimators without a search."""
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> Array:
-        """Predict the labels of samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples of the same shape as in `fit`.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            ``<coef_, X_i> + intercept_``, with covariates plus ``<covariate_coef_, z_i>``.
-        """
-        return self._decide(X, covariates)
-
-    def score(
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
         self,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         covariates: Any = None,
-    ) -> float:
-        """R^2 of the predictions; of several labels the mean.
+    ) -> Self:
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
-            Samples.
-        y : array-like of shape (n,)
-            Labels.
+            Samples; a list of n matrices will do. Models that clean their samples take NaN where
+            entries are missing.
+        y : array-like of shape (n,) or (n, k)
+            Labels: numbers, or the classes of a classifier. Several columns, for RMR and RGLM, are
+            k labels with one fit each; NaN in one of them is a label that is missing. All
+            attributes of a fit then have a first axis of labels, `coef_` the shape (k, p, q), and
+            `estimators_` is a list of the fits.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples.
+            Non-negative weights; weight 2 is the same as the sample twice, 0 as no sample.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
+            What stands beside the matrices, such as age and site, with coefficients that have no
+            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------
-        float
-            1 is the best.
+        self
+            The fitted model itself.
         """
-        from sklearn.metrics import r2_score  # late: it takes long to import
+        self._fit(X, y, sample_weight, covariates)
+        return self
 
-        predicted = self.predict(X, covariates)
-        if has_several(y):
-            return mean_score(r2_score, y, predicted, sample_weight)
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
+    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> None:
+        """Fit to samples in memory or read block by block."""
+        raise NotImplementedError
+
+
+class MatrixRegressor(RegressorMixin, MatrixEstimator):
+    """Base of regressors whose samples are matrices."""
+
+    score = MatrixEstimator.score  # that of the mixin knows no covariates
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return r2_of_rows(y, decisions, sample_weight)

@@ -107,51 +107,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         """
         return self._decide(X, covariates)
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> NDArray[Any]:
-        """Predict the classes of samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples of the same shape as in `fit`.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Entries of `classes_`.
-        """
-        return self._labels(self.decision_function(X, covariates))
-
-    def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
-    ) -> float:
-        """Share of samples whose class is predicted.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the samples.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
-
-        Returns
-        -------
-        float
-            Accuracy.
-        """
-        from sklearn.metrics import accuracy_score  # late: it takes long to import
-
-        return float(accuracy_score(y, self.predict(X, covariates), sample_weight=sample_weight))
+    score = MatrixEstimator.score  # that of the mixin knows no covariates
 
 
 def combined(f: Array, k: int, multi_class: str) -> Array:

@@ -58,24 +58,6 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         D = self._validate_samples(X)
         return self._shaped_as(X, self._clean(D))
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> Any:
-        """Predict the labels of new samples, cleaned first if `clean_predict`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples, NaN where entries are missing. These are filled in as
-            :meth:`transform` does, even if `clean_predict` is False.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Predicted labels.
-        """
-        return self._labels(self._decide(X, covariates))
-
     def _cleaner(self) -> Callable[[Array], Array]:
         return self._completed
 

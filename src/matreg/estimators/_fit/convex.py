@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import delayed
@@ -30,7 +30,7 @@ from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_
 from .._input.classes import check_classes_of_part
 from .._input.stored import is_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
-from .base import MatrixEstimator
+from .base import SingleFit
 from .callbacks import callback_context, watched
 from .joint_labels import fit_joint
 from .messages import warn_if_interrupted, warn_if_zero, warn_unless_converged
@@ -80,7 +80,7 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
 }
 
 
-class ConvexEstimator(MatrixEstimator):
+class ConvexEstimator(SingleFit):
     """Base of estimators that minimise a declared model."""
 
     tau: Any
@@ -185,19 +185,17 @@ class ConvexEstimator(MatrixEstimator):
 
     # -- fit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
-        """Fit to samples in memory or read block by block."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> None:
         if self._several_labels and has_several(y):
             with self._unchanged_on_failure():
                 if self.joint is None:
                     fit_each(self, y, X, sample_weight, {"covariates": covariates})
                 else:
                     fit_joint(self, y, X, sample_weight, covariates)
-            return self
+            return
         self.__dict__.pop("estimators_", None)  # of an earlier fit
         with callback_context(self, None) as context, self._unchanged_on_failure():
             self._fit_samples(self._read(X, y, sample_weight, covariates), context)
-        return self
 
     def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
         """Fit to samples whose labels and weights are validated."""

@@ -21,7 +21,6 @@ from ...smooth_losses import Logistic
 from .._input.arrays import validate_labels
 from .._input.classes import check_two_classes, classes_at, encode_classes
 from .base import MatrixEstimator
-from .several import has_several, mean_score
 
 FAMILY_CONSTRAINT = [StrOptions(set(GLM_FAMILIES)), LossFamily]
 
@@ -95,24 +94,6 @@ class FamilyEstimator(MatrixEstimator):
         """Probabilities of both classes, of shape (n, 2)."""
         return probabilities(f)
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> NDArray[Any]:
-        """Predict the labels of samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples of the same shape as in `fit`.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The mean ``<coef_, X_i> + intercept_`` for the family "normal" and its exponential for
-            "poisson"; the more probable class for "binomial".
-        """
-        return self._labels(self._decide(X, covariates))
-
     @available_if(_binomial)
     def decision_function(self, X: ArrayLike, covariates: Any = None) -> Array:
         """Log-odds of the second class, for the family "binomial".
@@ -167,44 +148,12 @@ class FamilyEstimator(MatrixEstimator):
         """
         return on_blocks(log_probabilities, self._decide(X, covariates), 2)
 
-    def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
-    ) -> float:
-        """Score of the predictions: R^2, accuracy or D^2 by family.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the samples.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
-
-        Returns
-        -------
-        float
-            R^2 for "normal", the share of right labels for "binomial", the explained part of the
-            deviance for "poisson". 1 is the best.
-        """
-        predicted = self.predict(X, covariates)
-        if has_several(y) and self._several_labels:
-            return mean_score(self._score_labels, y, predicted, sample_weight)
-        return self._score_labels(y, predicted, sample_weight)
-
     def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+        if self.family != "poisson":
+            return super()._score_labels(y, predicted, sample_weight)
+        from sklearn.metrics import d2_tweedie_score  # late: it takes long to import
 
-        if self.family == "poisson":
-            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
-        score = accuracy_score if self.family == "binomial" else r2_score
-        return float(score(y, predicted, sample_weight=sample_weight))
+        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         if self.family not in ("binomial", "poisson"):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -41,6 +40,7 @@ from ...solvers import (
 )
 from .._input.arrays import to_numbers
 from .._input.stored import refuse_streamed_cleaning
+from .base import SingleFit
 from .cleaning import Cleaning, outlier_score
 from .convex import ATTRIBUTES, Part
 from .structure import STRUCTURE_CONSTRAINTS, bases_of, check_bases, earlier_taus
@@ -86,7 +86,7 @@ def units_in_bases(model: Any, samples: Samples) -> Units:
     return Units(samples, model.fit_intercept, is_classifier(model))
 
 
-class JointFit(Cleaning):
+class JointFit(Cleaning, SingleFit):
     """Base of models that are fitted while their samples are cleaned."""
 
     # Parameters of losses in the units of the labels, with what "scale" is for them.
@@ -137,39 +137,12 @@ class JointFit(Cleaning):
         beside = float(self.covariate_ridge)
         return Model(loss, penalty, self.C_, self.fit_intercept, earlier, beside)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
-    ) -> Self:
-        """Fit the model and clean the samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed, possibly corrupted samples, NaN where entries are missing.
-        y : array-like of shape (n,)
-            Labels: numbers, or the classes of a classifier.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights; a weight of k counts as k copies of the sample, 0 as none.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            What stands beside the matrices, such as age and site, with coefficients that have no
-            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> None:
         refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
         with self._fitting():
             samples = self._read(X, y, sample_weight, covariates)
             assert isinstance(samples, Samples)
             self._fit_samples(samples)
-        return self
 
     def _fit_samples(self, samples: Samples) -> None:
         """Fit to samples whose labels and weights are validated."""
