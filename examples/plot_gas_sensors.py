@@ -72,8 +72,12 @@ axis.set(ylabel="RMSE, log10 ppmv")
 axis.legend(frameon=False)
 
 # %%
-# The pattern of the last gas: which sensors and features go with its concentration.
+# The pattern of the last gas: which sensors and features go with its concentration. The features
+# are the change of the resistance, the same divided by the resistance, and moving averages of its
+# rise and of its decay, slow ones first.
 
-names = MapAxes(row_label="sensor", column_label="feature")
+features = ["change", "relative", "rise .001", "rise .01", "rise .1"]
+features += ["decay .001", "decay .01", "decay .1"]
+names = MapAxes(column_coords=features, row_label="sensor", column_label="feature")
 PatternDisplay.from_estimator(models["RGLM"], X, names=names)
 plt.show()

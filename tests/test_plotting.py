@@ -215,3 +215,11 @@ def test_outliers_of_the_worst_samples():
     np.testing.assert_allclose(flat.clean[0], display.clean[0])
     with pytest.raises(TypeError, match="such as GRMR or GSMM; got RMR"):
         OutlierDisplay.from_estimator(RMR(), X)
+
+
+def test_missing_entries_do_not_set_the_colours():
+    from matreg.inspection import MapAxes
+
+    _, axis = matplotlib.pyplot.subplots()
+    image = MapAxes().draw(axis, np.array([[np.nan, 2.0], [-3.0, 1.0]]))
+    assert image.get_clim() == (-3.0, 3.0)

@@ -83,6 +83,15 @@ def test_what_is_no_reason_to_warn(data):
     silent(outlier)
 
 
+def test_dark_edges_of_images_are_no_unit_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 8, 8))
+    X[:, :, 0] *= rng.uniform(size=(60, 8)) < 0.11  # nine entries of ten are zero
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_units(X)
+
+
 def test_missing_entries_do_not_count(data):
     X = data[0] * UNITS
     X[::3, 1] = np.nan

@@ -144,4 +144,7 @@ def _equal(old: Any, new: Any) -> bool:
 def _brief(values: Any) -> str:
     if len(values) <= 3:
         return str(list(values))
-    return f"{len(values)} from {values[0]} to {values[-1]}"
+    first, last = (
+        f"{one:.6g}" if isinstance(one, float) else one for one in values[:: len(values) - 1]
+    )
+    return f"{len(values)} from {first} to {last}"

@@ -27,8 +27,9 @@ def pyplot() -> Any:
 
 
 def show_matrix(axis: Any, matrix: Array, limit: float | None = None, cmap: Any = "RdBu_r") -> Any:
-    """Image of a matrix on a colour scale that is symmetric around zero."""
-    limit = limit or float(np.abs(matrix).max()) or 1.0
+    """Image of a matrix on a colour scale that is symmetric around zero; NaN are left white."""
+    size = np.abs(matrix)
+    limit = limit or float(np.max(size, where=np.isfinite(size), initial=0.0)) or 1.0
     return axis.imshow(matrix, cmap=cmap, vmin=-limit, vmax=limit, interpolation="nearest")
 
 

@@ -60,6 +60,12 @@ def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     The spread is the distance of the outer deciles, as a share of that of a normal distribution:
     its standard deviation there. NaN are left out; a unit without any other entry has 0 for both.
     """
+    low, middle, high = _deciles(X, axes)
+    return middle, high / NORMAL_RANGE - low / NORMAL_RANGE  # the difference might overflow
+
+
+def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Low decile, median and high decile of each unit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing but NaN
         # Faster than its kin for NaN, which is called only where there are some.
@@ -67,7 +73,7 @@ def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
         if np.isnan(found).any():
             found = np.nanquantile(X, SHARES, axis=axes, keepdims=True)
     low, middle, high = np.nan_to_num(found[:, 0], nan=0.0)
-    return middle, high / NORMAL_RANGE - low / NORMAL_RANGE  # the difference might overflow
+    return low, middle, high
 
 
 def warn_of_units(X: Array) -> None:
@@ -79,7 +85,8 @@ def warn_of_units(X: Array) -> None:
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        Samples, of which a few hundred are looked at. Constant rows and columns do not count.
+        Samples, of which a few hundred are looked at. Rows and columns that are constant, or half
+        of whose entries are equal, as at the edges of images, do not count.
 
     Warns
     -----
@@ -95,8 +102,9 @@ def warn_of_units(X: Array) -> None:
     """
     X = X[:: max(1, len(X) // LOOKED_AT_SAMPLES, X.size // LOOKED_AT)]
     for by in ("columns", "rows"):
-        centre, spread = (part.ravel() for part in quantiles(X, AXES[by]))
-        moving = np.flatnonzero(spread > ROUNDING * np.abs(centre))
+        low, centre, high = (part.ravel() for part in _deciles(X, AXES[by]))
+        spread, rounding = high / NORMAL_RANGE - low / NORMAL_RANGE, ROUNDING * np.abs(centre)
+        moving = np.flatnonzero((centre - low > rounding) & (high - centre > rounding))
         if len(moving) < 2:
             continue
         small, large = moving[np.argmin(spread[moving])], moving[np.argmax(spread[moving])]
