@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import Array
+from ._typing import Array, Mask
 from .design import ArrayDesign
 from .losses import PiecewiseLoss, squared
 from .problem import Problem
@@ -79,9 +79,14 @@ class BesideSquares:
     loss: Any
     squares: PiecewiseLoss
 
-    def _parts(self, r: Array) -> tuple[Array, Array]:
+    def _parts(self, r: Any) -> tuple[Any, Any]:
         last = len(self.squares.curvature)
         return r[:-last], r[-last:]
+
+    def take(self, index: Mask) -> BesideSquares:
+        """The losses of some samples."""
+        first, last = self._parts(index)
+        return BesideSquares(self.loss.take(first), self.squares.take(last))
 
     def value(self, r: Array) -> float:
         """Sum of the losses of the residuals."""

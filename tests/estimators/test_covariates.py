@@ -419,8 +419,9 @@ def test_encoded_columns_make_unseen_sites_possible():
     assert new[0] == pytest.approx(np.mean(both))
 
 
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
 @pytest.mark.parametrize("kind", [RMRCV, RGLMCV])
-def test_leave_one_out_searches_leave_out_the_covariates_too(kind):
+def test_leave_one_out_searches_leave_out_the_covariates_too(kind, ridge):
     from sklearn.metrics import r2_score
 
     rng = np.random.default_rng(0)
@@ -428,7 +429,7 @@ def test_leave_one_out_searches_leave_out_the_covariates_too(kind):
     Z = rng.standard_normal((30, 2)) + X[:, 0]
     y += 2.0 * X[:, 0, 0] + Z @ [1.0, -2.0]
     fixed = {"C": 1.0, "epsilon": 0.1} if kind is RMRCV else {}
-    model = kind([1.0], cv="loo", tol=1e-8, **fixed).fit(X, y, covariates=Z)
+    model = kind([1.0], cv="loo", covariate_ridge=ridge, tol=1e-8, **fixed).fit(X, y, covariates=Z)
     left_out = []
     for i in range(30):
         others = np.arange(30) != i

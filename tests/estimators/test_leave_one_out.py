@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from matreg import GRMR, GRMRCV, GSMM, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
 from matreg.adaptive import reweighted_bases
 from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
@@ -62,6 +62,8 @@ def test_residuals_are_those_of_refits(model):
     [
         (RMR(8.0, C=1.0, epsilon=0.3), aged, age),
         (RGLM(10.0, ridge=0.2), aged, age),
+        (RMR(8.0, C=1.0, epsilon=0.3, covariate_ridge=3.0), aged, age),
+        (RGLM(3.0, family="binomial", covariate_ridge=1.0), aged > 0.0, age),
         (RMR(8.0, C=1.0, epsilon=0.3, **BASES), aged, age),
         (RGLM(8.0, fit_intercept=False, **BASES), data.y, None),
         (SMM(2.0, C=0.3), aged > 0.0, age),
@@ -127,12 +129,14 @@ def test_covariates_have_to_be_those_of_fit():
 @pytest.mark.parametrize("levels", [[0.0], [-2.0, 2.0]])
 def test_cleaned_samples_of_classes(levels):
     y = np.digitize(data.y, levels)
-    fitted = GSMM(2.0, C=0.3).fit(data.X, y)
+    fitted = GSMM(2.0, C=0.3, **BASES).fit(data.X, y)
     found = fitted.leave_one_out(data.X, y, refits=N)
-    true = true_decisions(SMM(2.0, C=0.3), fitted.X_clean_, y)
+    true = true_decisions(SMM(2.0, C=0.3, **BASES), fitted.X_clean_, y)
     moved = np.abs(found.decisions - fitted.decision_function(data.X)).mean()
     assert np.abs(found.decisions - true).mean() < 0.1 * moved
     assert found.score == pytest.approx((found.predictions == y).mean())
+    with pytest.raises(ValueError, match="needs adaptive=0"):
+        GSMM(2.0, C=0.3, adaptive=1).fit(data.X, y).leave_one_out(data.X, y)
 
 
 def test_poisson_residuals_are_in_counts():
@@ -241,5 +245,27 @@ def test_a_search_of_classes_leaves_out_single_samples():
 def test_single_samples_of_groups_are_not_left_out():
     with pytest.raises(ValueError, match="samples of a group have to be left out together"):
         RMRCV(cv="loo").fit(data.X, data.y, groups=np.arange(N) % 3)
-    with pytest.raises(ValueError, match="cv"):
-        GRMRCV(cv="loo").fit(data.X, data.y)
+    with pytest.raises(ValueError, match="halving drops candidates fold by fold"):
+        GRMRCV(cv="loo", halving=True).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="adaptive steps are searched with folds"):
+        GRMRCV(cv="loo", adaptive=1).fit(data.X, data.y)
+
+
+def test_a_search_that_cleans_leaves_out_single_samples():
+    weights = np.ones(N)
+    weights[:2] = 0.0
+    model = GRMRCV([5.0, 8.0], C=1.0, epsilon=0.3, limit=4.0, cv="loo", one_standard_error=True)
+    model.set_params(scoring="neg_mean_absolute_error").fit(data.X, data.y, sample_weight=weights)
+    assert len(model.cv_results_["mean_test_score"]) == 4
+    best = model.best_estimator_
+    plain = RMR(model.tau_, C=1.0, epsilon=0.3)
+    true = true_decisions(plain, best.X_clean_[2:], data.y[2:])
+    assert -model.best_score_ == pytest.approx(np.abs(data.y[2:] - true).mean(), rel=0.1)
+
+
+@pytest.mark.parametrize("levels", [[0.0], [-2.0, 2.0]])
+def test_a_search_of_classes_that_cleans_leaves_out_single_samples(levels):
+    y = np.digitize(data.y, levels)
+    model = GSMMCV([2.0], C=0.3, limit=4.0, gamma=30.0, cv="loo").fit(data.X, y)
+    plain = SMMCV([2.0], C=0.3, cv="loo").fit(model.best_estimator_.X_clean_, y)
+    assert model.best_score_ == pytest.approx(plain.best_score_, abs=1.5 / N)

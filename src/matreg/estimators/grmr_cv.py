@@ -68,7 +68,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
         combination of all parameters but tau; it counts by its best tau on the folds so far. The
         choice is between the candidates that are left after the last fold.
     cv, scoring, one_standard_error, n_jobs
-        As in :class:`RMRCV`.
+        As in :class:`RMRCV`. "loo" leaves single samples out of the regression alone: the clean
+        signals are those of a fit to all of them.
     verbose : int, default=0
         Whether to report progress even without a terminal.
 

@@ -14,8 +14,10 @@ from ..families import LossFamily
 from ..samples import Samples
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.convex import Part
 from ._input.streamed import linear
 from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
+from ._search.left_out import left_out_decisions
 from .gsmm import GSMM
 from .smm import LOSS_CONSTRAINT
 
@@ -126,6 +128,21 @@ class GSMMCV(JointSearch, MatrixClassifier):
         for part in model._parts(samples_in(clean, bases)):
             points = list(path(declared, part.samples, "tau", taus, **limits))
             W = np.array([bases.expand(point.W.matrix).reshape(-1) for point in points])
-            decisions.append(linear(rows, W, np.array([point.b for point in points])))
+            f = linear(rows, W, np.array([point.b for point in points]))
+            if self._leaves_one_out:
+                self._leave_out(f, model, part, samples, taus, points)
+            decisions.append(f)
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
+
+    def _leave_out(
+        self, f: Array, model: Any, part: Part, samples: Samples, taus: Array, points: list[Any]
+    ) -> None:
+        """Put decisions without the samples in place of those of one of the problems, f (k, n)."""
+        nothing = np.zeros(len(part.samples.group))
+        for k, (tau, point) in enumerate(zip(taus, points, strict=True)):
+            problem = model._declare(float(tau)).on(part.samples)
+            own = left_out_decisions(problem, part.samples, point, nothing)
+            known = part.everywhere(own, samples.n, np.nan)[samples.group]
+            there = (samples.group >= 0) & ~np.isnan(known)
+            np.copyto(f[k], known, where=there)

@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Mask
 from ..bases import PLAIN, Bases, samples_in
-from ..families import in_units
 from ..model import Model
-from ..penalties import SpectralElasticNet
 from ..samples import Samples
 from ..solvers import (
     LeaveOneOut,
+    Refined,
     SolverResult,
     Start,
     jackknife_plus,
@@ -30,7 +29,6 @@ from ..solvers import (
 )
 from ._fit.convex import Part, gamma_of
 from ._fit.structure import bases_of
-from ._fit.units import Units
 from ._input.covariates import new_covariates
 from ._input.stored import refuse_streamed
 from ._search.left_out import check_left_out
@@ -241,13 +239,14 @@ def pose(
         samples = fitted._structured(samples)
         parts = fitted._parts(samples)
         return samples, parts, fitted._declare(samples, parts)
-    samples = replace(samples, X=fitted.X_clean_)
-    if is_classifier(fitted):
-        return samples, fitted._parts(samples), fitted._declare(fitted.tau_)
-    part = Part(samples.distinct())
-    loss = in_units(fitted._loss(), Units(part.samples, fitted.fit_intercept).number)
-    penalty = SpectralElasticNet(fitted.tau_)
-    return samples, [part], Model(loss, penalty, fitted.C_, fitted.fit_intercept)
+    if len(fitted.adaptive_):
+        raise ValueError(
+            "leave_one_out of a model that cleans its samples needs adaptive=0: the bases of its "
+            "last step were made while the samples were cleaned. Cross-validate with folds instead."
+        )
+    samples = samples_in(replace(samples, X=fitted.X_clean_), bases_of(fitted))
+    parts = fitted._parts(samples) if is_classifier(fitted) else [Part(samples.distinct())]
+    return samples, parts, fitted._declare(fitted.tau_)
 
 
 def check_number(fitted: Any, n: int) -> None:
@@ -268,10 +267,10 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
     V, gamma = bases.invert(bases_of(fitted).invert(W)), gamma_of(fitted, samples, k)
     dual = np.atleast_2d(fitted.dual_coef_)[k]
     beta = samples.gather(dual if part.rows is None else dual[part.rows])
-    problem = model.on(samples)
+    problem, columns = model.on(samples), samples.unpenalised(model.fit_intercept)
     result = solve(model, samples, start=Start(V, gamma, beta), tol=TOL)
     moved = samples.design.forward(result.W.matrix - V)
-    moved += problem.unpenalised.times(result.gamma - gamma)
+    moved += columns.times(result.gamma - gamma)
     spread = float(samples.design.forward(V).std()) + float(np.abs(samples.y).mean())
     if np.abs(moved).max() > CHANGED * spread:
         raise ValueError(
@@ -280,15 +279,15 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
             f"{np.abs(moved).max():.3g}."
         )
     loo = leave_one_out(problem, result.W, result.gamma, result.beta)
-    back = problem.unpenalised.coefficients(np.eye(problem.unpenalised.size))
+    back = columns.coefficients(np.eye(columns.size))
     seen = replace(result, W=bases.restore(result.W), kept=None)
-    if loo.dbeta is None:
-        none = np.zeros(samples.n, dtype=bool)
-        return OneProblem(part, seen, loo, loo.residuals, none, np.nan, back, bases)
-    better = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
     lean = replace(loo, removals=None)  # the samples need not be kept
-    doubt = np.nan if adaptive else better.doubt
-    return OneProblem(part, seen, lean, better.residuals, better.refitted, doubt, back, bases)
+    found = Refined(loo.residuals, np.zeros(samples.n, dtype=bool), np.nan)
+    if loo.dbeta is not None:
+        found = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
+    residuals, refitted = found.residuals[: samples.n], found.refitted[: samples.n]
+    doubt = np.nan if adaptive else found.doubt
+    return OneProblem(part, seen, lean, residuals, refitted, doubt, back, bases)
 
 
 def gathered(

@@ -35,7 +35,7 @@ from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
 from .grmr.start import Limits, Prepared, prepare
 from .loo.intervals import jackknife_plus
-from .loo.refits import refined
+from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
 from .neighbours import tau_grid, walk
 from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
@@ -52,6 +52,7 @@ __all__ = [
     "NewSamples",
     "Prepared",
     "Reduced",
+    "Refined",
     "SolverResult",
     "Start",
     "after_steps",

@@ -34,13 +34,13 @@ from .._input.arrays import check_grid
 from .._input.stored import refuse_streamed_cleaning
 from .adaptive_search import step_counts
 from .halving import halved
+from .left_out import LeftOutSearch, left_out_decisions
 from .search import (
     COMMON_CONSTRAINTS,
     NUMBER_OR_LIST,
     PATH_CONSTRAINTS,
     Candidate,
     FoldScore,
-    Search,
     number_list,
 )
 
@@ -76,7 +76,7 @@ class Family(Candidate):
     steps: tuple[Candidate, ...]
 
 
-class JointSearch(Cleaning, Search):
+class JointSearch(Cleaning, LeftOutSearch):
     """Search over tau, the parameters of the loss, and those of the cleaning."""
 
     _plain: type[JointFit]
@@ -96,6 +96,11 @@ class JointSearch(Cleaning, Search):
     halving: bool
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
+        if self._leaves_one_out:
+            self._check_left_out()
+            if self.halving:
+                raise ValueError('halving drops candidates fold by fold: cv must not be "loo".')
+
         def optional(name: str, given: Any) -> list[Any]:
             return [None] if given is None else number_list(name, given, positive=True)
 
@@ -171,6 +176,10 @@ class JointSearch(Cleaning, Search):
 
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
+    def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
+        """Decisions given the clean samples, which are those of the fits to all of them."""
+        return self._predict_path(samples.distinct(), candidate, samples.X, samples.Z)
+
     def _predict_path(
         self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
     ) -> tuple[Array, Array]:
@@ -224,6 +233,9 @@ class JointSearch(Cleaning, Search):
             predictions[k] = clean @ last.coef.matrix.reshape(-1) + fit.b
             if Z_test is not None and fit.covariate_coef is not None:
                 predictions[k] += Z_test @ fit.covariate_coef
+            if self._leaves_one_out:
+                regression = last.problem.regression(last.problem.clean(last.split.E))
+                predictions[k] = left_out_decisions(regression, samples, last.fit, predictions[k])
             ranks[k] = last.fit.W.rank
         return predictions, ranks
 

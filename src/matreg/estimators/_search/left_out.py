@@ -5,17 +5,72 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from ..._typing import Array, Index
+from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
 from ...model import Model
 from ...penalties import SpectralPenalty
 from ...problem import Problem
+from ...progress import track
 from ...samples import Samples
 from ...solvers import SolverResult, leave_one_out
+from .._fit.callbacks import reported
+from .adaptive_search import step_counts
+from .fold_scores import FoldScore
+from .search import Candidate, Search
 
 # Parts of the samples whose absence tells how far a score is to be relied on.
 TENTHS = 10
+
+
+class LeftOutSearch(Search):
+    """Search that may leave single samples out of fits to all of them, instead of folds."""
+
+    @property
+    def _leaves_one_out(self) -> bool:
+        return isinstance(self.cv, str)
+
+    def _check_left_out(self) -> None:
+        """Refuse adaptive steps: their bases know the labels of the samples that are left out."""
+        if step_counts(self.adaptive)[-1]:
+            raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
+
+    def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
+        """Decisions (k, n) on all samples by the models without them, and ranks (k,)."""
+        raise NotImplementedError
+
+    def _cross_validate(
+        self, samples: Samples, folds: list[Any], candidates: list[Candidate], score: FoldScore
+    ) -> tuple[Array, Array]:
+        """As everywhere; of single samples left out the scores of all, and without each tenth."""
+        if not self._leaves_one_out:
+            return super()._cross_validate(samples, folds, candidates, score)
+        tests = [np.arange(samples.n), *without_a_tenth(samples.n)]
+        calls = (delayed(score_left_out)(self, score, samples, tests, one) for one in candidates)
+        results = reported(self, Parallel(self.n_jobs, return_as="generator")(calls), lambda: False)
+        found = list(track(results, "paths", len(candidates), self.verbose))
+        scores, ranks = (np.concatenate(one, axis=-1) for one in zip(*found, strict=True))
+        return scores, ranks[None]
+
+    def _select(
+        self, candidates: list[Candidate], scores: Array, ranks: Array, error: Array | None = None
+    ) -> tuple[int, int]:
+        if self._leaves_one_out:
+            scores, error = scores[:1], jackknife_error(scores[1:])
+        return super()._select(candidates, scores, ranks, error)
+
+
+def score_left_out(
+    search: LeftOutSearch, score: FoldScore, samples: Samples, tests: list[Index], one: Candidate
+) -> tuple[Array, Array]:
+    """Scores (tests, k) of all models of a candidate on samples that they were not fitted to."""
+    with one_thread(0):
+        decisions, ranks = search._left_out_path(samples, one)
+    X, y, weights = samples.X, samples.y, samples.weights
+    scores = [score(decisions[:, test], X[test], y[test], weights[test]) for test in tests]
+    return np.array(scores), ranks
 
 
 def left_out_decisions(

@@ -7,46 +7,32 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array, Index
-from ...linalg.threads import one_thread
+from ..._typing import Array
 from ...model import Model
-from ...progress import track
 from ...samples import Samples
 from ...scoring import shared_scale
 from ...solvers import SolverResult, leave_one_out, path, solve, tau_grid
-from .._fit.callbacks import reported
 from .._fit.convex import AS_UNIT, Part
 from .._fit.units import Units
 from .._input.arrays import check_grid
 from .._input.streamed import linear
 from ..regularization_path import RegularizationPath
-from .adaptive_search import step_counts
-from .fold_scores import FoldScore
-from .folds import LEAVE_ONE_OUT
-from .left_out import (
-    check_left_out,
-    jackknife_error,
-    left_out_decisions,
-    without_a_tenth,
-)
-from .search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate, Search
+from .left_out import LeftOutSearch, check_left_out, left_out_decisions
+from .search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate
 
 # Samples on which the noise is measured where there are more.
 NOISE_ROWS = 500
 SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     **PATH_CONSTRAINTS,
     **COMMON_CONSTRAINTS,
-    "cv": ["cv_object", StrOptions({LEAVE_ONE_OUT})],
 }
 
 
-class PathSearch(Search):
+class PathSearch(LeftOutSearch):
     """Search along paths that are solved point by point from each other."""
 
     # Parameters besides tau that are searched.
@@ -94,21 +80,10 @@ class PathSearch(Search):
         }
         return path(self.best_estimator_, X, y, **given)
 
-    @property
-    def _leaves_one_out(self) -> bool:
-        return isinstance(self.cv, str)
-
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
             check_left_out(self._single()._sketch(), 'cv="loo"')
-            if samples.Z is not None and self.covariate_ridge > 0.0:
-                raise ValueError(
-                    f'covariate_ridge must be 0 with cv="loo"; got {self.covariate_ridge}.'
-                )
-            if step_counts(self.adaptive)[-1]:
-                raise ValueError(
-                    'adaptive steps are searched with folds: take another cv than "loo".'
-                )
+            self._check_left_out()
         samples = samples.distinct()
         units = Units(samples, self.fit_intercept, is_classifier(self))
         lists = {name: self._values(name, units) for name in self._searched}
@@ -188,11 +163,11 @@ class PathSearch(Search):
         words: dict[str, Any] = {name: first[name] for name in self._searched}
         words |= {"tau": "scale", "adaptive": 0}
         model = self._single(**words)
-        declared = replace(model._declare(few, [Part(few)]), covariate_ridge=0.0)
+        declared = model._declare(few, [Part(few)])
         problem = declared.on(few)
         result = solve(declared, few, tol=self.tol, max_iter=self.max_iter)
         loo = leave_one_out(problem, result.W, result.gamma, result.beta)
-        of_labels = declared.loss.mean(problem.y - loo.residuals) - few.y
+        of_labels = declared.loss.mean((problem.y - loo.residuals)[: few.n]) - few.y
         return min(shared_scale(of_labels, few.weights), super()._noise(few))
 
     def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
@@ -211,40 +186,9 @@ class PathSearch(Search):
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
 
-    def _cross_validate(
-        self, samples: Samples, folds: list[Any], candidates: list[Candidate], score: FoldScore
-    ) -> tuple[Array, Array]:
-        """As everywhere; of single samples left out the scores of all, and without each tenth."""
-        if not self._leaves_one_out:
-            return super()._cross_validate(samples, folds, candidates, score)
-        tests = [np.arange(samples.n), *without_a_tenth(samples.n)]
-        calls = (delayed(_score_left_out)(self, score, samples, tests, one) for one in candidates)
-        results = reported(self, Parallel(self.n_jobs, return_as="generator")(calls), lambda: False)
-        found = list(track(results, "paths", len(candidates), self.verbose))
-        scores, ranks = (np.concatenate(one, axis=-1) for one in zip(*found, strict=True))
-        return scores, ranks[None]
-
-    def _select(
-        self, candidates: list[Candidate], scores: Array, ranks: Array, error: Array | None = None
-    ) -> tuple[int, int]:
-        if self._leaves_one_out:
-            scores, error = scores[:1], jackknife_error(scores[1:])
-        return super()._select(candidates, scores, ranks, error)
-
 
 def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:
     """Decisions (k, n) of k points on samples (n, p*q) with covariates (n, m) or None."""
     W = np.array([point.W.matrix.reshape(-1) for point in points])
     f = linear(flat, W, np.array([point.b for point in points]))
     return f if Z is None else f + np.array([point.covariate_coef for point in points]) @ Z.T
-
-
-def _score_left_out(
-    search: PathSearch, score: FoldScore, samples: Samples, tests: list[Index], one: Candidate
-) -> tuple[Array, Array]:
-    """Scores (tests, k) of all models of a candidate on samples that they were not fitted to."""
-    with one_thread(0):
-        decisions, ranks = search._left_out_path(samples, one)
-    X, y, weights = samples.X, samples.y, samples.weights
-    scores = [score(decisions[:, test], X[test], y[test], weights[test]) for test in tests]
-    return np.array(scores), ranks

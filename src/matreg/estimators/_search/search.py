@@ -13,7 +13,7 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, is_classifier
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Index, Mask
@@ -45,11 +45,11 @@ from .adaptive_search import (
     step_counts,
 )
 from .fold_scores import FoldScore
-from .folds import make_folds
+from .folds import LEAVE_ONE_OUT, make_folds
 from .on_a_part import choose_on_part
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "cv": ["cv_object"],
+    "cv": ["cv_object", StrOptions({LEAVE_ONE_OUT})],
     "scoring": [str, callable, None],
     "one_standard_error": ["boolean"],
     "n_jobs": [Integral, None],

@@ -76,12 +76,14 @@ def refined(
     size = float(np.abs(loo.residuals).mean())
     doubts = np.where(loo.ended, np.abs(loo.error), np.inf)
     doubts[loo.beta == 0.0] = 0.0
+    doubts[len(beta) :] = 0.0  # of a ridge on covariates
+    every = np.append(beta, loo.beta[len(beta) :])
     worst = np.argsort(-doubts, kind="stable")[:most]
     worst = worst[doubts[worst] > WORTHWHILE * size]
     out = loo.residuals + loo.error
     for i in worst:
         rest, keep = without(problem, int(i))
-        coef, others = again(rest, W, gamma, beta[keep])
+        coef, others = again(rest, W, gamma, every[keep])
         own = np.array([i])
         predicted = problem.design.take(own).forward(coef.matrix)
         predicted = predicted + problem.unpenalised.take(own).times(others)

@@ -177,7 +177,8 @@ def leave_one_out(
     problem : Problem
         A loss of four numbers a sample or a smooth one, a spectral penalty, samples in memory.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
-        Its solution. The more accurate the better: to a relative gap of 1e-6 or less.
+        Its solution. The more accurate the better: to a relative gap of 1e-6 or less. Samples of
+        the problem beyond these n, those of a ridge on covariates, are never left out.
     columns : ndarray of shape (n, k), default=None
         Unpenalised columns; by default those of the problem.
     residual : ndarray of shape (n,), default=None
@@ -211,19 +212,25 @@ def leave_one_out(
     if residual is None:
         fitted = problem.design.forward(W.matrix) + problem.unpenalised.times(gamma)
         residual = problem.y - fitted
+    own = len(beta)
+    if own < n:
+        beta = np.append(beta, problem.loss.gradient(residual)[own:])
     response = Response(problem, W, beta, columns)
-    many = n * n > settings.most_numbers
-    return (_by_spans if many else _by_pivoting)(problem, residual, beta, response)
+    if n * n > settings.most_numbers:
+        return _by_spans(problem, residual, beta, response)
+    return _by_pivoting(problem, residual, beta, response, own)
 
 
-def _by_pivoting(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
-    """The quadratic problem without each sample that takes part in the fit."""
+def _by_pivoting(
+    problem: Problem, residual: Array, beta: Array, response: Response, own: int
+) -> LeaveOneOut:
+    """The quadratic problem without each of the first samples that takes part in the fit."""
     n = len(beta)
     loss = parabola(problem.loss, residual)
     pivoting = Pivoting(response.F, loss, residual, beta, response.size)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
-    for i in np.flatnonzero(pivoting.beta):
+    for i in np.flatnonzero(pivoting.beta[:own]):
         solution = found[i] = pivoting.without(int(i))
         dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
         new[i] = pivoting.residual_of(int(i), solution)
