@@ -83,7 +83,13 @@ def test_coefficients_do_not_depend_on_the_store(kind, tmp_path):
     X, y = make_data()
     file = sklearn.clone(MODELS["RMR"]).fit(store(X, tmp_path, "file"), y)
     other = sklearn.clone(MODELS["RMR"]).fit(store(X, tmp_path, kind), y)
-    np.testing.assert_allclose(other.coef_, file.coef_, rtol=1e-10, atol=1e-10)
+    # What the first pass sees is the same but for rounding. The core after it may then end a step
+    # earlier or later, within its tolerance.
+    first, second = (model.history_[["primal", "dual", "rows"]][:1] for model in (file, other))
+    for name in first.dtype.names:
+        np.testing.assert_allclose(second[name], first[name], rtol=1e-13)
+    assert other.objective_ == pytest.approx(file.objective_, rel=file.tol)
+    np.testing.assert_allclose(other.coef_, file.coef_, atol=1e-4 * np.abs(file.coef_).max())
 
 
 @pytest.mark.parametrize(
