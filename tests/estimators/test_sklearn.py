@@ -1,7 +1,8 @@
-"""Every check that scikit-learn has for estimators, none excused."""
+"""Every check that scikit-learn has for estimators, none excused but for an error of its own."""
 
 import warnings
 
+import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -27,7 +28,15 @@ ESTIMATORS = [
 ]
 
 
-@parametrize_with_checks(ESTIMATORS)
+def excused(estimator):
+    """Checks that cannot pass, with the reason."""
+    if sklearn.__version__.startswith("1.6.") and getattr(estimator, "family", "") == "binomial":
+        why = "it makes two classes of three by the first sample, which is not the same one twice"
+        return {"check_sample_weight_equivalence_on_dense_data": why}
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)
 def test_conventions(estimator, check):
     with warnings.catch_warnings():
         if getattr(estimator, "solver", None) == "admm":  # it may well be slow, and says so

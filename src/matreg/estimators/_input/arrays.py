@@ -48,6 +48,10 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     return X, None
 
 
+# Of data frames and sparse matrices, which have keys, too.
+NO_CONTAINER = ("iloc", "__dataframe__", "tocsr")
+
+
 def refuse_containers(X: Any) -> None:
     """Refuse what holds the array of samples, or each sample for itself, and say how to get it."""
     if isinstance(X, (str, bytes, os.PathLike)):
@@ -55,7 +59,8 @@ def refuse_containers(X: Any) -> None:
             f"X must be an array; got the path {os.fspath(X)!r}. Open the file first: np.load(path)"
             ', or np.load(path, mmap_mode="r") for one that does not fit into memory.'
         )
-    if hasattr(X, "keys") and not hasattr(X, "iloc") and not hasattr(X, "__dataframe__"):
+    # Sparse matrices of a dictionary are refused by scikit-learn, like all others.
+    if hasattr(X, "keys") and not any(hasattr(X, name) for name in NO_CONTAINER):
         names = _arrays_in(X)[:5]
         first = names[0] if names else "name"
         raise ValueError(
