@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,13 +14,11 @@ from numpy.typing import ArrayLike
 from .._typing import Array
 from ..bases import samples_in
 from ..families import MARGIN_LOSSES, LossFamily, family_of
-from ..model import Model
 from ..samples import Samples, SampleSet
-from ..solvers import GRMRProblem, GRMRResult, SolverResult, clean_alone, solve
+from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
 from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
-from ._fit.convex import ATTRIBUTES, Part
-from ._fit.joint import JOINT_CONSTRAINTS, JointFit
-from ._fit.structure import bases_of
+from ._fit.convex import Part, by_sample, store
+from ._fit.joint import JOINT_CONSTRAINTS, REGRESSION, JointFit
 from ._wrong_labels import class_outlier_score
 from .smm import LOSS_CONSTRAINT
 
@@ -229,34 +228,18 @@ class GSMM(JointFit, MatrixClassifier):
         options = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
         results = Parallel(n_jobs=self.n_jobs)(tasks)
-        self._store_parts(model, distinct, parts, results)
+        restored = [replace(one, W=problem.bases.restore(one.W)) for one in results]
+        store(self, restored, (*REGRESSION, "steps_"))
+        duals, score = by_sample(parts, results, distinct.n, partial(class_outlier_score, model))
+        self.dual_coef_ = np.array([distinct.spread(dual) for dual in duals])
+        assert score is not None
+        self.label_outlier_score_ = np.where(distinct.group >= 0, score[distinct.group], np.nan)
         worst = max(results, key=lambda one: one.gap)
         done = split.gap <= self.split_tol and worst.converged
         value = split.cost + sum(one.primal for one in results)
         histories: Any = [one.history for one in results]
         whole = GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
         self._finish(samples.X, distinct, whole)
-
-    def _store_parts(
-        self, model: Model, distinct: Samples, parts: list[Part], results: list[SolverResult]
-    ) -> None:
-        """Set the attributes of several problems of two classes."""
-        bases = bases_of(self)
-        restored = [replace(one, W=bases.restore(one.W)) for one in results]
-        for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
-            setattr(self, name, np.array([ATTRIBUTES[name](one) for one in restored]))
-        self.steps_ = [one.steps for one in results]
-        both = list(zip(parts, results, strict=True))
-        duals = [
-            part.everywhere(part.samples.spread(one.beta), distinct.n, 0.0) for part, one in both
-        ]
-        self.dual_coef_ = np.array([distinct.spread(dual) for dual in duals])
-        scores = [
-            part.everywhere(class_outlier_score(model, part.samples, one), distinct.n, np.nan)
-            for part, one in both
-        ]
-        score = np.fmax.reduce(scores)
-        self.label_outlier_score_ = np.where(distinct.group >= 0, score[distinct.group], np.nan)
 
 
 def signed(samples: Samples) -> Samples:

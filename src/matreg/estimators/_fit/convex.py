@@ -6,9 +6,10 @@ samples are in memory or read block by block changes nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +79,39 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
     "solver_": lambda result: result.method,
     "steps_": lambda result: result.steps,
 }
+
+
+def store(model: Any, results: list[SolverResult], names: Iterable[str] = ATTRIBUTES) -> None:
+    """Set fitted attributes, with a first axis of problems if there are several."""
+    alone = len(results) == 1
+    for name in names:
+        column = [ATTRIBUTES[name](result) for result in results]
+        several = column if name in ("history_", "solver_", "steps_") else np.array(column)
+        setattr(model, name, column[0] if alone else several)
+    model.__dict__.pop("covariate_coef_", None)  # of an earlier fit
+    if results[0].covariate_coef is not None:
+        beside = np.array([result.covariate_coef for result in results])
+        model.covariate_coef_ = beside[0] if alone else beside
+
+
+def by_sample(
+    parts: list[Part],
+    results: list[SolverResult],
+    n: int,
+    score: Callable[[Samples, SolverResult], Array | None],
+) -> tuple[Array, Array | None]:
+    """Dual variables (problems, n) of n samples, and how much the label of each looks wrong.
+
+    `score` tells the latter for the samples of one problem; of several the largest counts.
+    """
+    both = list(zip(parts, results, strict=True))
+    duals = [part.everywhere(part.samples.spread(one.beta), n, 0.0) for part, one in both]
+    scores = [
+        part.everywhere(found, n, np.nan)
+        for part, one in both
+        if (found := score(part.samples, one)) is not None
+    ]
+    return np.array(duals), np.fmax.reduce(scores) if scores else None
 
 
 class ConvexEstimator(SingleFit):
@@ -269,17 +303,9 @@ class ConvexEstimator(SingleFit):
     def _store(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
     ) -> None:
-        """Fitted attributes, with a first axis of problems if there are several."""
-        alone, bases = len(results) == 1, bases_of(self)
-        restored = [replace(result, W=bases.restore(result.W)) for result in results]
-        for name, get in ATTRIBUTES.items():
-            column = [get(result) for result in restored]
-            several = column if name in ("history_", "solver_", "steps_") else np.array(column)
-            setattr(self, name, column[0] if alone else several)
-        self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
-        if results[0].covariate_coef is not None:
-            beside = np.array([result.covariate_coef for result in results])
-            self.covariate_coef_ = beside[0] if alone else beside
+        """Set the fitted attributes."""
+        bases = bases_of(self)
+        store(self, [replace(result, W=bases.restore(result.W)) for result in results])
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
@@ -287,18 +313,10 @@ class ConvexEstimator(SingleFit):
             rows = [result.dual_of for result in results]
             self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
             return
-        duals = [
-            part.everywhere(part.samples.spread(result.beta), samples.n, 0.0)
-            for part, result in zip(parts, results, strict=True)
-        ]
-        self.dual_coef_ = duals[0] if alone else np.array(duals)
-        scores = [
-            part.everywhere(score, samples.n, np.nan)
-            for part, result in zip(parts, results, strict=True)
-            if (score := self._label_scores(model, part.samples, result)) is not None
-        ]
-        if scores:
-            self.label_outlier_score_ = np.fmax.reduce(scores)
+        duals, scores = by_sample(parts, results, samples.n, partial(self._label_scores, model))
+        self.dual_coef_ = duals if len(parts) > 1 else duals[0]
+        if scores is not None:
+            self.label_outlier_score_ = scores
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
         """How much each label of a problem looks wrong, where the loss can tell."""

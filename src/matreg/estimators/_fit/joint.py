@@ -42,10 +42,12 @@ from .._input.arrays import to_numbers
 from .._input.stored import refuse_streamed_cleaning
 from .base import SingleFit
 from .cleaning import Cleaning, outlier_score
-from .convex import ATTRIBUTES, Part
+from .convex import Part, store
 from .structure import STRUCTURE_CONSTRAINTS, bases_of, check_bases, earlier_taus
 from .units import TAU, Units, scaled
 
+# Attributes of the regression on the clean signals; the others are those of the whole.
+REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
 # Share of the entries above which outliers are the rule: a warning says so.
 MANY_OUTLIERS = 0.5
 
@@ -160,11 +162,7 @@ class JointFit(Cleaning, SingleFit):
         self.steps_, result = table_of_steps(steps), steps[-1].result
         fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
         fit = replace(fit, W=result.coef)
-        for name in ("coef_", "intercept_", "rank_", "dual_gap_"):
-            setattr(self, name, ATTRIBUTES[name](fit))
-        self.__dict__.pop("covariate_coef_", None)  # of an earlier fit
-        if fit.covariate_coef is not None:
-            self.covariate_coef_ = fit.covariate_coef
+        store(self, [fit], REGRESSION)
         beta = fit.beta[: distinct.n]  # without those of a ridge on covariates
         self.dual_coef_ = distinct.spread(beta)
         own = replace(result, fit=replace(result.fit, beta=beta))
