@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
-from ..families import LossFamily
+from ..families import REGRESSION_LOSSES, LossFamily
 from ..robust import weighted_median
 from ..samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, typical_size
 from ._fit.base import MatrixRegressor
-from ._fit.joint import JOINT_CONSTRAINTS, JointFit
+from ._fit.joint import JointFit
+from ._input.parameters import constrained
 from ._wrong_labels import label_outlier_score
-from .rmr import DELTA, EPSILON, LOSS_CONSTRAINTS, regression_loss
+from .rmr import DELTA, EPSILON, regression_loss
 
 
+@constrained(REGRESSION_LOSSES)
 @dataclass(eq=False, repr=False)
 class GRMR(JointFit, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
@@ -186,13 +186,6 @@ class GRMR(JointFit, MatrixRegressor):
 
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _name, _plain_name = "G-RMR", "RMR"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **JOINT_CONSTRAINTS,
-        **LOSS_CONSTRAINTS,
-        "epsilon": [Interval(Real, 0, None, closed="left"), str],
-        "coupling": [StrOptions({"exact", "squared"})],
-    }
-
     tau: float | str = "scale"
     _: KW_ONLY
     gamma: float | None = None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..families import LossFamily
+from ..families import REGRESSION_LOSSES, LossFamily
 from ._fit.base import MatrixRegressor
-from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
-from ._search.search import NUMBER_OR_LIST
+from ._input.parameters import constrained
+from ._search.joint_search import JointSearch
 from .grmr import GRMR
-from .rmr import LOSS_CONSTRAINTS
 
 
+@constrained(REGRESSION_LOSSES)
 @dataclass(eq=False, repr=False)
 class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
@@ -97,13 +97,6 @@ class GRMRCV(JointSearch, MatrixRegressor):
 
     _plain = GRMR
     _searched = ("C", "epsilon")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **JOINT_SEARCH_CONSTRAINTS,
-        **LOSS_CONSTRAINTS,
-        "epsilon": NUMBER_OR_LIST,
-        "coupling": [str],
-    }
-
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 10

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,13 +15,14 @@ from ..bases import samples_in
 from ..families import MARGIN_LOSSES, LossFamily, family_of
 from ..samples import Samples, SampleSet
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
-from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.classifier import MatrixClassifier
 from ._fit.convex import Part, by_sample, store
-from ._fit.joint import JOINT_CONSTRAINTS, REGRESSION, JointFit
+from ._fit.joint import REGRESSION, JointFit
+from ._input.parameters import constrained
 from ._wrong_labels import class_outlier_score
-from .smm import LOSS_CONSTRAINT
 
 
+@constrained(MARGIN_LOSSES)
 @dataclass(eq=False, repr=False)
 class GSMM(JointFit, MatrixClassifier):
     """Support matrix machine on samples that are corrupted or incomplete themselves.
@@ -147,13 +147,6 @@ class GSMM(JointFit, MatrixClassifier):
     """
 
     _name, _plain_name = "GSMM", "SMM"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: kind for name, kind in JOINT_CONSTRAINTS.items() if name != "warm_start"},
-        **CLASSIFIER_CONSTRAINTS,
-        "loss": LOSS_CONSTRAINT,
-        "n_jobs": [Integral, None],
-    }
-
     tau: float | str = "scale"
     _: KW_ONLY
     gamma: float | None = None

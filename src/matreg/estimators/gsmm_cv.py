@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
-from ..families import LossFamily
+from ..families import MARGIN_LOSSES, LossFamily
 from ..samples import Samples
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
-from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.classifier import MatrixClassifier
 from ._fit.convex import Part
+from ._input.parameters import constrained
 from ._input.streamed import linear
-from ._search.joint_search import JOINT_SEARCH_CONSTRAINTS, JointSearch
+from ._search.joint_search import JointSearch
 from ._search.left_out import left_out_decisions
 from .gsmm import GSMM
-from .smm import LOSS_CONSTRAINT
 
 
+@constrained(MARGIN_LOSSES)
 @dataclass(eq=False, repr=False)
 class GSMMCV(JointSearch, MatrixClassifier):
     """GSMM with tau, gamma and what counts as an outlier chosen by cross-validation.
@@ -68,12 +69,6 @@ class GSMMCV(JointSearch, MatrixClassifier):
 
     _plain = GSMM
     _searched = ("C",)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **JOINT_SEARCH_CONSTRAINTS,
-        **CLASSIFIER_CONSTRAINTS,
-        "loss": LOSS_CONSTRAINT,
-    }
-
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 10

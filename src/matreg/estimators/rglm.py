@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..families import LossFamily
 from ..model import Model
@@ -16,18 +14,19 @@ from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
 from ..solvers import SolverResult, Start, mean_curvature, tau_max
 from ._fit.convex import ConvexEstimator, Part, gamma_of
-from ._fit.family import FAMILY_CONSTRAINT, FamilyEstimator
-from ._fit.structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
+from ._fit.family import FamilyEstimator
 from ._fit.units import RGLM_TAU, Units
+from ._input.parameters import constrained
 from ._search.folds import fold_of_each, make_splitter
 from ._search.on_a_part import choose_by_moments
-from ._search.path_search import SEARCH_CONSTRAINTS, PathSearch
+from ._search.path_search import PathSearch
 from ._search.search import number_list
 
 # Shares of a ridge that RGLMCV tries.
 RIDGES = (0.0, 0.9, 0.99)
 
 
+@constrained()
 @dataclass(eq=False, repr=False)
 class RGLM(FamilyEstimator, ConvexEstimator):
     """Regularised matrix regression: generalised linear models with a nuclear norm.
@@ -177,23 +176,6 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ((200, 2), True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "tau": [Interval(Real, 0, None, closed="left"), str],
-        "family": FAMILY_CONSTRAINT,
-        "ridge": [Interval(Real, 0, 1, closed="left")],
-        "l1": L1_CONSTRAINT,
-        **STRUCTURE_CONSTRAINTS,
-        "fit_intercept": ["boolean"],
-        "covariate_ridge": [Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "joint": [StrOptions({"rows", "columns"}), None],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "matrix_shape": [tuple, list, None],
-    }
-
     tau: float | str = "scale"
     _: KW_ONLY
     family: str | LossFamily = "normal"
@@ -254,6 +236,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         )
 
 
+@constrained()
 @dataclass(eq=False, repr=False)
 class RGLMCV(FamilyEstimator, PathSearch):
     """R-GLM with tau chosen by cross-validation.
@@ -308,14 +291,6 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     _plain = RGLM
     _searched = ("ridge", "l1")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SEARCH_CONSTRAINTS,
-        "family": FAMILY_CONSTRAINT,
-        "ridge": [Interval(Real, 0, 1, closed="left"), "array-like", None],
-        "l1": L1_CONSTRAINT,
-        **STRUCTURE_CONSTRAINTS,
-    }
-
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     family: str | LossFamily = "normal"

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._typing import Array
 from ..families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ..losses import PiecewiseLoss
 from ..model import Model
 from ..samples import Samples
-from ..solvers import SOLVERS, SolverResult, rounding_floor
+from ..solvers import SolverResult, rounding_floor
 from ._fit.base import MatrixRegressor
 from ._fit.convex import ConvexEstimator, Part
-from ._fit.structure import L1_CONSTRAINT, STRUCTURE_CONSTRAINTS
 from ._fit.units import CHANCE, TAU, Units
-from ._search.path_search import SEARCH_CONSTRAINTS, PathSearch
-from ._search.search import NUMBER_OR_LIST
+from ._input.parameters import constrained
+from ._search.path_search import PathSearch
 from ._wrong_labels import label_outlier_score
 
 EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]
 # The tube of a search relative to the noise: from a third of it to once little changes.
 NOISE_SHARE = 0.5
-LOSS_CONSTRAINTS: dict[str, list[Any]] = {
-    "loss": [StrOptions(set(REGRESSION_LOSSES)), LossFamily],
-    "delta": [Interval(Real, 0, None, closed="neither"), str],
-    "quantile": [Interval(Real, 0, 1, closed="neither")],
-}
 
 
+@constrained(REGRESSION_LOSSES)
 @dataclass(eq=False, repr=False)
 class RMR(ConvexEstimator, MatrixRegressor):
     """Robust matrix regression.
@@ -201,28 +194,6 @@ class RMR(ConvexEstimator, MatrixRegressor):
 
     _several_labels = True
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "tau": [Interval(Real, 0, None, closed="left"), str],
-        "C": [Interval(Real, 0, None, closed="neither"), str],
-        "epsilon": [Interval(Real, 0, None, closed="left"), str],
-        **LOSS_CONSTRAINTS,
-        "penalty": [HasMethods(["at", "prox"]), None],
-        "l1": L1_CONSTRAINT,
-        **STRUCTURE_CONSTRAINTS,
-        "fit_intercept": ["boolean"],
-        "covariate_ridge": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions(set(SOLVERS))],
-        "rho": [Interval(Real, 0, None, closed="neither")],
-        "eta": [Interval(Real, 0, 1, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "joint": [StrOptions({"rows", "columns"}), None],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "matrix_shape": [tuple, list, None],
-    }
-
     tau: float | str = "scale"
     _: KW_ONLY
     C: float | str = "scale"
@@ -294,6 +265,7 @@ def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array 
     return label_outlier_score(residual, problem.loss, result, samples)
 
 
+@constrained(REGRESSION_LOSSES)
 @dataclass(eq=False, repr=False)
 class RMRCV(PathSearch, MatrixRegressor):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
@@ -387,16 +359,6 @@ class RMRCV(PathSearch, MatrixRegressor):
     _plain = RMR
     _several_labels = True
     _searched = ("C", "epsilon", "l1")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SEARCH_CONSTRAINTS,
-        "C": NUMBER_OR_LIST,
-        "epsilon": NUMBER_OR_LIST,
-        **LOSS_CONSTRAINTS,
-        "penalty": [HasMethods(["at", "prox"]), None],
-        "l1": L1_CONSTRAINT,
-        **STRUCTURE_CONSTRAINTS,
-    }
-
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 16

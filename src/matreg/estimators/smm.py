@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._typing import Array
 from ..families import MARGIN_LOSSES, LossFamily, family_of
 from ..model import Model
 from ..samples import Samples
 from ..solvers import SolverResult
-from ._fit.classifier import CLASSIFIER_CONSTRAINTS, MatrixClassifier
+from ._fit.classifier import MatrixClassifier
 from ._fit.convex import ConvexEstimator
-from ._fit.structure import STRUCTURE_CONSTRAINTS
-from ._search.path_search import SEARCH_CONSTRAINTS, PathSearch
-from ._search.search import NUMBER_OR_LIST
+from ._input.parameters import constrained
+from ._search.path_search import PathSearch
 from ._wrong_labels import class_outlier_score
 
-LOSS_CONSTRAINT = [StrOptions(set(MARGIN_LOSSES)), LossFamily]
 
-
+@constrained(MARGIN_LOSSES)
 @dataclass(eq=False, repr=False)
 class SMM(MatrixClassifier, ConvexEstimator):
     """Support matrix machine: a classifier with a large margin and low rank.
@@ -145,22 +141,6 @@ class SMM(MatrixClassifier, ConvexEstimator):
     (['large', 'small'], True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CLASSIFIER_CONSTRAINTS,
-        "tau": [Interval(Real, 0, None, closed="left"), str],
-        "C": [Interval(Real, 0, None, closed="neither"), str],
-        "loss": LOSS_CONSTRAINT,
-        "penalty": [HasMethods(["at", "prox"]), None],
-        **STRUCTURE_CONSTRAINTS,
-        "fit_intercept": ["boolean"],
-        "covariate_ridge": [Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "matrix_shape": [tuple, list, None],
-    }
-
     tau: float | str = "scale"
     _: KW_ONLY
     C: float | str = "scale"
@@ -186,6 +166,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
         return class_outlier_score(model, samples, result)
 
 
+@constrained(MARGIN_LOSSES)
 @dataclass(eq=False, repr=False)
 class SMMCV(MatrixClassifier, PathSearch):
     """SMM with tau, and if asked C, chosen by cross-validation.
@@ -262,15 +243,6 @@ class SMMCV(MatrixClassifier, PathSearch):
 
     _plain = SMM
     _searched = ("C",)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SEARCH_CONSTRAINTS,
-        **CLASSIFIER_CONSTRAINTS,
-        "C": NUMBER_OR_LIST,
-        "loss": LOSS_CONSTRAINT,
-        "penalty": [HasMethods(["at", "prox"]), None],
-        **STRUCTURE_CONSTRAINTS,
-    }
-
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 16

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
@@ -25,11 +24,6 @@ from ...samples import Samples, SampleSet
 from .._input.classes import classes_at, encode_classes
 from .base import MatrixEstimator
 from .convex import Part
-
-CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
-    "class_weight": [dict, StrOptions({"balanced"}), None],
-    "multi_class": [StrOptions({"one_vs_one", "one_vs_rest"})],
-}
 
 
 class MatrixClassifier(ClassifierMixin, MatrixEstimator):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ..._typing import Array
@@ -21,8 +20,6 @@ from ...smooth_losses import Logistic
 from .._input.arrays import validate_labels
 from .._input.classes import check_two_classes, classes_at, encode_classes
 from .base import MatrixEstimator
-
-FAMILY_CONSTRAINT = [StrOptions(set(GLM_FAMILIES)), LossFamily]
 
 
 def probabilities(f: Array) -> Array:

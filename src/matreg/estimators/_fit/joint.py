@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._typing import Array
 from ..._warn import warn
@@ -43,39 +41,13 @@ from .._input.stored import refuse_streamed_cleaning
 from .base import SingleFit
 from .cleaning import Cleaning, outlier_score
 from .convex import Part, store
-from .structure import STRUCTURE_CONSTRAINTS, bases_of, check_bases, earlier_taus
+from .structure import bases_of, check_bases, earlier_taus
 from .units import TAU, Units, scaled
 
 # Attributes of the regression on the clean signals; the others are those of the whole.
 REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
 # Share of the entries above which outliers are the rule: a warning says so.
 MANY_OUTLIERS = 0.5
-
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_TOLERANCE = Interval(Real, 0, None, closed="left")
-_COUNT = Interval(Integral, 1, None, closed="left")
-JOINT_CONSTRAINTS: dict[str, list[Any]] = {
-    "tau": [_TOLERANCE, str],
-    "gamma": [_POSITIVE, None],
-    "lam": [_POSITIVE, None],
-    "C": [_POSITIVE, str],
-    "outliers": [StrOptions({"replace", "split"})],
-    "noise": [_POSITIVE, "array-like", None],
-    "limit": [_POSITIVE],
-    **STRUCTURE_CONSTRAINTS,
-    "fit_intercept": ["boolean"],
-    "covariate_ridge": [Interval(Real, 0, None, closed="left")],
-    "clean_predict": ["boolean"],
-    "matrix_shape": [tuple, list, None],
-    "tol": [_TOLERANCE],
-    "max_iter": [_COUNT],
-    "regression_tol": [_TOLERANCE],
-    "regression_max_iter": [_COUNT],
-    "split_tol": [_TOLERANCE],
-    "split_max_iter": [_COUNT],
-    "warm_start": ["boolean"],
-    "verbose": ["verbose"],
-}
 
 
 def units_in_bases(model: Any, samples: Samples) -> Units:

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ..._typing import Array
 from ...bases import Bases
 from ...penalties import SpectralElasticNet
 from ...sparse_penalty import SparseLowRank
-
-BASES_CONSTRAINTS: dict[str, list[Any]] = {
-    "row_basis": ["array-like", None],
-    "column_basis": ["array-like", None],
-}
-STRUCTURE_CONSTRAINTS: dict[str, list[Any]] = {
-    "adaptive": [Interval(Integral, 0, None, closed="left"), "array-like"],
-    **BASES_CONSTRAINTS,
-}
-L1_CONSTRAINT = [Interval(Real, 0, None, closed="left"), "array-like"]
 
 
 def bases_of(model: Any) -> Bases:

@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike
 from ..._typing import Array, Index
 from ..._warn import warn
 
-# What `cv` is for fits without each sample, all of them from one fit.
-LEAVE_ONE_OUT = "loo"
-
 
 def make_folds(
     cv: Any,

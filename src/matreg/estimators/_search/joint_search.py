@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, product
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._typing import Array
 from ...samples import Samples
@@ -29,38 +27,16 @@ from ...solvers import (
 )
 from .._fit.cleaning import Cleaning
 from .._fit.joint import JointFit, units_in_bases
-from .._fit.structure import STRUCTURE_CONSTRAINTS
 from .._input.arrays import check_grid
 from .._input.stored import refuse_streamed_cleaning
 from .adaptive_search import step_counts
 from .halving import halved
 from .left_out import LeftOutSearch, left_out_decisions
 from .search import (
-    COMMON_CONSTRAINTS,
-    NUMBER_OR_LIST,
-    PATH_CONSTRAINTS,
     Candidate,
     FoldScore,
     number_list,
 )
-
-_TOLERANCE = Interval(Real, 0, None, closed="left")
-JOINT_SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
-    **COMMON_CONSTRAINTS,
-    **PATH_CONSTRAINTS,
-    "gamma": [*NUMBER_OR_LIST, None],
-    "lam": [*NUMBER_OR_LIST, None],
-    "outliers": [StrOptions({"replace", "split"})],
-    "noise": [*NUMBER_OR_LIST, None],
-    "limit": [*NUMBER_OR_LIST, None],
-    **STRUCTURE_CONSTRAINTS,
-    "C": NUMBER_OR_LIST,
-    "clean_predict": ["boolean"],
-    "split_tol": [_TOLERANCE],
-    "fold_tol": [_TOLERANCE, None],
-    "fold_split_tol": [_TOLERANCE, None],
-    "halving": ["boolean"],
-}
 
 # Stands for parameters that are searched, where they do not matter yet.
 FIRST = {"tau": 1.0, "limit": 4.0, "noise": None}

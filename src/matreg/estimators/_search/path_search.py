@@ -22,14 +22,10 @@ from .._input.arrays import check_grid
 from .._input.streamed import linear
 from ..regularization_path import RegularizationPath
 from .left_out import LeftOutSearch, check_left_out, left_out_decisions
-from .search import COMMON_CONSTRAINTS, PATH_CONSTRAINTS, Candidate
+from .search import Candidate
 
 # Samples on which the noise is measured where there are more.
 NOISE_ROWS = 500
-SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
-    **PATH_CONSTRAINTS,
-    **COMMON_CONSTRAINTS,
-}
 
 
 class PathSearch(LeftOutSearch):

@@ -6,14 +6,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, is_classifier
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Index, Mask
@@ -45,29 +43,11 @@ from .adaptive_search import (
     step_counts,
 )
 from .fold_scores import FoldScore
-from .folds import LEAVE_ONE_OUT, make_folds
+from .folds import make_folds
 from .on_a_part import choose_on_part
 
-COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "cv": ["cv_object", StrOptions({LEAVE_ONE_OUT})],
-    "scoring": [str, callable, None],
-    "one_standard_error": ["boolean"],
-    "n_jobs": [Integral, None],
-    "fit_intercept": ["boolean"],
-    "covariate_ridge": [Interval(Real, 0, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "verbose": ["verbose"],
-    "matrix_shape": [tuple, list, None],
-}
 # Share of what the model gains over the most regularisation that is worth a warning.
 WORTHWHILE = 0.01
-NUMBER_OR_LIST = [Interval(Real, 0, None, closed="left"), str, "array-like"]
-PATH_CONSTRAINTS: dict[str, list[Any]] = {
-    "taus": [*NUMBER_OR_LIST, None],
-    "n_taus": [Interval(Integral, 1, None, closed="left")],
-    "tau_min_ratio": [Interval(Real, 0, 1, closed="neither")],
-}
 # What a model knows of the samples it was given.
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
 # Parameters whose attribute of that name is not the number used.
