@@ -29,6 +29,20 @@ def code_of(page):
     return "\n".join(blocks_of(page))
 
 
+def outputs_of(page):
+    """What the page says that its code prints."""
+    pair = r"^```python\n[^`]*^```\n\n```\n(.*?)^```"
+    return "".join(re.findall(pair, page.read_text(), re.DOTALL | re.MULTILINE))
+
+
+def assert_alike(printed, shown):
+    """The same words, and the same numbers up to two per cent; gaps are below the tolerance."""
+    number = r"[0-9]+\.?[0-9]*(?:e-?[0-9]+)?"
+    assert re.sub(number, "0", printed) == re.sub(number, "0", shown)
+    there, here = (np.array(re.findall(number, one), dtype=float) for one in (printed, shown))
+    np.testing.assert_allclose(there, here, rtol=0.02, atol=1e-4)
+
+
 def what_a_reader_has():
     """Arrays by the names that the pages give them."""
     data = make_matrix_regression(90, (6, 5), rank=1, noise_scale=0.3, random_state=0)
@@ -67,20 +81,23 @@ def smaller(defaults):
 
 
 @pytest.mark.parametrize("page", [one for one in PAGES if code_of(one)], ids=lambda page: page.stem)
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     code = code_of(page)
     if "mapie" in code:
         pytest.importorskip("mapie", reason="mapie is not installed")
     names = what_a_reader_has()
     if page.stem == "classes":
         names = with_classes(names)
-    for long in LONG:
+    shown = outputs_of(page)
+    for long in [] if shown else LONG:
         monkeypatch.setattr(long, "__kwdefaults__", smaller(long.__kwdefaults__))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the data are small and easy
         exec(compile(code, page.name, "exec"), names)
+    if shown:
+        assert_alike(capsys.readouterr().out, shown)
 
 
 @pytest.mark.parametrize("k", range(len(blocks_of(OTHER_LIBRARIES))))

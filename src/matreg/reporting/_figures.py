@@ -152,7 +152,14 @@ def _profile(facts: Facts, of: Maps, which: int) -> tuple[Any, str]:
     (facts.names.rows if which == 0 else facts.names.columns)(axis.xaxis)
     axis.set_title(f"{name} profiles" + (f": {of.title}" if of.title else ""))
     if which == 1:
-        axis.legend(title="singular value", fontsize=8, title_fontsize=8)
+        # below the lines, which may leave no room for it
+        figure.legend(
+            title="singular value",
+            fontsize=8,
+            title_fontsize=8,
+            loc="outside lower center",
+            ncols=3,
+        )
     return figure, f"{name} profiles {of.title}".strip()
 
 

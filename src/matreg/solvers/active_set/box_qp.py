@@ -40,8 +40,8 @@ class BoxSettings:
     patience : int
         Rounds without fewer samples on a wrong side after which to give up.
     max_changed, most_borders : int
-        Up to `max_changed` samples more or less are free without a new factorisation, nor have
-        ever more than `most_borders` been since the last one.
+        Refactorise once more than `max_changed` samples have entered or left the free set, or more
+        than `most_borders` distinct ones since the last factorisation.
     update_fraction : int
         Products with so many times fewer rows than K has are worth a copy of those.
     huge : float

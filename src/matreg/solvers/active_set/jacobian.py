@@ -27,12 +27,12 @@ class LinearSettings:
         Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta
         down.
     light, too_light : float
-        Single precision is enough for those coordinates of K that are no heavier than the typical
-        one below weight 1 divided by `light`: lighter ones, which some of the samples hang on,
-        would drown in their rounding. And for none if the typical weight is below `too_light`.
+        Coordinates heavier than the typical weight (of those below 1) divided by `light` are
+        computed in double precision; otherwise their rounding errors would swamp the light ones.
+        All are computed in double precision if the typical weight is below `too_light`.
     concentrated : float
-        Nor is it where the eigenvalues of K, as many as it takes of their mean square to make up
-        their sum, are fewer than this fraction of the samples: as if these are nearly of low rank.
+        Use double precision if the effective rank of K, trace(K)^2 / ||K||_F^2, is below this
+        fraction of n, as for samples that are nearly of low rank.
     most_numbers : int
         Numbers in K, or in Phi where that has fewer, up to which a linearisation is worth its
         memory: 64 MB.
