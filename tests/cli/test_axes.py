@@ -115,8 +115,9 @@ def test_zarr_with_names_is_transposed(square, tmp_path):
         ("b", square.X.transpose(0, 2, 1), ("sample", "time", "channel")),
     ):
         group = zarr.open_group(str(tmp_path / name), mode="w")
-        group.create_array("X", data=np.ascontiguousarray(X), dimension_names=dims)
-        group.create_array("y", data=square.y, dimension_names=("sample",))
+        for key, values, own in (("X", X, dims), ("y", square.y, ("sample",))):
+            form = {"shape": values.shape, "dtype": values.dtype, "dimension_names": own}
+            group.create_array(key, **form)[:] = values
     model = fit(tmp_path / "a", tmp_path)
     status, found = predict(model, tmp_path / "b", tmp_path)
     assert status == 0

@@ -72,7 +72,7 @@ def test_zarr_folder(folder, tmp_path, arrays):
     zarr = pytest.importorskip("zarr", reason="zarr is not installed")
     group = zarr.open_group(str(tmp_path / folder), mode="w")
     for name, values in arrays.items():
-        group.create_array(name, data=values)
+        group.create_array(name, shape=values.shape, dtype=values.dtype)[...] = values
     data = load(tmp_path / folder)
     np.testing.assert_array_equal(data.X[:], arrays["X"])
     assert data.origin.names.row_label == "emission"

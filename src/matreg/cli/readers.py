@@ -131,12 +131,22 @@ def _open_zarr(path: Path, samples: str) -> Content:
     try:
         opened = zarr.open(str(path), mode="r")
         arrays = {samples: opened} if isinstance(opened, zarr.Array) else dict(opened.arrays())
+        for array in arrays.values():
+            _refuse_pickles(array)
     except FileNotFoundError as error:
         raise ValueError(f"{path} must be {KINDS}; it holds neither.") from error
     except Exception as error:  # unknown and unsafe codecs, damaged metadata
         raise ValueError(f"{path} must be a zarr folder; zarr cannot read it: {error}") from error
     dims = {name: _zarr_dims(array) for name, array in arrays.items()}
     return Content(arrays, {name: found for name, found in dims.items() if found})
+
+
+def _refuse_pickles(array: Any) -> None:
+    """Refuse codecs that run what the file says when it is read; zarr before 3.1 takes them."""
+    stored = array.metadata
+    codecs = getattr(stored, "codecs", None) or (stored.compressor, *(stored.filters or ()))
+    if any("pickle" in repr(codec).lower() for codec in codecs):
+        raise ValueError("it holds pickles, which can run any code.")
 
 
 def _zarr_dims(array: Any) -> tuple[str, ...]:
