@@ -48,6 +48,26 @@ def test_all_sections_are_there(page):
     assert "tau" in page and "scikit-learn" in page and "age" in page
 
 
+def test_the_page_says_how_samples_were_left_out(data):
+    X, y = data
+    model = RMR(1.0, C=0.1).fit(X, y)
+    page = model.report(X, y, cv=3).html
+    assert "by the model without it (leave-one-out)" in page
+    assert f"(leave-one-out) it is {model.leave_one_out(X, y).score:.3g}" in page
+    machine = SMM(1.0, C=0.1).fit(X, y > 0.0).report(X, y > 0.0, cv=3).html
+    assert "by the model without it (leave-one-out)" in machine
+    weighted = RMR(1.0, C=0.1).fit(X, y, np.linspace(0.0, 3.0, len(y)))
+    pipeline = make_pipeline(StandardScaler(), RMR(1.0, C=0.1)).fit(X.reshape(len(X), -1), y)
+    for page in (
+        model.report(X, y, groups=np.arange(len(y)) % 5).html,
+        weighted.report(X, y, cv=3).html,
+        make_report(pipeline, X.reshape(len(X), -1), y, cv=3).html,
+        RMR(1.0, C=0.1, adaptive=1).fit(X, y).report(X, y, cv=3).html,
+    ):
+        assert "by the fit of a fold that had not seen it" in page
+        assert "leave-one-out" not in page
+
+
 def test_wrong_labels_are_named(page):
     text = page[page.index('id="labels-that-look-wrong"') :]
     listed = re.search(r"samples ([\d, ]+)\.", text).group(1)

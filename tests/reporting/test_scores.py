@@ -77,7 +77,7 @@ def test_scores_are_those_of_scikit_learn():
     facts = gather(model, X, Y, **DEFAULTS)
     np.testing.assert_allclose(facts.own.scores, cross_val_score(model, X, Y, cv=KFold(3)))
     errors = rows_of(model.report(X, Y, cv=3).html)
-    residual = Y - facts.predicted
+    residual = Y - facts.own.predicted
     assert errors["RMSE, units of y"][0] == f"{np.sqrt(np.mean(residual**2)):.3g}"
     assert errors["MAE, units of y"][0] == f"{np.mean(np.abs(residual)):.3g}"
 

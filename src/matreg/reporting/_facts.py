@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..inspection._covariates import as_numbers, rows_of
 from ..inspection._refits import as_samples, take
 from ..solvers import robust_scale
 from ._baselines import baselines_of
-from ._outcomes import Outcome, Test, in_folds, without_folds
+from ._outcomes import Outcome, Test, in_folds, with_single, without_folds
 from ._scoring import Scoring, scoring_of
 
 SHOWN = 6  # samples whose pictures are shown
@@ -117,8 +118,8 @@ class Facts:
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """Predictions of the model."""
-        return self.own.predicted
+        """Predictions of the model: those without single samples where they hold."""
+        return self.own.predicted if self.test.single is None else self.test.single.predictions
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -260,6 +261,8 @@ def gather(
             if cv is None
             else in_folds(name, model, X, labels, Z, groups, cv, score, rivals)
         )
+        if groups is None and isinstance(cv, Integral):  # a splitter may keep groups or an order
+            test = with_single(test, model, X, labels, covariates)
     grouped = groups is not None
     return Facts(model, X, labels, total, test, score, grouped, names, target)
 

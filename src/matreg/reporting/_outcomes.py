@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,8 @@ class Test:
         For classes, how far each sample is on the side of its label.
     n_folds : int
         Number of folds; 0 if nothing was fitted again.
+    single : LeaveOneOutResult or None
+        Predictions of each sample by the model without it, where they are to be trusted.
     """
 
     __test__ = False  # no test of pytest's
@@ -67,6 +69,7 @@ class Test:
     tested: NDArray[np.bool_]
     margins: Array | None
     n_folds: int
+    single: Any = None
 
 
 def without_folds(
@@ -112,6 +115,27 @@ def in_folds(
     own = Outcome(name, predicted, np.array(scores))
     outcomes = [own, *(grid.best() for grid in grids)]
     return Test(outcomes, tested, margins if classes else None, len(folds))
+
+
+def with_single(test: Test, model: Any, X: Any, y: NDArray[Any], covariates: Any) -> Test:
+    """The test with leave-one-out predictions, for a model that has them without other steps.
+
+    Without the weights of a fit they are refused, as another model would be their optimum; models
+    of several classes have no margins without single samples.
+    """
+    inner = linear_part(model).model
+    if inner is not model or (is_classifier(inner) and len(inner.classes_) > 2):
+        return test
+    try:
+        single = inner.leave_one_out(X, y, covariates=covariates)
+    except ValueError:
+        return test
+    if not single.trusted:
+        return test
+    margins = test.margins
+    if margins is not None:
+        margins = np.where(y == inner.classes_[1], 1.0, -1.0) * single.decisions
+    return replace(test, single=single, margins=margins)
 
 
 class Grid:

@@ -88,7 +88,9 @@ def make_report(
         Groups of samples that folds keep together.
     cv : int, splitter or None, default=5
         Folds in which the model, its parameters as they were chosen, is fitted again for the score
-        and the predictions. None fits nothing: both are then those of the training samples.
+        and the predictions; with a number and without groups, predictions are by leave-one-out
+        from the one fit where that holds. None fits nothing: both are then those of the training
+        samples.
         Stored samples larger than scikit-learn's ``working_memory`` are never fitted again: the
         report is of up to 5000 of them, in short runs at random places.
     names : MapAxes, default=None

@@ -80,7 +80,7 @@ def scoring_of(model: Any, given: Any = None) -> Scoring:
     if given is None:
         given = _of_search(model)
     if given is None:
-        return _default(linear_part(model).model)
+        return default_scoring(linear_part(model).model)
     return _named(given) if isinstance(given, str) else _callable(given)
 
 
@@ -99,7 +99,8 @@ def _of_search(model: Any) -> Any:
     return None
 
 
-def _default(inner: Any) -> Scoring:
+def default_scoring(inner: Any) -> Scoring:
+    """What `score` of a model gives."""
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, get_scorer, make_scorer
 
     if is_classifier(inner):

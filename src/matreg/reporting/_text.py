@@ -14,7 +14,7 @@ from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
 from ._outcomes import Outcome
 from ._pictures import picture_of
-from ._scoring import scoring_of
+from ._scoring import default_scoring, scoring_of
 
 PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "matplotlib")
 FULL_NAMES = {
@@ -178,6 +178,11 @@ def score(facts: Facts) -> list[str]:
         f"mean of {counted(facts.test.n_folds, 'fold')}. The rows below it are of all samples "
         "that were left out, together."
     )
+    if facts.test.single is not None and facts.scoring.name == default_scoring(facts.inner).name:
+        text += (
+            f" Of the model without single samples (leave-one-out) it is "
+            f"{facts.test.single.score:.3g}: folds train on fewer samples."
+        )
     if facts.scoring.by_medians and not facts.classes:
         text += (
             " The model was to be judged by medians, as labels may be wrong among the samples that "
@@ -240,8 +245,15 @@ def predicted(facts: Facts) -> str:
     how = "Predictions are those of the training samples"
     if facts.test.n_folds:
         how = (
-            "Each sample was predicted by a fit that had not seen it, at the parameters that were "
-            "chosen on all samples"
+            "Each sample was predicted by the fit of a fold that had not seen it, at the "
+            "parameters that were chosen on all samples"
+        )
+    single = facts.test.single
+    if single is not None:
+        how = (
+            "Each sample was predicted by the model without it (leave-one-out), at the parameters "
+            "that were chosen on all samples; that follows from the one fit, with an error of "
+            f"about {100.0 * single.doubt:.1g}\u00a0% of the residuals"
         )
     return f"{how}. On the {where}, both agree."
 
