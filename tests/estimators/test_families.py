@@ -124,7 +124,7 @@ def test_cross_validation_of_classes(classes, scoring):
     assert model.tau_ in model.taus_ and set(model.predict(X)) == {"no", "yes"}
     folds = StratifiedKFold(3).split(X, y)  # by default stratified
     plain = RGLM(tau=model.tau_, ridge=model.ridge_, family="binomial")
-    scores = cross_val_score(plain, X, y, cv=folds, scoring=scoring)
+    scores = cross_val_score(plain, X, y, cv=folds, scoring=scoring or "neg_log_loss")
     assert model.best_score_ == pytest.approx(scores.mean(), abs=1e-3)
     assert model.path(X, y).classes.tolist() == ["no", "yes"]
 

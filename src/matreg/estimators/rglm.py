@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._typing import Array
 from ..families import LossFamily
 from ..model import Model
 from ..penalties import SpectralElasticNet
@@ -244,8 +245,9 @@ class RGLMCV(FamilyEstimator, PathSearch):
     Parameters
     ----------
     family : {"normal", "gaussian", "binomial", "poisson"}, default="normal"
-        As in :class:`RGLM`. The score is R^2, accuracy or D^2 by default, and the folds of
-        "binomial" are stratified.
+        As in :class:`RGLM`. The score of the folds is R^2 or D^2 by default, and for "binomial"
+        minus the log loss, which tells models apart that accuracy does not; its folds are
+        stratified.
     ridge : float or list of float, default=None
         Shares of a ridge to try, as in :class:`RGLM`. None is 0, 0.9 and 0.99, with which the
         nuclear norm is of little account, for effects that are not of low rank; with `l1` it is 0.
@@ -320,6 +322,12 @@ class RGLMCV(FamilyEstimator, PathSearch):
         if max(values) >= 1.0:
             raise ValueError(f"ridge must be shares of at least 0 and below 1; got {values}.")
         return values
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        if self.family != "binomial":
+            return super()._score_all(y, decisions, sample_weight)
+        signs = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
+        return -np.average(np.logaddexp(0.0, -signs * decisions), axis=1, weights=sample_weight)
 
     def _fit_streamed(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
