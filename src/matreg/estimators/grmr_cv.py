@@ -97,6 +97,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
 
     _plain = GRMR
     _searched = ("C", "epsilon")
+
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 10

@@ -69,6 +69,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
 
     _plain = GSMM
     _searched = ("C",)
+
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 10

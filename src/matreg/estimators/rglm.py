@@ -64,17 +64,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         Adds ``tau sum_jk l1_jk |B_jk|`` to the penalty, which makes B sparse and of low rank at the
         same time: a number, or one for each entry, 0 for entries that are free. A first-order
         method solves it: `tol` of 1e-4 takes up to some thousand iterations.
-    adaptive : int or array-like of float, default=0
-        Number of further convex problems in which the directions of the last solution cost less,
-        so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
-        have the same tau. Or a tau for each problem before the last, as :class:`RGLMCV` chooses
-        them.
-    row_basis : array-like of shape (p, k), default=None
-        Known structure of the rows: B is made of the columns of this matrix, and the penalty is
-        that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of
-        noise with a known covariance. None is the identity.
-    column_basis : array-like of shape (q, l), default=None
-        The same for the columns.
+    adaptive, row_basis, column_basis
+        As in :class:`RMR`.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     covariate_ridge : float, default=0.0
@@ -128,10 +119,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     adaptive_ : tuple of float
         Tau of the steps before the last; empty without any.
     steps_ : structured ndarray
-        One row per convex problem of an adaptive model: tau, primal, dual, gap, rank, n_iter. All
-        other attributes are those of the last one. Each is solved to its certified gap, which says
-        nothing about the concave penalty that they descend on together: of that one the steps,
-        with the same tau, lead to a critical point.
+        One row per convex problem of an adaptive model, as in :class:`RMR`.
     classes_ : ndarray of shape (2,)
         The two classes, for the family "binomial" alone.
     matrix_shape_ : tuple of int
@@ -253,14 +241,8 @@ class RGLMCV(FamilyEstimator, PathSearch):
         nuclear norm is of little account, for effects that are not of low rank; with `l1` it is 0.
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RGLM`; `ridge` must be 0 with them.
-    adaptive : int or list of int, default=0
-        Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
-        penalty. Each costs about as much as one of the paths of the plain search. More steps are
-        taken only where they gain more than a standard error of the folds. The right rank needs
-        `one_standard_error`, with which a smaller rank is worth a standard error: the best score
-        keeps small singular values that cost nothing.
-    row_basis, column_basis
-        As in :class:`RGLM`.
+    adaptive, row_basis, column_basis
+        As in :class:`RMRCV`.
     taus, n_taus, tau_min_ratio, fit_intercept, covariate_ridge, cv, scoring
         As in :class:`RMRCV`.
     one_standard_error, n_jobs
@@ -275,8 +257,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     tau_, ridge_, l1_ : float
         Chosen values.
     adaptive_ : tuple of float
-        Tau of the steps before the last, one for each further step that was chosen; empty for the
-        plain penalty. ``len(model.adaptive_)`` is the number of steps.
+        Tau of the steps before the last, as in :class:`RMRCV`.
     cv_results_, best_index_, best_score_, taus_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
@@ -293,6 +274,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     _plain = RGLM
     _searched = ("ridge", "l1")
+
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     family: str | LossFamily = "normal"

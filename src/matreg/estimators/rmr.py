@@ -194,6 +194,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
 
     _several_labels = True
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
+
     tau: float | str = "scale"
     _: KW_ONLY
     C: float | str = "scale"
@@ -359,6 +360,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     _plain = RMR
     _several_labels = True
     _searched = ("C", "epsilon", "l1")
+
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 16

@@ -46,17 +46,8 @@ class SMM(MatrixClassifier, ConvexEstimator):
         :class:`matreg.families.LossFamily`.
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, as in :class:`RMR`.
-    adaptive : int or array-like of float, default=0
-        Number of further convex problems in which the directions of the last solution cost less,
-        so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
-        have the same tau. Or a tau for each problem before the last, as :class:`SMMCV` chooses
-        them.
-    row_basis : array-like of shape (p, k), default=None
-        Known structure of the rows: W is made of the columns of this matrix, and the penalty is
-        that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of
-        noise with a known covariance. None is the identity.
-    column_basis : array-like of shape (q, l), default=None
-        The same for the columns.
+    adaptive, row_basis, column_basis
+        As in :class:`RMR`.
     class_weight : dict or "balanced", default=None
         Factors of the weights of the samples by class; "balanced" gives every class the same
         weight in all.
@@ -107,10 +98,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     adaptive_ : tuple of float
         Tau of the steps before the last; empty without any.
     steps_ : structured ndarray, or a list of m of them
-        One row per convex problem of an adaptive model: tau, primal, dual, gap, rank, n_iter. All
-        other attributes are those of the last one. Each is solved to its certified gap, which says
-        nothing about the concave penalty that they descend on together: of that one the steps,
-        with the same tau, lead to a critical point.
+        One row per convex problem of an adaptive model, as in :class:`RMR`.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -190,14 +178,8 @@ class SMMCV(MatrixClassifier, PathSearch):
         As in :class:`SMM`.
     covariate_ridge : float, default=0.0
         As in :class:`RMR`.
-    adaptive : int or list of int, default=0
-        Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
-        penalty. Each costs about as much as one of the paths of the plain search. More steps are
-        taken only where they gain more than a standard error of the folds. The right rank needs
-        `one_standard_error`, with which a smaller rank is worth a standard error: the best score
-        keeps small singular values that cost nothing.
-    row_basis, column_basis
-        As in :class:`SMM`.
+    adaptive, row_basis, column_basis
+        As in :class:`RMRCV`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
         keeps the groups of `fit` together. "loo" as in :class:`RMRCV`.
@@ -217,15 +199,9 @@ class SMMCV(MatrixClassifier, PathSearch):
     tau_, C_ : float
         Chosen values.
     adaptive_ : tuple of float
-        Tau of the steps before the last, one for each further step that was chosen; empty for the
-        plain penalty. ``len(model.adaptive_)`` is the number of steps.
-    cv_results_ : dict of ndarray
-        One row a combination: parameters, scores of the folds, their mean, standard deviation and
-        standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
-    best_index_, best_score_ : int, float
-        Chosen row and its mean score.
-    taus_ : ndarray
-        Values of tau that were tried with the chosen C.
+        Tau of the steps before the last, as in :class:`RMRCV`.
+    cv_results_, best_index_, best_score_, taus_
+        As in :class:`RMRCV`.
     classes_, coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
         Of the chosen model on all the data, as in :class:`SMM`.
     label_outlier_score_ : ndarray of shape (n,)
@@ -243,6 +219,7 @@ class SMMCV(MatrixClassifier, PathSearch):
 
     _plain = SMM
     _searched = ("C",)
+
     taus: float | ArrayLike | None = None
     _: KW_ONLY
     n_taus: int = 16

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ... import unpenalised
 from ..._typing import Array
+from ...blocks import Block
 from ...dask_blocks import is_dask
 from ...families import r2_of_rows
 from ...preprocessing.units import warn_of_units
@@ -30,11 +31,13 @@ from .._input.arrays import (
 from .._input.axes import MatrixLabels, aligned, read_labels, to_xarray
 from .._input.covariates import new_covariates, read_covariates
 from .._input.stored import is_streamed, loaded, refuse_streamed
-from .._input.streamed import NOT_STREAMED, as_blocks, decide_streamed, linear, validate_stored
+from .._input.streamed import NOT_STREAMED, Prediction, as_blocks, new_blocks, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from .messages import warn_if_flat
 from .several import has_several, mean_score, transposed
 
+# Labels and weights of new samples.
+NOTHING = np.zeros(0)
 # Types of samples that are kept where there are many of them.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
@@ -222,7 +225,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         score = accuracy_score if is_classifier(self) else r2_score
         return float(score(y, predicted, sample_weight=sample_weight))
 
-    def _decide(self, X: ArrayLike, covariates: Any = None) -> Any:
+    def _decide(self, X: Any, covariates: Any = None) -> Any:
         """Decisions ``<coef_, X_i> + intercept_`` on samples, those of several problems together.
 
         Covariates add ``z_i'covariate_coef_``.
@@ -231,14 +234,18 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         a Dask array of which nothing is computed yet.
         """
         check_is_fitted(self, "coef_")
-        combine, columns = self._combiner()
-        if is_dask(X) or is_streamed(X):
-            return decide_streamed(self, X, covariates, self._cleaner(), combine, columns)
-        X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
-        clean = self._cleaner()
-        flat = (X if clean is None else clean(X)).reshape(len(X), -1)
-        W, b = self.coef_.reshape(-1, flat.shape[1]), np.atleast_1d(self.intercept_)
-        return combine(linear(flat, W, b) + self._covariate_part(covariates, len(X)))
+        stored = is_dask(X) or is_streamed(X)
+        if not stored:
+            X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
+        n, (combine, columns) = int(X.shape[0]), self._combiner()
+        Z = new_covariates(self, covariates, n)
+        gamma = None if Z is None else np.atleast_2d(self.covariate_coef_)
+        p, q = self.matrix_shape_
+        W, b = self.coef_.reshape(-1, p * q), np.atleast_1d(self.intercept_)
+        decide = Prediction(W, b, combine, self._cleaner(), gamma)
+        if stored:
+            return new_blocks(self, X, Z).map_rows(decide, columns)
+        return decide(Block(0, X.reshape(n, -1), NOTHING, NOTHING, Z))
 
     def _covariate_part(self, covariates: Any, n: int) -> Any:
         """``z_i'covariate_coef_`` of n samples, (problems, n); 0 for a model without covariates."""

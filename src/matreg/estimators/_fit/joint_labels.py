@@ -15,8 +15,9 @@ from ..._typing import Array
 from ...families import Squared
 from ...samples import Samples
 from .._input.arrays import check_length
+from .._input.covariates import INPUT
 from .._input.stored import refuse_streamed, working_memory
-from .several import SHARED, label_columns
+from .several import label_columns
 from .units import Units
 
 # What the problem of all labels knows, as it is.
@@ -107,7 +108,7 @@ def take(model: Any, plain: Any, inner: Any, scale: Array, known: Array) -> None
     k, axis = len(scale), 1 if model.joint == "rows" else 0
     for name in [one for one in vars(model) if one.endswith("_")]:
         del model.__dict__[name]  # of an earlier fit
-    for name in SHARED:
+    for name in INPUT:
         if name in vars(plain):
             setattr(model, name, getattr(plain, name))
     for name in (*COMMON, "history_"):

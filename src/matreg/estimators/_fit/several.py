@@ -12,17 +12,8 @@ from sklearn.base import clone
 from ..._typing import Array
 from ..._warn import warn
 from .._input.arrays import reject_complex, unmasked
+from .._input.covariates import INPUT
 from .._input.streamed import LazyDual
-
-# What is the same for all labels.
-SHARED = (
-    "matrix_shape_",
-    "n_features_in_",
-    "feature_names_in_",
-    "labels_",
-    "covariate_names_",
-    "covariate_encoding_",
-)
 
 
 def has_several(y: Any) -> bool:
@@ -109,7 +100,7 @@ def _stack(model: Any, fits: list[Any]) -> None:
         if name in given or name.startswith("_"):
             continue
         values = [getattr(one, name) for one in fits]
-        if name in SHARED:
+        if name in INPUT:  # the same for all labels
             setattr(model, name, values[0])
         elif isinstance(values[0], dict | list) or name == "history_":
             setattr(model, name, values)

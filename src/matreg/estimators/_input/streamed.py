@@ -18,7 +18,6 @@ from ...design import ArrayDesign
 from ...solvers import SolverResult, starting_point
 from ...unpenalised import Columns
 from .arrays import check_matrix_shape, reject_complex, validate_weights
-from .covariates import new_covariates
 
 # Samples that are cleaned at a time.
 PIECE = 2048
@@ -128,30 +127,8 @@ class Prediction:
             yield self.clean(X[start : start + PIECE].astype(np.float64, copy=False))
 
 
-def decide_streamed(
-    model: Any,
-    X: Any,
-    covariates: Any,
-    clean: Callable[[Array], Array] | None,
-    combine: Callable[[Array], Array],
-    columns: int | None,
-) -> Any:
-    """Decisions of a fitted model block by block; of a Dask array a Dask array.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        What decides.
-    X : stored array of shape (n, p, q) or (n, p*q)
-        Samples.
-    covariates : array-like of shape (n, m), table, dict of columns or None
-        Their covariates, which must fit into memory.
-    clean, combine : callable
-        As in :class:`Prediction`.
-    columns : int or None
-        Numbers per sample; None is one without an axis of its own.
-    """
-    check_is_fitted(model, "coef_")
+def new_blocks(model: Any, X: Any, Z: Array | None) -> Any:
+    """New samples of a fitted model, with their covariates in memory, as blocks."""
     shape = stored_shape(X, model.matrix_shape_)
     check_matrix_shape(shape if len(X.shape) == 3 else None, model.matrix_shape_)
     given, expected = int(np.prod(X.shape[1:])), int(np.prod(model.matrix_shape_))
@@ -161,11 +138,7 @@ def decide_streamed(
             "as input."
         )
     nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # takes no memory
-    Z = new_covariates(model, covariates, len(nothing))
-    gamma = None if Z is None else np.atleast_2d(model.covariate_coef_)
-    blocks = as_blocks(X, nothing, nothing, model.matrix_shape_, None if Z is None else Columns(Z))
-    W, b = model.coef_.reshape(-1, expected), np.atleast_1d(model.intercept_)
-    return blocks.map_rows(Prediction(W, b, combine, clean, gamma), columns)
+    return as_blocks(X, nothing, nothing, model.matrix_shape_, None if Z is None else Columns(Z))
 
 
 class LazyDual:

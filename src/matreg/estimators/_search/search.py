@@ -31,7 +31,7 @@ from .._fit.several import fit_each, has_several
 from .._fit.structure import bases_of, check_bases, l1_list
 from .._fit.units import Units, each
 from .._input.arrays import to_numbers
-from .._input.covariates import COVARIATES, read_covariates
+from .._input.covariates import INPUT, read_covariates
 from .._input.stored import is_streamed
 from .adaptive_search import (
     Found,
@@ -48,8 +48,6 @@ from .on_a_part import choose_on_part
 
 # Share of what the model gains over the most regularisation that is worth a warning.
 WORTHWHILE = 0.01
-# What a model knows of the samples it was given.
-INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
 # Parameters whose attribute of that name is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
 # What a search knows beyond the model that it chose.
