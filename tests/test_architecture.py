@@ -153,3 +153,18 @@ def test_the_door_names_what_is_there_once_and_in_order():
 )
 def test_what_is_against_an_arrow_is_found(file, text, found):
     assert list(against(PACKAGE / file, text)) == found
+
+
+FOLDERS = sorted({file.parent for file in FILES} - {PACKAGE})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda one: str(one.relative_to(PACKAGE)))
+def test_the_docstring_of_a_folder_is_its_map(folder):
+    inside = {one.stem for one in folder.iterdir() if one.suffix == ".py" or one in FOLDERS}
+    inside -= {"__init__", "__pycache__"}
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    left = inside - set(re.findall(r"\w+", said))
+    assert len(inside) == 1 or not left, f"{folder.name}/__init__.py does not name {sorted(left)}"
+    listed = re.findall(r"^(\w+(?:  \w+)*)   *", said, re.MULTILINE)
+    gone = {name for line in listed for name in line.split()} - inside
+    assert not gone, f"{folder.name}/__init__.py names {sorted(gone)}, which are not there"

@@ -1,6 +1,12 @@
 """The command ``matreg``: one module per command, each with its options and what it does.
 
 Nothing heavy is imported before a command runs, so that ``matreg --help`` answers at once.
+
+fit  predict  inspect  report  reproduce      the commands
+options       where things are in the data; choice: which model and what is chosen by folds
+data          samples, labels and groups of a file; readers: formats; tables: CSV
+axes          names and coordinates; labels: labels that may not be what they look like
+model_files   fitted models in files; outputs: files and lines that are written
 """
 
 from __future__ import annotations

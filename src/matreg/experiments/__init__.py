@@ -1,4 +1,11 @@
-"""The paper's experiments, one file each: ``run(options)`` returns tables, figures and a record."""
+"""The paper's experiments, one file each: ``run(options)`` returns tables, figures and a record.
+
+shapes  tau_path  finance  head_pose  risk_bound      the paper's tables, figures and theorem
+label_noise  shifted_labels  smm                      beyond the paper
+methods       what is compared; certainty: how sure a table is
+records       what an experiment gives back; tables, figures: how it is written
+parallel      many independent tasks
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Maps of fitted models, and how far to trust them."""
+"""Maps of fitted models, and how far to trust them.
+
+maps          the pattern and the components of a model
+bootstrap     how far a map would change with other samples
+permutation   which entries, and whether the score at all, could be chance; _p_values: how likely
+displays      figures of the maps; _axes: names of rows and columns
+_refits       many fits to changed data; _chosen: at the parameters that were chosen
+_covariates   fits and predictions with covariates
+"""
 
 from ._axes import MapAxes
 from .bootstrap import BootstrapMaps, bootstrap_maps

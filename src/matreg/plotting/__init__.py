@@ -2,6 +2,9 @@
 
 They follow scikit-learn's display conventions: ``from_estimator`` draws and returns an object that
 holds the axes and can draw again. matplotlib is imported when the first figure is drawn.
+
+path  cv  coef  outliers      one display each
+_style        what they share: colours, axes, images of matrices
 """
 
 from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, show_matrix

@@ -1,4 +1,12 @@
-"""What samples go through before a fit: units, windows of a time series, masks, covariates."""
+"""What samples go through before a fit.
+
+scaler        units of columns, rows or entries; units: a warning where they differ too much
+windows       samples that are windows of a time series
+scatter       scattered light in excitation-emission matrices
+covariates    tables and categories as columns of numbers
+_moments      means and variances in one pass; _stored_view: stored samples scaled as they are read
+_named        changed samples keep their names
+"""
 
 from .covariates import CovariateEncoder
 from .scaler import MatrixScaler

@@ -1,6 +1,16 @@
 """Solvers: a problem in, a result out. They know no estimator.
 
 This is the only door: what is not named here is the inside of a solver.
+
+dispatch      the one entrance; choose: which method runs, with every threshold
+certificate   what a solver returns, and the record of how it got there
+interior  active_set  augmented               methods for samples in memory
+passes        samples that are read block by block
+rglm          smooth losses; grmr: samples that are cleaned; paper: the paper's algorithm
+first_order   any convex loss and penalty; sparse: sparse and of low rank
+neighbours    paths; warm_start: where a solver begins
+intercept_only  largest_tau                   where W = 0
+loo           every sample left out once
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point

@@ -5,5 +5,4 @@ least_squares     the squared loss: FISTA, then proximal Newton steps
 reweighted        other smooth losses, as a sequence of weighted squared ones
 standard_form     weights and columns without a penalty projected out
 fista  proximal_newton   the two methods
-path              neighbouring problems
 """
