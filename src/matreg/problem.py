@@ -65,25 +65,25 @@ class Problem(Generic[L, P]):
         if t.shape != (k,):
             object.__setattr__(self, "t", np.full(k, t) if t.any() else np.zeros(k))
 
-    def image(self, beta: Array) -> Array:
+    def dual_image(self, beta: Array) -> Array:
         """``A'beta - T``."""
         Z = self.design.adjoint(beta)
         return Z if self.T is None else Z - self.T
 
-    def price(self, W: Factors) -> float:
+    def penalty_value(self, W: Factors) -> float:
         """Penalty and linear term of W, with the constant."""
         linear = 0.0 if self.T is None else float(np.vdot(self.T, W.matrix))
         return self.penalty.value_of(W) + linear + self.constant
 
     def primal(self, W: Factors) -> tuple[float, Array]:
         """Objective at W and the best gamma for it."""
-        return self.primal_at(self.price(W), self.y - self.design.forward(W.matrix))
+        return self.primal_at(self.penalty_value(W), self.y - self.design.forward(W.matrix))
 
-    def primal_at(self, price: float, residual: Array) -> tuple[float, Array]:
-        """Objective and best gamma from the price of W and ``y - A W``."""
+    def primal_at(self, penalty: float, residual: Array) -> tuple[float, Array]:
+        """Objective and best gamma from the penalty of W and ``y - A W``."""
         gamma = self.unpenalised.best(self.loss, residual, self.t)
         value = self.loss.value(residual - self.unpenalised.times(gamma))
-        return value + float(self.t @ gamma) + price, gamma
+        return value + float(self.t @ gamma) + penalty, gamma
 
     def feasible(self, beta: Array) -> Array:
         """Dual feasible point near `beta`, if one is found."""
@@ -92,7 +92,7 @@ class Problem(Generic[L, P]):
     def feasible_with_image(self, beta: Array) -> tuple[Array, Array]:
         """Dual feasible point near `beta`, if one is found, and its image."""
         beta = self.unpenalised.feasible(self.loss, beta, self.t)
-        Z = self.image(beta)
+        Z = self.dual_image(beta)
         if self.homogeneous and self.outside_of_domain(beta, Z) > ROUNDING:
             shrink = self.penalty.shrink_factor_of(Z)
             beta, Z = beta * shrink, Z * shrink
@@ -161,11 +161,11 @@ class Problem(Generic[L, P]):
 
     def dual(self, beta: Array) -> float:
         """Dual objective at a feasible `beta`."""
-        return self.dual_at(beta, self.penalty.conjugate_of(self.image(beta)))
+        return self.dual_at(beta, self.penalty.conjugate_of(self.dual_image(beta)))
 
-    def dual_at(self, beta: Array, price: float) -> float:
+    def dual_at(self, beta: Array, penalty: float) -> float:
         """Dual objective from a feasible `beta` and the penalty's conjugate at its image."""
-        return float(self.y @ beta) - self.loss.conjugate(beta) - price + self.constant
+        return float(self.y @ beta) - self.loss.conjugate(beta) - penalty + self.constant
 
 
 RMRProblem = Problem[PiecewiseLoss, SpectralPenalty]

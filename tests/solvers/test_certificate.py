@@ -57,13 +57,13 @@ def test_the_tracker_takes_feasible_points_alone(beta, ridge):
     tracker = Tracker(problem, 1e-6)
     tracker.dual = -np.inf
     with np.errstate(invalid="ignore"):
-        image = problem.image(beta)
+        image = problem.dual_image(beta)
     tracker.offer_dual(beta, image)
     assert np.isfinite(tracker.beta).all()
     assert np.abs(tracker.beta).max() <= 1.0
     assert abs(tracker.beta.sum()) <= 1e-15
     if ridge == 0.0:
-        assert np.linalg.norm(problem.image(tracker.beta), 2) <= 0.3 * (1.0 + 1e-13)
+        assert np.linalg.norm(problem.dual_image(tracker.beta), 2) <= 0.3 * (1.0 + 1e-13)
     if tracker.dual > -np.inf:
         assert tracker.dual == pytest.approx(problem.dual(tracker.beta))
 
@@ -81,4 +81,6 @@ def test_infeasibility_is_relative_to_sizes():
     beta = np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]) * 1e-3
     for size in (1e-100, 1.0, 1e100):
         off = size * (beta + np.array([1e-9, 0.0, 0.0, 0.0, 0.0, 0.0]))
-        assert problem.infeasibility(off, 0.0 * problem.image(off)) == pytest.approx(5e-7, rel=1e-2)
+        assert problem.infeasibility(off, 0.0 * problem.dual_image(off)) == pytest.approx(
+            5e-7, rel=1e-2
+        )

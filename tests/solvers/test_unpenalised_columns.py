@@ -167,7 +167,7 @@ def test_passes_over_blocks_find_what_memory_finds(name):
     assert result.converged and memory.converged
     assert result.primal == pytest.approx(memory.primal, rel=1e-6)
     beta = blocks.map_rows(result.dual_of)
-    assert problem.infeasibility(beta, problem.image(beta)) <= 1e-13
+    assert problem.infeasibility(beta, problem.dual_image(beta)) <= 1e-13
     assert problem.dual(beta) == pytest.approx(result.dual, rel=1e-9)
 
 

@@ -209,7 +209,7 @@ class Tracker:
         self.stopped = False
         self.history = History(verbose > 0)
         self.W = zero_factors(problem.design.p, problem.design.q)
-        self.primal, self.gamma = problem.primal_at(problem.price(self.W), problem.y)
+        self.primal, self.gamma = problem.primal_at(problem.penalty_value(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
         self.dual = problem.constant if problem.homogeneous else -np.inf  # that of beta = 0
         if not problem.homogeneous:
@@ -229,7 +229,7 @@ class Tracker:
         """Take W if it is the best so far; return its objective."""
         if residual is None:
             residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, gamma = self.problem.primal_at(self.problem.price(W), residual)
+        value, gamma = self.problem.primal_at(self.problem.penalty_value(W), residual)
         if value < self.primal:
             self.primal, self.gamma, self.W = value, gamma, W
         return value

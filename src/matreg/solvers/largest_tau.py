@@ -77,7 +77,7 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3, settings: TauMaxSettings 
     """
     only = only_multipliers(problem)
     if only is not None:
-        return spectral_norm(problem.image(only))
+        return spectral_norm(problem.dual_image(only))
     return smallest_norm(tied_samples(problem), tol, settings)
 
 
@@ -96,7 +96,7 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
         y=zero,
         loss=PiecewiseLoss(lower[free], upper[free], zero, zero),
         unpenalised=problem.unpenalised.take(free),
-        T=-problem.image(beta),
+        T=-problem.dual_image(beta),
         t=problem.t - problem.unpenalised.sums(beta),
     )
 
@@ -113,7 +113,7 @@ def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> 
     settings : TauMaxSettings
         Numbers of the method.
     """
-    Z = problem.image(middle(problem))
+    Z = problem.dual_image(middle(problem))
     U, _, Vt = np.linalg.svd(Z, full_matrices=False)
     size = high = spectral_norm(Z)
     low = max(smallest_product(problem, np.outer(U[:, 0], Vt[0])), 0.0)
@@ -124,7 +124,7 @@ def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> 
         posed = replace(problem, penalty=SpectralElasticNet(low))
         found = solve_rmr(posed, start=start, tol=settings.inner, max_iter=settings.max_iter)
         start = found.start
-        high = min(high, spectral_norm(problem.image(found.beta)))
+        high = min(high, spectral_norm(problem.dual_image(found.beta)))
         if found.W.rank:
             low = max(low, smallest_product(problem, found.W.matrix) / float(found.W.d.sum()))
     warnings.warn(

@@ -156,7 +156,7 @@ def solution_of(
     problem: RMRProblem, W: Array, gamma: Array, beta: Array, Z: Array | None = None
 ) -> Start:
     """What a solution, with the image Z of its beta if that is known, is for the next problem."""
-    Z = problem.image(beta) if Z is None else Z
+    Z = problem.dual_image(beta) if Z is None else Z
     Lambda = Z - problem.penalty.ridge * W
     return Start(W, gamma, snapped(beta, problem.loss), position_of(problem), Lambda)
 

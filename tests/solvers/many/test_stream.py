@@ -194,7 +194,7 @@ def test_a_graded_core_has_the_slope_of_all_samples():
     core = graded_core(model, lens, seen)
     assert core.design.n < 1500
     r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.gamma
-    gradient = core.image(core.loss.gradient(r))
+    gradient = core.dual_image(core.loss.gradient(r))
     r = blocks.y - blocks.X.reshape(2000, -1) @ lens.W - lens.gamma
     exact = np.tensordot(eps_loss(blocks.y, np.ones(2000)).gradient(r), blocks.X, 1)
     np.testing.assert_allclose(gradient, exact, rtol=1e-10, atol=1e-9)

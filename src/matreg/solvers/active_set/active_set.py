@@ -118,11 +118,11 @@ class ActiveSetNewton:
         for neighbour in (last,) if ahead is None else (last, ahead):
             beta = np.where(neighbour.beta * known > 0.0, neighbour.beta, 0.0)
             beta = snapped(np.clip(beta, self.loss.lower, self.loss.upper), self.loss)
-            Z = self.problem.image(beta)
+            Z = self.problem.dual_image(beta)
             bound, t = self.offer_dual(beta, Z)
             starts.append((bound, neighbour, beta, Z, t))
         bound, neighbour, beta, Z, t = max(starts, key=lambda start: start[0])
-        side, beta, Z = self.foretold(neighbour, beta), t * beta, t * Z
+        side, beta, Z = self.predicted_sides(neighbour, beta), t * beta, t * Z
         linear = self.neighbour.jacobian
         if linear is not None:
             at = self.point(neighbour.W, neighbour.gamma, beta, Z, side, linear.sigma)
@@ -133,7 +133,7 @@ class ActiveSetNewton:
         )
         return at, bound, None
 
-    def foretold(self, neighbour: Start, beta: Array) -> Array:
+    def predicted_sides(self, neighbour: Start, beta: Array) -> Array:
         """Sides at a neighbour: by the multipliers on an edge, else by the residuals.
 
         A line through two solutions moves residuals over an edge, but not their multipliers.

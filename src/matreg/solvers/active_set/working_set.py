@@ -34,8 +34,8 @@ class WorkingSetSettings:
     Attributes
     ----------
     margin : float
-        Samples are let free that may change sides if what was foretold for them is wrong by this
-        multiple of the root mean square that it was wrong by the last time.
+        The working set holds the samples that may change sides if the extrapolation error is this
+        multiple of last time's root mean square error.
     share : float
         The working set is solved to this share of the gap that is asked for.
     few : float
@@ -199,7 +199,7 @@ def grow(
         n_iter += found.n_iter
         if not found.converged:
             break
-        beta, Z = part.lift(found.beta), part.problem.image(found.beta)
+        beta, Z = part.lift(found.beta), part.problem.dual_image(found.beta)
         residual = problem.y - problem.design.forward(found.W.matrix)
         tracker.offer_primal(found.W, residual)
         tracker.offer_dual(beta, Z)
@@ -240,7 +240,7 @@ def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
 def centred(problem: RMRProblem, residual: Array) -> Array:
     """Residuals ``y - A W - Z gamma`` at the best gamma for them.
 
-    There, and not at a gamma that is foretold, the slopes of the samples on an edge can make
+    There, and not at an extrapolated gamma, the slopes of the samples on an edge can make
     up for the sum that those of all others leave: the working set has a dual point.
     """
     return residual - problem.unpenalised.times(problem.primal_at(0.0, residual)[1])

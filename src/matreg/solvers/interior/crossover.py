@@ -158,7 +158,7 @@ def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
     free = smallest < largest
     out = np.where(free, 0.0, smallest)
     coordinates = tangent(W)
-    off = slope_at(problem, W) - problem.image(out)
+    off = slope_at(problem, W) - problem.dual_image(out)
     rows = coordinates.of_samples(problem.design.take(free))
     return balanced(problem, out, free, rows, coordinates.of(off[None])[0])
 

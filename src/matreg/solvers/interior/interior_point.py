@@ -175,7 +175,7 @@ class InteriorPoint:
         loss = self.problem.loss
         beta = label_ray(self.problem, 0.9)
         beta, slacks = self.box.slacks(beta, self.margin(beta))
-        Z = self.problem.image(beta)
+        Z = self.problem.dual_image(beta)
         W = self.problem.penalty.gradient_conjugate(Z).matrix
         residual = self.y - self.design.forward(W)
         gamma = self.problem.primal_at(0.0, residual)[1]
@@ -282,8 +282,12 @@ class InteriorPoint:
         low_rank = system.threshold.factors(w)
         self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
         primal = min(
-            self.problem.primal_at(self.price(point.W, system.dense), self.y - system.AW)[0],
-            self.problem.primal_at(self.problem.price(low_rank), self.y - system.A_low_rank)[0],
+            self.problem.primal_at(self.penalty_value(point.W, system.dense), self.y - system.AW)[
+                0
+            ],
+            self.problem.primal_at(
+                self.problem.penalty_value(low_rank), self.y - system.A_low_rank
+            )[0],
         )
         self.primal, self.dual = primal, dual
         gap = primal - self.least(dual)
@@ -291,7 +295,7 @@ class InteriorPoint:
             self.best = Best(gap, low_rank, point.gamma, beta)
         return gap
 
-    def price(self, W: Array, d: Array) -> float:
+    def penalty_value(self, W: Array, d: Array) -> float:
         """Penalty and linear term of a W with singular values d, with the constant."""
         linear = 0.0 if self.problem.T is None else float(np.vdot(self.problem.T, W))
         return self.problem.penalty.value(d) + linear + self.problem.constant

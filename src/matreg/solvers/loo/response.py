@@ -54,7 +54,7 @@ class Response:
     def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array) -> None:
         self.ridge, self.r = problem.penalty.ridge, W.rank
         self.sigma = max(self.ridge, balancing_scale(problem.penalty, W))
-        M = problem.image(beta) + (self.sigma - self.ridge) * W.matrix
+        M = problem.dual_image(beta) + (self.sigma - self.ridge) * W.matrix
         self.M, self.W = M, W.matrix
         self.penalty = problem.penalty
         self.threshold = SmoothedThresholding(M, self._shrink, 0.0, 0.0)

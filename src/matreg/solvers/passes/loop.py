@@ -200,7 +200,7 @@ class Stream:
 
     # -- rounds
 
-    def lens(self, W: Factors, gamma: Array) -> PassSpec:
+    def spec(self, W: Factors, gamma: Array) -> PassSpec:
         """What to look at in the next pass: a band if it is wide enough, or graded."""
         # There may be more on the kinks than rows.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
@@ -224,31 +224,31 @@ class Stream:
             seed=len(self.history) * 0x51ED27,
         )
 
-    def solve(self, lens: PassSpec, seen: PassSummary) -> SolverResult:
+    def solve(self, spec: PassSpec, summary: PassSummary) -> SolverResult:
         """The core of a pass, solved."""
-        band = None if lens.graded else Band(self.model, lens, seen)
-        problem = graded_core(self.model, lens, seen) if band is None else band.problem
+        band = None if spec.graded else Band(self.model, spec, summary)
+        problem = graded_core(self.model, spec, summary) if band is None else band.problem
         ours = self.settings
         tol = max(ours.fine * self.tol, 1e-12)
         result = solve_core(
-            problem, self.restarted(lens), tol=tol, scale=self.best.primal, settings=ours.core
+            problem, self.restarted(spec), tol=tol, scale=self.best.primal, settings=ours.core
         )
         self.start = result.start
         if band is not None:
             self.best.offer_dual(*band.proven(result.beta))
         return result
 
-    def restarted(self, lens: PassSpec) -> Start | None:
+    def restarted(self, spec: PassSpec) -> Start | None:
         """The last start with ramps as wide as W is wrong."""
         if self.start is None or self.start.smoothing is None:
             return None
-        own, W = self.start.smoothing, lens.W.reshape(self.model.shape)
-        smoothing = own.as_wide_as(max(own.width, min(self.error, lens.near)))
-        return replace(self.start, W=W, gamma=lens.gamma, smoothing=smoothing)
+        own, W = self.start.smoothing, spec.W.reshape(self.model.shape)
+        smoothing = own.as_wide_as(max(own.width, min(self.error, spec.near)))
+        return replace(self.start, W=W, gamma=spec.gamma, smoothing=smoothing)
 
-    def update_error(self, W: Factors, gamma: Array, lens: PassSpec) -> None:
+    def update_error(self, W: Factors, gamma: Array, spec: PassSpec) -> None:
         """How far off the new W is, from how far it moved."""
-        moved = self.predicted(W.matrix.reshape(-1) - lens.W, gamma - lens.gamma)
+        moved = self.predicted(W.matrix.reshape(-1) - spec.W, gamma - spec.gamma)
         change = float(np.sqrt(np.mean(moved**2)))
         d = coordinates(W.rank, self.model.shape, len(gamma))
         near = max(min(self.n * self.slope() * change, self.rows / 2), 1.0)
@@ -260,18 +260,18 @@ class Stream:
         step: Step | None = None
         failures, taken = 0, 1.0
         while True:
-            lens = self.lens(W, gamma)
+            spec = self.spec(W, gamma)
             started = time.perf_counter()
-            seen = self.blocks.map_reduce(lens).capped()
-            if seen.bad >= 0:
-                raise_not_finite(seen.bad)
-            self.counts = seen.counts.astype(np.float64)
-            primal = self.model.penalty.value_of(W) + seen.loss
-            tangent = Tangent.of(seen)
+            summary = self.blocks.map_reduce(spec).capped()
+            if summary.bad >= 0:
+                raise_not_finite(summary.bad)
+            self.counts = summary.counts.astype(np.float64)
+            primal = self.model.penalty.value_of(W) + summary.loss
+            tangent = Tangent.of(summary)
             if primal <= self.best.primal:
                 self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
                 self.best.tangent = tangent
-            self.record(W, seen, lens.graded, time.perf_counter() - started)
+            self.record(W, summary, spec.graded, time.perf_counter() - started)
             done = self.best.gap <= self.tol or self.stopped
             if done or len(self.history) >= self.settings.most_passes:
                 return
@@ -284,14 +284,16 @@ class Stream:
                 self.trust = step.best_part(taken, tangent, self.model.penalty)
             if failures:
                 W, gamma, step = *self.back_off(W, gamma, tangent), None
-            elif len(seen.rows) == 0:  # the distances are not what they were: look again, now known
+            elif (
+                len(summary.rows) == 0
+            ):  # the distances are not what they were: look again, now known
                 step = None
             else:
-                result = self.solve(lens, seen)
-                self.update_error(result.W, result.gamma, lens)
+                result = self.solve(spec, summary)
+                self.update_error(result.W, result.gamma, spec)
                 dW, dgamma = result.W.matrix - W.matrix, result.gamma - gamma
                 step = Step(W, gamma, tangent, dW, dgamma)
-                taken = self.trust if lens.graded else 1.0
+                taken = self.trust if spec.graded else 1.0
                 W, gamma = (result.W, result.gamma) if taken == 1.0 else step.part(taken)
 
     def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
@@ -302,13 +304,13 @@ class Stream:
         step = Step(best.W, best.gamma, best.tangent, dW, dgamma)
         return step.part(step.back(tangent, self.model.penalty))
 
-    def record(self, W: Factors, seen: PassSummary, graded: bool, seconds: float) -> None:
+    def record(self, W: Factors, summary: PassSummary, graded: bool, seconds: float) -> None:
         """Add a row to the history, print it if asked, and tell whoever listens."""
         best, gigabytes = self.best, self.blocks.nbytes / 1e9
         now = time.perf_counter() - self.begun
         method = "graded" if graded else "band"
         row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
-        self.history.append((*row, len(seen.rows), seconds, gigabytes))
+        self.history.append((*row, len(summary.rows), seconds, gigabytes))
         self.stopped = tell(f"pass {len(self.history)}", best.gap, self.tol)
         if self.verbose:
             if len(self.history) == 1:
@@ -318,8 +320,8 @@ class Stream:
                 )
             print(
                 f"{len(self.history):5d} {seconds:8.2f} {gigabytes:7.2f} "
-                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(seen.rows):10d} {best.primal:13.6e} "
-                f"{best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
+                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(summary.rows):10d} "
+                f"{best.primal:13.6e} {best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
                 flush=True,
             )
 

@@ -316,10 +316,10 @@ def moments(
             f"the entries, which is meant for up to {most} of them. Reduce the samples, "
             "for example by block means, or take a part of them that fits into memory."
         )
-    seen = blocks.map_reduce(MomentScan(folds, count, settings), 8 * count * (m + 2) ** 2)
-    if seen.bad >= 0:
-        raise_not_finite(seen.bad)
-    return seen.G
+    summary = blocks.map_reduce(MomentScan(folds, count, settings), 8 * count * (m + 2) ** 2)
+    if summary.bad >= 0:
+        raise_not_finite(summary.bad)
+    return summary.G
 
 
 def solve_moments(

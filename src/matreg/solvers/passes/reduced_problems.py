@@ -69,23 +69,23 @@ class Lift:
 
     Attributes
     ----------
-    lens : PassSpec
-        Where the sides were seen.
+    spec : PassSpec
+        Where the sides were evaluated.
     index, beta : ndarray of shape (k,)
         Samples of the band and their multipliers.
     shares : ndarray of shape (4,)
         Shares theta of the groups.
     """
 
-    lens: PassSpec
+    spec: PassSpec
     index: Index
     beta: Array
     shares: Array
 
     def __call__(self, block: Block) -> Array:
         """Multipliers of the samples of a block."""
-        r = self.lens.residuals(block)
-        groups, _ = self.lens.groups(self.lens.loss_of(block.y, block.weights), r)
+        r = self.spec.residuals(block)
+        groups, _ = self.spec.groups(self.spec.loss_of(block.y, block.weights), r)
         beta = np.asarray(self.shares @ groups)
         first, last = np.searchsorted(self.index, [block.start, block.start + len(block.y)])
         beta[self.index[first:last] - block.start] = self.beta[first:last]
@@ -99,10 +99,10 @@ class Band:
     ----------
     model : Model
         What to solve.
-    lens : PassSpec
+    spec : PassSpec
         Where the samples were looked at.
-    seen : PassSummary
-        What was seen of them.
+    summary : PassSummary
+        What a pass has found out about them.
 
     Attributes
     ----------
@@ -110,24 +110,24 @@ class Band:
         The problem of the rows and, after them, the groups.
     """
 
-    def __init__(self, model: Model, lens: PassSpec, seen: PassSummary) -> None:
-        self.lens, self.seen = lens, seen
-        X, Z, self.rows = seen.sorted()
+    def __init__(self, model: Model, spec: PassSpec, summary: PassSummary) -> None:
+        self.spec, self.summary = spec, summary
+        X, Z, self.rows = summary.sorted()
         y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
-        self.groups = np.flatnonzero(seen.slopes * SIGNS > 0.0)
-        some, slopes = self.groups, seen.slopes[self.groups]
+        self.groups = np.flatnonzero(summary.slopes * SIGNS > 0.0)
+        some, slopes = self.groups, summary.slopes[self.groups]
         group_loss = PiecewiseLoss(
             np.minimum(slopes, 0.0),
             np.maximum(slopes, 0.0),
-            seen.tubes[some] / np.abs(slopes),
+            summary.tubes[some] / np.abs(slopes),
             np.zeros(len(some)),
         )
         if Z is not None:
-            Z = np.concatenate([Z, seen.columns[some] / slopes[:, None]])
+            Z = np.concatenate([Z, summary.columns[some] / slopes[:, None]])
         self.problem = model.on(
-            np.concatenate([X, seen.sums[some] / slopes[:, None]]),
+            np.concatenate([X, summary.sums[some] / slopes[:, None]]),
             Z,
-            np.concatenate([y, seen.labels[some] / slopes]),
+            np.concatenate([y, summary.labels[some] / slopes]),
             joined(loss, group_loss),
         )
 
@@ -139,27 +139,27 @@ class Band:
         more than the rounding of a pass, relative to the sum of the sizes of its terms:
         :data:`matreg.problem.ROUNDING`, and as much again for every :data:`SUMMED` samples.
         """
-        k, shares, seen = len(self.rows), np.zeros(GROUPS), self.seen
+        k, shares, summary = len(self.rows), np.zeros(GROUPS), self.summary
         loss, basis = self.problem.loss, self.problem.unpenalised
         beta = np.clip(beta, loss.lower, loss.upper)
-        shares[self.groups] = np.clip(beta[k:] / seen.slopes[self.groups], 0.0, 1.0)
-        lift = Lift(self.lens, self.rows["index"], beta[:k], shares)
+        shares[self.groups] = np.clip(beta[k:] / summary.slopes[self.groups], 0.0, 1.0)
+        lift = Lift(self.spec, self.rows["index"], beta[:k], shares)
         columns = basis.columns(len(beta))[:k]
-        off = np.abs(shares @ seen.columns + beta[:k] @ columns)
-        size = shares @ seen.sizes + np.abs(beta[:k]) @ np.abs(columns)
-        allowed = ROUNDING * (1.0 + seen.counts.sum() / SUMMED)
+        off = np.abs(shares @ summary.columns + beta[:k] @ columns)
+        size = shares @ summary.sizes + np.abs(beta[:k]) @ np.abs(columns)
+        allowed = ROUNDING * (1.0 + summary.counts.sum() / SUMMED)
         if not np.isfinite(beta).all() or np.any(off > allowed * size):
             return -np.inf, lift
         return self.problem.dual(beta), lift
 
 
-def graded_core(model: Model, lens: PassSpec, seen: PassSummary) -> RMRProblem:
+def graded_core(model: Model, spec: PassSpec, summary: PassSummary) -> RMRProblem:
     """The problem of the rows that were kept, with the slope of all samples at W."""
-    X, Z, rows = seen.sorted()
-    chance = seen.limit / np.maximum(rows["distance"], seen.limit)
+    X, Z, rows = summary.sorted()
+    chance = summary.limit / np.maximum(rows["distance"], summary.limit)
     loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
     beta = rows["beta"][:, :2].sum(axis=1) / chance
-    G, g = seen.gradient
+    G, g = summary.gradient
     problem = model.on(X, Z, rows["y"], loss)
     # Sums that the rows cannot reach would have no solution.
     t = problem.unpenalised.reachable(loss, problem.unpenalised.sums(beta) - g)

@@ -29,9 +29,9 @@ class Tangent:
     g: Array
 
     @classmethod
-    def of(cls, seen: PassSummary) -> Tangent:
-        """From what was seen in a pass."""
-        return cls(seen.loss, *seen.gradient)
+    def of(cls, summary: PassSummary) -> Tangent:
+        """From the summary of a pass."""
+        return cls(summary.loss, *summary.gradient)
 
     def slope(self, D: Array, dgamma: Array) -> float:
         """Derivative of the loss in a direction."""

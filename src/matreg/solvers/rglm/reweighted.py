@@ -106,7 +106,7 @@ class Reweighted:
     def at(self, W: Factors) -> Point:
         """Evaluate coefficients."""
         residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, gamma = self.problem.primal_at(self.problem.price(W), residual)
+        value, gamma = self.problem.primal_at(self.problem.penalty_value(W), residual)
         return Point(W, gamma, residual - self.problem.unpenalised.times(gamma), value)
 
     def parabola(self) -> RMRProblem:

@@ -155,7 +155,7 @@ class StandardForm:
         """The result in terms of the problem itself, which proves it once more."""
         gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
         fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
-        primal = problem.loss.value(problem.y - fitted) + problem.price(result.W)
+        primal = problem.loss.value(problem.y - fitted) + problem.penalty_value(result.W)
         dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
         if dual == -np.inf:
             dual, beta = 0.0, np.zeros_like(beta)
