@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
+
+
+class Table(Protocol):
+    """A data frame of any library: columns with names."""
+
+    @property
+    def columns(self) -> Iterable[object]:
+        """Names of the columns."""
+        ...
+
+
+# Covariates as users pass them: numbers (n, m), a table, or a dict of columns, with names in any
+# order and categories as text. None where there are none.
+Covariates = ArrayLike | Mapping[str, ArrayLike] | Table | None
+# Weights of samples as users pass them; None is ones.
+Weights = ArrayLike | None
+# Indices of the training and of the test samples.
+Fold = tuple[Index, Index]

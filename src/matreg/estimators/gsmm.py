@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, Covariates, Weights
 from ..bases import samples_in
 from ..families import MARGIN_LOSSES, LossFamily, family_of
 from ..samples import Samples, SampleSet
@@ -174,7 +174,9 @@ class GSMM(JointFit, MatrixClassifier):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
+    ) -> SampleSet:
         if covariates is not None and len(np.unique(np.asarray(y))) > 2:
             raise ValueError(
                 "covariates are for two classes in GSMM. With more, clean the samples first "

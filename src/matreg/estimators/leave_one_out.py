@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Mask
+from .._typing import Array, Covariates, Mask, Weights
 from ..bases import PLAIN, Bases, samples_in
 from ..model import Model
 from ..samples import Samples
@@ -97,7 +97,7 @@ class LeaveOneOutResult:
         return self.doubt <= TRUSTED
 
     def predict_interval(
-        self, X: ArrayLike, confidence: float = 0.9, covariates: Any = None
+        self, X: ArrayLike, confidence: float = 0.9, covariates: Covariates = None
     ) -> tuple[Array, Array]:
         """Intervals that cover the labels of new samples, by jackknife+.
 
@@ -136,7 +136,7 @@ class Intervals:
     bases: Bases
 
     def predict(
-        self, X: ArrayLike, covariates: Any, residuals: Array, confidence: float
+        self, X: ArrayLike, covariates: Covariates, residuals: Array, confidence: float
     ) -> tuple[Array, Array]:
         """Intervals by jackknife+."""
         estimator = self.estimator
@@ -193,8 +193,8 @@ def leave_one_out_of(
     model: Any,
     X: Any,
     y: Any,
-    sample_weight: Any = None,
-    covariates: Any = None,
+    sample_weight: Weights = None,
+    covariates: Covariates = None,
     refits: int = 10,
 ) -> LeaveOneOutResult:
     """Leave-one-out predictions of a fitted model; :meth:`MatrixEstimator.leave_one_out` says how.
@@ -230,7 +230,7 @@ def with_numbers(model: Any) -> Any:
 
 
 def pose(
-    fitted: Any, X: Any, y: Any, sample_weight: Any, covariates: Any
+    fitted: Any, X: Any, y: Any, sample_weight: Weights, covariates: Covariates
 ) -> tuple[Samples, list[Part], Model]:
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
     samples = fitted._read(X, y, sample_weight, covariates)

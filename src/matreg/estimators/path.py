@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import solvers
+from .._typing import Covariates, Weights
 from .._warn import warn
 from ..interruption import ADVICE, may_keep
 from ..progress import track
@@ -37,8 +38,8 @@ def path(
     n_taus: int = 50,
     tau_min_ratio: float = 1e-3,
     Cs: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    covariates: Any = None,
+    sample_weight: Weights = None,
+    covariates: Covariates = None,
     verbose: int = 0,
 ) -> RegularizationPath:
     """Fit a model for a whole sequence of tau, or of C.
@@ -217,7 +218,7 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
 
 
 def make_path(
-    model: Any, taus: Any, points: list[SolverResult], sample_weight: ArrayLike | None
+    model: Any, taus: Any, points: list[SolverResult], sample_weight: Weights
 ) -> RegularizationPath:
     """The path that a model's parameters lead to; points that did not converge are reported."""
     given = model.get_params(deep=False)
@@ -253,8 +254,8 @@ def tau_max(
     y: ArrayLike,
     *,
     model: Any = "rmr",
-    sample_weight: ArrayLike | None = None,
-    covariates: Any = None,
+    sample_weight: Weights = None,
+    covariates: Covariates = None,
     **parameters: Any,
 ) -> float:
     """Smallest tau at which the coefficients are zero: values worth a try are shares of it.

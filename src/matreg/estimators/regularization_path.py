@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import Array
+from .._typing import Array, Covariates
 from ..families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..linalg.factors import Factors
 from ..solvers import SolverResult
@@ -141,7 +141,7 @@ class RegularizationPath:
             row[: point.W.rank] = point.W.d[: point.W.rank]
         return table
 
-    def decision_function(self, X: ArrayLike, covariates: Any = None) -> Array:
+    def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions ``<W, X_i> + b`` of all models.
 
         Parameters
@@ -161,7 +161,7 @@ class RegularizationPath:
         Z = encoded(self.covariate_encoding, covariates, len(flat), "The path")
         return decisions if Z is None else decisions + self.covariate_coefs @ Z.T
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, covariates: Covariates = None) -> NDArray[Any]:
         """Predict the labels of samples with all models.
 
         Parameters

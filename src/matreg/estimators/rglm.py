@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, Covariates, Weights
 from ..families import LossFamily
 from ..model import Model
 from ..penalties import SpectralElasticNet
@@ -312,7 +312,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
         return -np.average(np.logaddexp(0.0, -signs * decisions), axis=1, weights=sample_weight)
 
     def _fit_streamed(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+        self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
     ) -> None:
         splitter = make_splitter(self.cv, y, groups, classifier=False)
         folds = fold_of_each(splitter, int(X.shape[0]), groups)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_classif
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ... import unpenalised
-from ..._typing import Array
+from ..._typing import Array, Covariates, Weights
 from ...blocks import Block
 from ...dask_blocks import is_dask
 from ...families import r2_of_rows
@@ -64,7 +64,9 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         tags.target_tags.multi_output = self._several_labels
         return tags
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
+    ) -> SampleSet:
         """Samples with labels and weights, in memory or to be read block by block."""
         if not is_streamed(X):
             for name in ("_lazy_dual", "n_passes_"):  # of an earlier fit that read block by block
@@ -89,7 +91,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         return weights
 
     def _validate_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Weights
     ) -> tuple[Array, Array, Array]:
         """Samples (n, p, q), labels (n,) and weights (n,).
 
@@ -165,7 +167,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return given
 
-    def predict(self, X: ArrayLike, covariates: Any = None) -> Any:
+    def predict(self, X: ArrayLike, covariates: Covariates = None) -> Any:
         """Predict the labels of samples.
 
         A model that cleans its samples cleans these first if `clean_predict`; missing entries are
@@ -190,8 +192,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
+        sample_weight: Weights = None,
+        covariates: Covariates = None,
     ) -> float:
         """Score of the predictions: R^2, or the share of right classes of a classifier.
 
@@ -218,14 +220,14 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             return mean_score(self._score_labels, y, predicted, sample_weight)
         return self._score_labels(y, predicted, sample_weight)
 
-    def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score_labels(self, y: Any, predicted: Any, sample_weight: Weights) -> float:
         """Score of predictions of one label."""
         from sklearn.metrics import accuracy_score, r2_score  # late: it takes long to import
 
         score = accuracy_score if is_classifier(self) else r2_score
         return float(score(y, predicted, sample_weight=sample_weight))
 
-    def _decide(self, X: Any, covariates: Any = None) -> Any:
+    def _decide(self, X: Any, covariates: Covariates = None) -> Any:
         """Decisions ``<coef_, X_i> + intercept_`` on samples, those of several problems together.
 
         Covariates add ``z_i'covariate_coef_``.
@@ -247,7 +249,7 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             return new_blocks(self, X, Z).map_rows(decide, columns)
         return decide(Block(0, X.reshape(n, -1), NOTHING, NOTHING, Z))
 
-    def _covariate_part(self, covariates: Any, n: int) -> Any:
+    def _covariate_part(self, covariates: Covariates, n: int) -> Any:
         """``z_i'covariate_coef_`` of n samples, (problems, n); 0 for a model without covariates."""
         Z = new_covariates(self, covariates, n)
         return 0.0 if Z is None else np.atleast_2d(self.covariate_coef_) @ Z.T
@@ -385,8 +387,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
+        sample_weight: Weights = None,
+        covariates: Covariates = None,
         *,
         refits: int = 10,
     ) -> Any:
@@ -449,8 +451,8 @@ class SingleFit(MatrixEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
+        sample_weight: Weights = None,
+        covariates: Covariates = None,
     ) -> Self:
         """Fit the model.
 
@@ -478,7 +480,7 @@ class SingleFit(MatrixEstimator):
         self._fit(X, y, sample_weight, covariates)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
         """Fit to samples in memory or read block by block."""
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from ..._typing import Array
+from ..._typing import Array, Covariates
 from ...families import check_weighted_classes
 from ...samples import Samples, SampleSet
 from .._input.classes import classes_at, encode_classes
@@ -81,7 +81,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         right = np.array([self._labels(f) == y for f in decisions])
         return np.average(right, axis=1, weights=sample_weight)
 
-    def decision_function(self, X: ArrayLike, covariates: Any = None) -> Array:
+    def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions on samples.
 
         Parameters

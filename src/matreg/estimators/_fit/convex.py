@@ -17,7 +17,7 @@ from joblib import delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._typing import Array, Index
+from ..._typing import Array, Covariates, Index, Weights
 from ..._warn import warn
 from ...bases import samples_in
 from ...families import LossFamily, in_units
@@ -146,7 +146,9 @@ class ConvexEstimator(SingleFit):
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, covariates: Any = None) -> SampleSet:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
+    ) -> SampleSet:
         if is_streamed(X):
             check_blocks(self._sketch(), self._options().get("solver", "auto"))
         return super()._read(X, y, sample_weight, covariates)
@@ -219,7 +221,7 @@ class ConvexEstimator(SingleFit):
 
     # -- fit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
         if self._several_labels and has_several(y):
             with self._unchanged_on_failure():
                 if self.joint is None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from ..._typing import Array
+from ..._typing import Array, Covariates, Weights
 from ...dask_blocks import on_blocks
 from ...families import GLM_FAMILIES, LossFamily, family_of
 from ...smooth_losses import Logistic
@@ -92,7 +92,7 @@ class FamilyEstimator(MatrixEstimator):
         return probabilities(f)
 
     @available_if(_binomial)
-    def decision_function(self, X: ArrayLike, covariates: Any = None) -> Array:
+    def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Log-odds of the second class, for the family "binomial".
 
         Parameters
@@ -110,7 +110,7 @@ class FamilyEstimator(MatrixEstimator):
         return self._decide(X, covariates)
 
     @available_if(_binomial)
-    def predict_proba(self, X: ArrayLike, covariates: Any = None) -> Array:
+    def predict_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Probabilities of the two classes, for the family "binomial".
 
         Parameters
@@ -128,7 +128,7 @@ class FamilyEstimator(MatrixEstimator):
         return on_blocks(probabilities, self._decide(X, covariates), 2)
 
     @available_if(_binomial)
-    def predict_log_proba(self, X: ArrayLike, covariates: Any = None) -> Array:
+    def predict_log_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Logarithms of the probabilities, without underflow.
 
         Parameters
@@ -145,7 +145,7 @@ class FamilyEstimator(MatrixEstimator):
         """
         return on_blocks(log_probabilities, self._decide(X, covariates), 2)
 
-    def _score_labels(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score_labels(self, y: Any, predicted: Any, sample_weight: Weights) -> float:
         if self.family != "poisson":
             return super()._score_labels(y, predicted, sample_weight)
         from sklearn.metrics import d2_tweedie_score  # late: it takes long to import

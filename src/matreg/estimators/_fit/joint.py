@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._typing import Array
+from ..._typing import Array, Covariates, Weights
 from ..._warn import warn
 from ...bases import samples_in
 from ...families import LossFamily, in_units
@@ -111,7 +111,7 @@ class JointFit(Cleaning, SingleFit):
         beside = float(self.covariate_ridge)
         return Model(loss, penalty, self.C_, self.fit_intercept, earlier, beside)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
         refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
         with self._fitting():
             samples = self._read(X, y, sample_weight, covariates)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..._typing import Array
+from ..._typing import Array, Covariates, Weights
 from ...families import Squared
 from ...samples import Samples
 from .._input.arrays import check_length
@@ -24,7 +24,7 @@ from .units import Units
 COMMON = ("tau_", "C_", "epsilon_", "delta_", "rank_", "objective_", "dual_gap_", "n_iter_")
 
 
-def fit_joint(model: Any, y: Any, X: Any, sample_weight: Any, covariates: Any) -> None:
+def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Covariates) -> None:
     """Fit all labels together; sets the fitted attributes of the model.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from ..._typing import Array
+from ..._typing import Array, Weights
 from ..._warn import warn
 from .._input.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
@@ -24,7 +24,7 @@ def has_several(y: Any) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] != 1
 
 
-def fit_each(model: Any, y: Any, X: Any, sample_weight: Any, rest: dict[str, Any]) -> None:
+def fit_each(model: Any, y: Any, X: Any, sample_weight: Weights, rest: dict[str, Any]) -> None:
     """Fit a model to each column of the labels, and take all of the results.
 
     A label that is NaN is missing: its sample has weight zero in the fit of that label.
@@ -72,7 +72,7 @@ def label_columns(y: Any) -> Array:
     return Y
 
 
-def _given(y: Array, sample_weight: Any) -> tuple[Array, Any]:
+def _given(y: Array, sample_weight: Weights) -> tuple[Array, Any]:
     """One label and its weights, zero where it is missing."""
     missing = np.isnan(y)
     if not missing.any():
@@ -83,7 +83,7 @@ def _given(y: Array, sample_weight: Any) -> tuple[Array, Any]:
     return np.where(missing, np.median(y[~missing]), y), np.where(missing, 0.0, weights)
 
 
-def _fit(model: Any, X: Any, y: Array, sample_weight: Any, rest: dict[str, Any]) -> Any:
+def _fit(model: Any, X: Any, y: Array, sample_weight: Weights, rest: dict[str, Any]) -> Any:
     """A fitted model, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -112,7 +112,7 @@ def _stack(model: Any, fits: list[Any]) -> None:
     model.estimators_ = fits
 
 
-def mean_score(score: Any, y: Any, predicted: Any, sample_weight: Any) -> float:
+def mean_score(score: Any, y: Any, predicted: Any, sample_weight: Weights) -> float:
     """Mean of the scores of the labels, each on the samples that have it."""
     Y, found = label_columns(y), []
     for j in range(Y.shape[1]):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from ..._typing import Array
+from ..._typing import Array, Weights
 from .stored import loaded, refuse_streamed
 
 
@@ -194,7 +194,7 @@ def check_length(y: Any, n: int) -> None:
         )
 
 
-def validate_weights(sample_weight: Any, n: int) -> Array:
+def validate_weights(sample_weight: Weights, n: int) -> Array:
     """Weights of n samples, of shape (n,) and dtype float64; ones by default."""
     if sample_weight is None:
         return np.ones(n)

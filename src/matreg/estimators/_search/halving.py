@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Fold
 from ...interruption import may_keep
 from .search import Candidate, warn_interrupted
 
 Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]
 
 
-def halved(scored: Scored, folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
+def halved(scored: Scored, folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
     """Scores and ranks by fold and candidate, NaN on the folds after a candidate was dropped.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._typing import Array
+from ..._typing import Array, Covariates, Fold, Weights
 from ...samples import Samples
 from ...solvers import (
     Decomposition,
@@ -133,7 +133,7 @@ class JointSearch(Cleaning, LeftOutSearch):
         taus = tau_grid(largest, self.n_taus, self.tau_min_ratio)
         return Candidate(parameters, taus, fixed=like.fixed)
 
-    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+    def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
         if self.halving:
             return None
         further = step_counts(self.adaptive)[-1]
@@ -142,11 +142,11 @@ class JointSearch(Cleaning, LeftOutSearch):
     def _cross_validate(
         self,
         samples: Samples,
-        folds: list[Any],
+        folds: list[Fold],
         candidates: list[Candidate],
         score: FoldScore,
     ) -> tuple[Array, Array]:
-        def scored(folds: list[Any], candidates: list[Candidate]) -> tuple[Array, Array]:
+        def scored(folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
             grouped: list[Candidate] = [*families(candidates, self._searched)]
             return super(JointSearch, self)._cross_validate(samples, folds, grouped, score)
 
@@ -227,7 +227,12 @@ class JointSearch(Cleaning, LeftOutSearch):
         self.limit_ = candidate.parameters["limit"]
 
     def _fit_streamed(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Weights,
+        groups: Any,
+        covariates: Covariates = None,
     ) -> None:
         refuse_streamed_cleaning(type(self).__name__, X, self._plain._plain_name)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from ..._typing import Array, Index
+from ..._typing import Array, Fold, Index
 from ...linalg.threads import one_thread
 from ...losses import PiecewiseLoss
 from ...model import Model
@@ -42,7 +42,7 @@ class LeftOutSearch(Search):
         raise NotImplementedError
 
     def _cross_validate(
-        self, samples: Samples, folds: list[Any], candidates: list[Candidate], score: FoldScore
+        self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
     ) -> tuple[Array, Array]:
         """As everywhere; of single samples left out the scores of all, and without each tenth."""
         if not self._leaves_one_out:

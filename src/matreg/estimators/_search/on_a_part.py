@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..._typing import Array, Index
+from ..._typing import Array, Covariates, Index, Weights
 from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in, samples_in
 from ...penalties import SpectralElasticNet
@@ -33,7 +33,7 @@ OVERHEAD = 4
 
 
 def choose_on_part(
-    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+    model: Any, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
 ) -> None:
     """Choose the parameters on a part of the samples, and fit the choice to all of them.
 

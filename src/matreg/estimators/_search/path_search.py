@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array
+from ..._typing import Array, Covariates, Weights
 from ...model import Model
 from ...samples import Samples
 from ...scoring import shared_scale
@@ -44,8 +44,8 @@ class PathSearch(LeftOutSearch):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        covariates: Any = None,
+        sample_weight: Weights = None,
+        covariates: Covariates = None,
     ) -> RegularizationPath:
         """Fit all values of tau that were tried, with all else as it was chosen.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array, Index, Mask
+from ..._typing import Array, Covariates, Fold, Index, Mask, Weights
 from ..._warn import warn
 from ...bases import samples_in
 from ...interruption import ADVICE, may_keep
@@ -158,9 +158,9 @@ class Search(MatrixEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: Weights = None,
         groups: ArrayLike | None = None,
-        covariates: Any = None,
+        covariates: Covariates = None,
     ) -> Self:
         """Choose the parameters by cross-validation and fit to all the data.
 
@@ -221,7 +221,7 @@ class Search(MatrixEstimator):
         self,
         weighed: Samples,
         samples: Samples,
-        folds: list[Any],
+        folds: list[Fold],
         score: FoldScore,
         *tried: Any,
     ) -> tuple[list[Candidate], Array, Array]:
@@ -280,7 +280,7 @@ class Search(MatrixEstimator):
         centre = float(weighted_median(samples.y, samples.weights))
         return shared_scale(samples.y - centre, samples.weights)
 
-    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+    def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
         """How many tasks the callbacks will hear of, if that is known."""
         return len(folds) * (len(candidates) + step_counts(self.adaptive)[-1])
 
@@ -325,7 +325,7 @@ class Search(MatrixEstimator):
         return score
 
     def _fit_streamed(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, covariates: Any
+        self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
     ) -> None:
         """Choose and fit on samples that are read block by block."""
         choose_on_part(self, X, y, sample_weight, groups, covariates)
@@ -333,7 +333,7 @@ class Search(MatrixEstimator):
     def _cross_validate(
         self,
         samples: Samples,
-        folds: list[Any],
+        folds: list[Fold],
         candidates: list[Candidate],
         score: FoldScore,
     ) -> tuple[Array, Array]:
@@ -439,7 +439,7 @@ class Training:
         Their indices.
     """
 
-    def __init__(self, samples: Samples, folds: list[Any]) -> None:
+    def __init__(self, samples: Samples, folds: list[Fold]) -> None:
         self.samples, self.folds = samples, folds
         self.last: tuple[int, Samples] | None = None
 
