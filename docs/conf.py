@@ -132,7 +132,7 @@ warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.
 
 
 def one_line(message, category, *place):
-    """A warning of an example without the place on the disk of whoever built the page."""
+    """A warning of an example without the place on the disk of the machine that built the page."""
     return f"{category.__name__}: {message}\n"
 
 

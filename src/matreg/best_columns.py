@@ -46,7 +46,7 @@ class ColumnSettings:
     rounding : float
         Gradients below this, relative to their terms, are zero.
     many : int
-        Samples from which on those far from a kink are left out.
+        Samples from which those far from a kink are left out.
     rounds : int
         How often some of these are let in again.
     """

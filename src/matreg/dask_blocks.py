@@ -20,7 +20,7 @@ from .blocks import Block, BlockSamples, S, Scan, joined
 
 # Summaries that one task merges.
 FAN_IN = 16
-# Blocks from which on Dask's own work on the tasks is noticed.
+# Blocks from which Dask's own work on the tasks is noticed.
 MANY_BLOCKS = 20_000
 
 

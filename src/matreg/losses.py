@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ._typing import Array, Mask
 
-# Two sums of weights that differ by less than this, relative to them, are equal but for rounding.
+# Two sums of weights that differ by less than this, relative to them, are equal up to rounding.
 EQUAL_SUMS = 1e-14
 
 

@@ -237,7 +237,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def tell(method: str, gap: float, goal: float) -> bool:
-    """Tell whoever listens how far a fit is; return whether it should stop.
+    """Tell the listener how far a fit is; return whether it should stop.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class SparseLowRank:
     Parameters
     ----------
     tau : float
-        Weight of the penalty, but for the ridge.
+        Weight of the penalty, except for the ridge.
     l1 : float or ndarray of shape (p, q)
         Weights of the absolute entries relative to the nuclear norm, at least 0; entries of weight
         0 are free.

@@ -58,7 +58,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ridge : float, default=0.0
         Share of a ridge in the penalty, from 0 to below 1, for effects that are dense and not of
         low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean
-        of the eigenvalues, but for those that are zero, of the second derivative of the loss at
+        of the eigenvalues, except for those that are zero, of the second derivative of the loss at
         B = 0. Predictions do not depend on units.
     l1 : float or array-like of shape (p, q), default=0.0
         Adds ``tau sum_jk l1_jk |B_jk|`` to the penalty, which makes B sparse and of low rank at the

@@ -195,7 +195,7 @@ def commit() -> str | None:
 
 
 def _command(name: str, options: Options) -> str:
-    """The command that runs an experiment with these options, but for the number of processes."""
+    """The command that runs an experiment with these options, without the number of processes."""
     words = ["matreg", "reproduce", name]
     words += [] if options.rounds is None else ["--rounds", str(options.rounds)]
     words += ["--seed", str(options.seed)] if options.seed else []

@@ -64,7 +64,7 @@ def truncated(Z: Array, r: int) -> Factors:
 def singular_values(Z: Array, tol: float = 0.0) -> Array:
     """Singular values in descending order, their sum to far less than `tol` of it.
 
-    The Gram matrix has them in a third of the time, but for the smallest ones.
+    The Gram matrix has them in a third of the time, except for the smallest ones.
     """
     if not np.isfinite(Z).all():
         return svd(Z).d

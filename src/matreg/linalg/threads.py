@@ -23,7 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Subject = TypeVar("Subject", bound=Any)
 
-# Numbers in the samples from which on all threads are used: 256 MB of them.
+# Numbers in the samples from which all threads are used: 256 MB of them.
 LARGE = 2**25
 
 

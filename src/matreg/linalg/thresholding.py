@@ -5,7 +5,7 @@ For ``Z = U diag(d) V'`` the smoothed thresholding is ``U diag(g(d)) V'`` with t
     g(z) = h(z - tau) - h(-z - tau),   h(x) = (x + sqrt(x^2 + 4 m)) / 2,
 
 which for ``m = 0`` is soft-thresholding and for ``m > 0`` solves ``(tau - l) w = m`` with
-``l + w = z`` but for the far side: the central path of the pair (nuclear norm, spectral ball).
+``l + w = z`` except for the far side: the central path of the pair (nuclear norm, spectral ball).
 
 Its derivative J is self-adjoint with spectrum in [0, 1]. In the basis ``[G1 G2] = U'H[V V_rest]``
 it multiplies the symmetric part of G1 by Os, the antisymmetric part by Oa and G2 by Oc, where

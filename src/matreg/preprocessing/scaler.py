@@ -32,7 +32,7 @@ from ._stored_view import StoredView
 from .units import AXES, ROUNDING, SAMPLED, quantiles, sampled
 
 FLOATS = [np.float64, np.float32]
-# Columns from which on flat samples without a shape look like matrices.
+# Columns from which flat samples without a shape look like matrices.
 MANY_COLUMNS = 50
 
 

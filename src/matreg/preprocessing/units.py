@@ -23,7 +23,7 @@ NORMAL_RANGE = 2.563103131089201
 ROUNDING = 1e-13
 # Numbers from which quantiles are learned; samples all over the data hold them.
 SAMPLED = 2**22
-# Ratio of two units from which on a fit is warned of. With simulated sensors that tell equally much
+# Ratio of two units from which a fit is warned of. With simulated sensors that tell equally much
 # of the label the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times
 # at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
 LARGEST_RATIO = 200.0

@@ -27,7 +27,7 @@ from ._scoring import Scoring, scoring_of
 
 SHOWN = 6  # samples whose pictures are shown
 SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are more
-GROSS = 4.0  # robust standard deviations from which on a label looks wrong
+GROSS = 4.0  # robust standard deviations from which a label looks wrong
 # Samples of stored data that are looked at, if they take no more than this share of the memory.
 MOST_STORED, SHARE = 5000, 0.25
 

@@ -45,7 +45,7 @@ SAMPLES = (
 )
 # Covariates that are named in the methods paragraph.
 SHOWN_COVARIATES = 12
-# Standard errors from which on a difference between two models is called clear.
+# Standard errors from which a difference between two models is called clear.
 CLEAR = 2.0
 
 

@@ -55,7 +55,7 @@ class UniversalSettings:
     relaxation : float
         How far each step is extrapolated, between 1 and 2.
     imbalance : float
-        Ratio of the moves of primal and dual variables from which on the steps change.
+        Ratio of the moves of primal and dual variables from which the steps change.
     """
 
     check_every: int = 10

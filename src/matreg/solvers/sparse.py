@@ -52,7 +52,7 @@ class SparseSettings:
     relaxation : float
         Over-relaxation, between 1 and 2.
     imbalance : float
-        Ratio of primal and dual residuals from which on the step lengths change.
+        Ratio of primal and dual residuals from which the step lengths change.
     fading : float
         How much smaller each change of the step lengths may be than the last.
     """

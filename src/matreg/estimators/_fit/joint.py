@@ -142,7 +142,7 @@ class JointFit(Cleaning, SingleFit):
         self._finish(samples.X, distinct, result)
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
-        """The problem with words as numbers, but for tau."""
+        """The problem with words as numbers, except for tau."""
         D, y, s = distinct.X, distinct.y, distinct.weights
         check_bases(self, distinct.p, distinct.q)
         units = units_in_bases(self, distinct)

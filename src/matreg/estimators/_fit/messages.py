@@ -11,7 +11,7 @@ from ..._typing import Array
 from ..._warn import warn
 from ...solvers import SolverResult
 
-# Columns from which on flat samples look like matrices: 8 x 8, the smallest images there are.
+# Columns from which flat samples look like matrices: 8 x 8, the smallest images there are.
 MANY_COLUMNS = 64
 
 

@@ -89,7 +89,7 @@ class Units:
         basis = part.unpenalised(self.fit_intercept)
         gamma = basis.best(epsilon_insensitive(part.weights, 0.0), part.y, np.zeros(basis.size))
         left = part.y - basis.times(gamma)
-        # As many as there are columns are zero but for rounding, whose sign would be chance.
+        # As many as there are columns are zero up to rounding, whose sign would be chance.
         return np.where(np.abs(left) > ROUNDING * np.abs(part.y).max(initial=0.0), left, 0.0)
 
     @cached_property

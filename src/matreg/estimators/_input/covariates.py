@@ -17,7 +17,7 @@ from .stored import is_stored
 COVARIATES = ("covariate_names_", "covariate_encoding_")
 # What a model knows of the samples it was given.
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
-# Part in a combination that is zero from which on a column is named.
+# Part in a combination that is zero from which a column is named.
 NAMED = 1e-6
 
 

@@ -117,7 +117,7 @@ class Search(MatrixEstimator):
         raise NotImplementedError
 
     def _single(self, **chosen: Any) -> Any:
-        """The estimator without the search, its parameters as here but for those chosen."""
+        """The estimator without the search, its parameters as here except for those chosen."""
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
         if "adaptive" in shared:  # here a number of steps to try, there what was chosen

@@ -45,14 +45,14 @@ class BoxSettings:
     update_fraction : int
         Products with so many times fewer rows than K has are worth a copy of those.
     huge : float
-        Multipliers this many times their bounds mean that K_FF is singular but for rounding.
+        Multipliers this many times their bounds mean that K_FF is singular up to rounding.
     rounding : float
         Violations that are but rounding, relative to the bounds.
     pivot_at, enough : tuple of float, float
         Complementarity of the interior point method, relative to box times residual, at which to
         try its sides, and at which its own solution is good enough.
     max_wrong : float
-        Fraction of samples on a wrong side from which on the interior point method is the quicker
+        Fraction of samples on a wrong side from which the interior point method is the quicker
         way.
     """
 

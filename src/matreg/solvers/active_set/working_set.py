@@ -230,7 +230,7 @@ def first_guess(
 
 
 def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
-    """Sums that are left to the multipliers of a loss, within their reach but for rounding."""
+    """Sums that are left to the multipliers of a loss, within their reach up to rounding."""
     left = problem.t - problem.unpenalised.sums(held)
     within = problem.unpenalised.reachable(loss, left)
     rounding = ROUNDING * float(np.abs(held).sum())

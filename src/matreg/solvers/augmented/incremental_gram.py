@@ -20,7 +20,7 @@ class SumsSettings:
     piece : int
         Samples that are added to a sum at a time.
     afresh : float
-        Share of the samples from which on a sum is taken afresh.
+        Share of the samples from which a sum is taken afresh.
     most_updates : int
         Updates after which it is anyway: each leaves some rounding behind.
     enough : int

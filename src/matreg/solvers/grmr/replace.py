@@ -1,6 +1,6 @@
 """Second half of G-RMR where outliers are replaced: flag entries, and fill them from low rank.
 
-Samples are low rank plus detail, D = L + detail, but for the entries that are flagged. The sample
+Samples are low rank plus detail, D = L + detail, except for flagged entries. The sample
 that the regression sees is X: D where an entry is not flagged, free where it is. With (w, b) fixed,
 
     minimise over L, the flags F, and X with X = D outside of F:

@@ -66,7 +66,7 @@ def one_sided(loss: PiecewiseLoss, x: Array, centred: bool) -> Array:
 
 
 def slope(problem: RMRProblem, x: Array) -> float:
-    """Slope of the dual objective on the ray of x at 0, but for what the penalty takes off."""
+    """Slope of the dual objective on the ray of x at 0, except for what the penalty takes off."""
     return float(problem.y @ x) - float(problem.loss.epsilon @ np.abs(x))
 
 

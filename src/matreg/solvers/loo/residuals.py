@@ -154,7 +154,7 @@ class LeaveOneOut:
     def influence(self) -> Array:
         """Root mean square change of all predictions as a sample is removed, (n,).
 
-        In the units of the labels; its square is Cook's distance but for a constant factor.
+        In the units of the labels; its square is Cook's distance up to a constant factor.
         """
         return np.sqrt(np.mean(np.square(self.shifts @ self.response.F.T), axis=1))
 

@@ -305,7 +305,7 @@ class Stream:
         return step.part(step.back(tangent, self.model.penalty))
 
     def record(self, W: Factors, summary: PassSummary, graded: bool, seconds: float) -> None:
-        """Add a row to the history, print it if asked, and tell whoever listens."""
+        """Add a row to the history, print it if asked, and tell the listener."""
         best, gigabytes = self.best, self.blocks.nbytes / 1e9
         now = time.perf_counter() - self.begun
         method = "graded" if graded else "band"

@@ -1,6 +1,6 @@
 """Problems of few rows that stand for all samples.
 
-**Band and groups.** Rows near a kink are kept. Of the others, those above move their multipliers
+**Band and groups.** Rows near a kink are kept. Among the others, those above move their multipliers
 together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
 on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and
 nothing else: the optimum of this problem is a *lower bound* of that of all samples, and each of its

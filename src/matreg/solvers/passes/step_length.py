@@ -86,9 +86,9 @@ class Step:
     def best_part(self, taken: float, ahead: Tangent, penalty: SpectralPenalty) -> float:
         """The part of the step that was best, by the slopes of the loss before and after a part.
 
-        A graded core says where the optimum is but for chance. If chance makes c times the error
-        that there was before, the best part is 1 / (1 + c^2), and leaves the share
-        c / sqrt(1 + c^2) of it instead of c.
+        The solution of a graded core has a sampling error of c times the error that there was
+        before. The best part is 1 / (1 + c^2), which leaves the share c / sqrt(1 + c^2) of that
+        error instead of c.
         """
         behind, slope = self.slopes(ahead)
         curvature = max(slope - behind, 0.0) / taken

@@ -114,7 +114,7 @@ class StandardForm:
         return projected(values, columns.columns(len(values)), s, rounding)
 
     def serves(self, problem: RMRProblem) -> bool:
-        """Whether the problem is the same but for the penalty."""
+        """Whether the problem is the same except for the penalty."""
         ours = self.source
         return (
             ours.design is problem.design
