@@ -15,6 +15,7 @@ from ..samples import Samples
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import MatrixClassifier
 from ._fit.convex import Part
+from ._fit.joint import JointFit
 from ._input.parameters import constrained
 from ._input.streamed import linear
 from ._search.joint_search import JointSearch
@@ -104,7 +105,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
 
     def _predict_taus(
         self,
-        model: Any,
+        model: JointFit,
         problem: GRMRProblem,
         samples: Samples,
         taus: Array,
@@ -119,10 +120,10 @@ class GSMMCV(JointSearch, MatrixClassifier):
         rows = self._completed_rows(space, NewSamples(X_test.reshape(len(X_test), -1)))
         clean = Samples.of(problem.clean(split.E), samples.y, samples.weights)
         bases, declared = problem.bases, model._declare(0.0, tuple(model.adaptive))
-        limits = {"tol": model.regression_tol, "max_iter": model.regression_max_iter}
+        tol, most = model.regression_tol, model.regression_max_iter
         decisions, ranks = [], []
         for part in model._parts(samples_in(clean, bases)):
-            points = list(path(declared, part.samples, "tau", taus, **limits))
+            points = list(path(declared, part.samples, "tau", taus, tol=tol, max_iter=most))
             W = np.array([bases.expand(point.W.matrix).reshape(-1) for point in points])
             f = linear(rows, W, np.array([point.b for point in points]))
             if self._leaves_one_out:
@@ -132,7 +133,13 @@ class GSMMCV(JointSearch, MatrixClassifier):
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
 
     def _leave_out(
-        self, f: Array, model: Any, part: Part, samples: Samples, taus: Array, points: list[Any]
+        self,
+        f: Array,
+        model: JointFit,
+        part: Part,
+        samples: Samples,
+        taus: Array,
+        points: list[Any],
     ) -> None:
         """Put decisions without the samples in place of those of one of the problems, f (k, n)."""
         nothing = np.zeros(len(part.samples.group))

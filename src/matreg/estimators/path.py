@@ -19,6 +19,7 @@ from ..interruption import ADVICE, may_keep
 from ..progress import track
 from ..samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
+from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
 from ._fit.structure import bases_of
 from ._input.arrays import check_grid
@@ -30,7 +31,7 @@ from .smm import SMM
 
 
 def path(
-    model: Any,
+    model: MatrixEstimator,
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -218,7 +219,7 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
 
 
 def make_path(
-    model: Any, taus: Any, points: list[SolverResult], sample_weight: Weights
+    model: MatrixEstimator, taus: Any, points: list[SolverResult], sample_weight: Weights
 ) -> RegularizationPath:
     """The path that a model's parameters lead to; points that did not converge are reported."""
     given = model.get_params(deep=False)

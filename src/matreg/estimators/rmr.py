@@ -13,7 +13,7 @@ from ..losses import PiecewiseLoss
 from ..model import Model
 from ..samples import Samples
 from ..solvers import SolverResult, rounding_floor
-from ._fit.base import MatrixRegressor
+from ._fit.base import MatrixEstimator, MatrixRegressor
 from ._fit.convex import ConvexEstimator, Part
 from ._fit.units import CHANCE, TAU, Units
 from ._input.parameters import constrained
@@ -250,7 +250,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         return super()._advice(model, part, result)
 
 
-def regression_loss(model: Any) -> LossFamily:
+def regression_loss(model: MatrixEstimator) -> LossFamily:
     """The loss of a model with the parameters loss, epsilon, delta and quantile."""
     parameters = {name: getattr(model, name) for name in ("epsilon", "delta", "quantile")}
     return family_of(model.loss, REGRESSION_LOSSES, **parameters)

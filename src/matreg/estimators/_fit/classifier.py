@@ -115,7 +115,7 @@ def combined(f: Array, k: int, multi_class: str) -> Array:
     return np.asarray(votes).reshape(*f.shape[1:], k)
 
 
-def problem_names(model: Any) -> dict[str, list[Any]]:
+def problem_names(model: MatrixEstimator) -> dict[str, list[Any]]:
     """Names of the problems of a model with several, in the order of `coef_`, and their classes."""
     every = list(model.classes_)
     if model.multi_class == "one_vs_rest":
@@ -123,7 +123,7 @@ def problem_names(model: Any) -> dict[str, list[Any]]:
     return {f"{one} or {other}": [one, other] for one, other in combinations(every, 2)}
 
 
-def coef_of(model: Any, problem: int | None = None) -> Array:
+def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
     """W of a fitted model, of shape (p, q).
 
     Parameters

@@ -31,7 +31,7 @@ from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_
 from .._input.classes import check_classes_of_part
 from .._input.stored import is_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
-from .base import SingleFit
+from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .joint_labels import fit_joint
 from .messages import warn_if_interrupted, warn_if_zero, warn_unless_converged
@@ -81,7 +81,9 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
 }
 
 
-def store(model: Any, results: list[SolverResult], names: Iterable[str] = ATTRIBUTES) -> None:
+def store(
+    model: MatrixEstimator, results: list[SolverResult], names: Iterable[str] = ATTRIBUTES
+) -> None:
     """Set fitted attributes, with a first axis of problems if there are several."""
     alone = len(results) == 1
     for name in names:
@@ -357,7 +359,7 @@ class ConvexEstimator(SingleFit):
         return "Raise max_iter or tol, or lower C."
 
 
-def gamma_of(fitted: Any, samples: Samples, k: int = 0) -> Array:
+def gamma_of(fitted: MatrixEstimator, samples: Samples, k: int = 0) -> Array:
     """Coefficients of a fitted model, in its k-th problem, for the columns of these samples."""
     offset = np.full(samples.n, float(np.atleast_1d(fitted.intercept_)[k]))
     coef = getattr(fitted, "covariate_coef_", None)

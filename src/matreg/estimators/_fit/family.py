@@ -32,7 +32,7 @@ def log_probabilities(f: Array) -> Array:
     return -np.logaddexp(0.0, np.column_stack([f, -f]))
 
 
-def _binomial(model: Any) -> bool:
+def _binomial(model: MatrixEstimator) -> bool:
     if model.family != "binomial":
         raise AttributeError(f'family must be "binomial" for this; got {model.family!r}.')
     return True

@@ -38,7 +38,7 @@ from ...solvers import (
 )
 from .._input.arrays import to_numbers
 from .._input.stored import refuse_streamed_cleaning
-from .base import SingleFit
+from .base import MatrixEstimator, SingleFit
 from .cleaning import Cleaning, outlier_score
 from .convex import Part, store
 from .structure import bases_of, check_bases, earlier_taus
@@ -50,7 +50,7 @@ REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
 MANY_OUTLIERS = 0.5
 
 
-def units_in_bases(model: Any, samples: Samples) -> Units:
+def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
     """Units of samples as the penalty sees them; missing entries are those of a typical sample."""
     bases = bases_of(model)
     if not bases.plain:

@@ -104,17 +104,20 @@ class JointSearch(Cleaning, LeftOutSearch):
             return [4.0]  # not used where outliers are split off
         return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
 
-    def _gammas(self, model: Any, samples: Samples) -> list[float]:
+    def _gammas(self, model: JointFit, samples: Samples) -> list[float]:
         """The given values, or the default for all the data times the factors of GAMMAS."""
         if self.gamma is not None:
             return number_list("gamma", self.gamma, positive=True)
         return [factor * model._problem(samples).gamma for factor in GAMMAS[self.outliers]]
 
-    def _tau_grid(self, model: Any, samples: Samples) -> Array:
+    def _tau_grid(
+        self, model: JointFit, samples: Samples, earlier: tuple[float, ...] = ()
+    ) -> Array:
         """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
         if self.taus is not None:
             return check_grid("taus", self.taus)
-        largest = model._largest_tau(prepare(model._problem(samples), model._limits()), samples)
+        first = prepare(model._problem(samples), model._limits())
+        largest = model._largest_tau(first, samples, earlier)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _structured(self, samples: Samples) -> Samples:
@@ -124,13 +127,8 @@ class JointSearch(Cleaning, LeftOutSearch):
         self, samples: Samples, like: Candidate, chosen: dict[str, Any]
     ) -> Candidate:
         parameters = {name: chosen[name] for name in (*like.parameters, "adaptive")}
-        if self.taus is not None:
-            return Candidate(parameters, like.values, fixed=like.fixed)
-        samples = samples.distinct()
         model = self._single(**(like.fixed | parameters | {"tau": 0.0}))
-        first = prepare(model._problem(samples), model._limits())
-        largest = model._largest_tau(first, samples, parameters["adaptive"])
-        taus = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+        taus = self._tau_grid(model, samples.distinct(), parameters["adaptive"])
         return Candidate(parameters, taus, fixed=like.fixed)
 
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
@@ -180,7 +178,7 @@ class JointSearch(Cleaning, LeftOutSearch):
 
     def _predict_taus(
         self,
-        model: Any,
+        model: JointFit,
         problem: GRMRProblem,
         samples: Samples,
         taus: Array,
