@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Array
+from .estimators._fit.classifier import one_vs_rest
 from .estimators._linear_part import linear_part
 
 __all__ = ["to_onnx"]
@@ -128,7 +129,8 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
         graph.output("decision", "DOUBLE", len(classes) if several else None),
     ]
     if hasattr(model, "predict_proba"):
-        outputs.append(_probabilities(graph, decision))
+        both = _probabilities_of_each if several else _probabilities
+        outputs.append(both(graph, decision, len(classes)))
     return outputs
 
 
@@ -143,7 +145,7 @@ def _decisions(graph: _Graph, W: Array, b: Any, result: str) -> str:
 
 def _votes(graph: _Graph, W: Array, model: Any) -> str:
     """Decisions on several classes, as `decision_function` combines those of the problems."""
-    if model.multi_class == "one_vs_rest":
+    if one_vs_rest(model):
         return _decisions(graph, W, model.intercept_, "decision")
     f = _decisions(graph, W, model.intercept_, "pairs")
     signs = _signs_of_pairs(len(model.classes_))
@@ -171,13 +173,21 @@ def _signs_of_pairs(k: int) -> Array:
     return signs
 
 
-def _probabilities(graph: _Graph, log_odds: str) -> Any:
+def _probabilities_of_each(graph: _Graph, log_odds: str, k: int) -> Any:
+    """Probabilities of k classes, each against the rest, divided by their sum: of shape (n, k)."""
+    each = graph.add("Sigmoid", [log_odds], "each")
+    last = graph.constant("last", np.array([1]))
+    graph.add("Div", [each, graph.add("ReduceSum", [each, last], "sum")], "probability")
+    return graph.output("probability", "DOUBLE", k)
+
+
+def _probabilities(graph: _Graph, log_odds: str, k: int) -> Any:
     """Probabilities of both classes, of shape (n, 2)."""
     last = graph.constant("last", np.array([1]))
     f = graph.add("Unsqueeze", [log_odds, last], "column")
     both = graph.add("Concat", [graph.add("Neg", [f], "minus"), f], "both", axis=1)
     graph.add("Sigmoid", [both], "probability")
-    return graph.output("probability", "DOUBLE", 2)
+    return graph.output("probability", "DOUBLE", k)
 
 
 def _class_names(graph: _Graph, classes: NDArray[Any]) -> str:

@@ -133,10 +133,14 @@ def score_name(model: Any) -> str:
 
 
 def _ranks(model: Any) -> str:
+    import numpy as np
+
     from ..inspection import components
     from .model_files import model_in
 
     if (inner := model_in(model)).coef_.ndim > 2:
+        if np.ndim(inner.rank_) == 0:
+            return f"rank        {inner.rank_}, of all {len(inner.coef_)} matrices together"
         return f"ranks       {', '.join(map(str, inner.rank_))}, of one problem after another"
     found = components(model)
     share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])

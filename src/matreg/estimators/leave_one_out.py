@@ -214,6 +214,14 @@ def leave_one_out_of(
     new_covariates(fitted, covariates, len(X))  # refused unless they are as those of fit
     samples, parts, declared = pose(fitted, X, y, sample_weight, covariates)
     check_left_out(declared, "leave_one_out")
+    if parts[0].beside is not None:
+        raise ValueError(
+            f"joint must be None for leave_one_out of more than two classes; got {fitted.joint!r}."
+        )
+    if covariates is not None and fitted.covariate_ridge > 0.0:
+        raise ValueError(
+            f"covariate_ridge must be 0 for leave_one_out; got {fitted.covariate_ridge}."
+        )
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
     return gathered(fitted, declared, samples, found)
 

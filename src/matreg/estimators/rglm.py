@@ -14,8 +14,9 @@ from ..model import Model
 from ..penalties import SpectralElasticNet
 from ..samples import Samples, SampleSet
 from ..solvers import SolverResult, Start, mean_curvature, tau_max
-from ._fit.convex import ConvexEstimator, Part, gamma_of
-from ._fit.family import FamilyEstimator
+from ._fit.classifier import labels_of
+from ._fit.convex import ConvexEstimator, Part, gamma_of, together
+from ._fit.family import FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
 from ._input.parameters import constrained
 from ._search.folds import fold_of_each, make_splitter
@@ -81,7 +82,9 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
         of their matrices side by side, or on top of each other, for labels in units of their
-        spread, `label_scale_`. With None each label is fitted on its own.
+        spread, `label_scale_`. With None each label is fitted on its own. For more than two classes
+        of the family "binomial" each class against the rest is such a label, and `predict_proba`
+        divides their probabilities by the sum.
     n_jobs : int, default=None
         Number of labels at a time, where there are several.
     verbose : int, default=0
@@ -183,6 +186,14 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     verbose: int = 0
     matrix_shape: tuple[int, int] | None = None
 
+    def _parts(self, samples: SampleSet) -> list[Part]:
+        k = len(vars(self).get("classes_", ()))
+        if k <= 2:
+            return super()._parts(samples)
+        y = labels_of(samples)
+        parts = [Part(samples.part(None, (y == c).astype(float))) for c in range(k)]
+        return together(self, parts)
+
     def _nuclear(self) -> SpectralElasticNet:
         return SpectralElasticNet(0.0, ridge=0.0)
 
@@ -245,6 +256,8 @@ class RGLMCV(FamilyEstimator, PathSearch):
         As in :class:`RMRCV`.
     taus, n_taus, tau_min_ratio, fit_intercept, covariate_ridge, cv, scoring
         As in :class:`RMRCV`.
+    joint : {"rows", "columns"}, default=None
+        For more than two classes of the family "binomial", as in :class:`RGLM`.
     one_standard_error, n_jobs
         As in :class:`RMRCV`.
     tol, max_iter, matrix_shape
@@ -290,6 +303,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False
+    joint: str | None = None
     n_jobs: int | None = None
     tol: float = 1e-6
     max_iter: int = 10_000
@@ -308,8 +322,9 @@ class RGLMCV(FamilyEstimator, PathSearch):
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         if self.family != "binomial":
             return super()._score_all(y, decisions, sample_weight)
-        signs = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
-        return -np.average(np.logaddexp(0.0, -signs * decisions), axis=1, weights=sample_weight)
+        own = np.arange(len(y)), np.searchsorted(self.classes_, y)
+        logarithms = np.array([log_probabilities(f)[own] for f in decisions])
+        return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
     def _fit_streamed(
         self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates

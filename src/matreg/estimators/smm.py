@@ -54,6 +54,11 @@ class SMM(MatrixClassifier, ConvexEstimator):
     multi_class : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
         What to do with more than two classes: one problem for each pair, on the samples of both, or
         one for each class, on all samples.
+    joint : {"rows", "columns"}, default=None
+        Whether more than two classes are one problem, each class against the rest whatever
+        `multi_class` is: the nuclear norm is that of all W side by side, so that they share row
+        profiles, or on top of each other, so that they share column profiles. `rank_` and all that
+        belongs to a problem is then of that one. It takes k^2 times the memory of the samples.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     covariate_ridge : float, default=0.0
@@ -139,6 +144,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     column_basis: ArrayLike | None = None
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "one_vs_one"
+    joint: str | None = None
     fit_intercept: bool = True
     covariate_ridge: float = 0.0
     tol: float = 1e-6
@@ -174,7 +180,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     C : float, str or a list of them
         Values to try: numbers, or words as in :class:`SMM`. By default a tenth of "scale", "scale"
         and ten times it.
-    loss, penalty, class_weight, multi_class, fit_intercept, tol, max_iter, matrix_shape
+    loss, penalty, class_weight, multi_class, joint, fit_intercept, tol, max_iter, matrix_shape
         As in :class:`SMM`.
     covariate_ridge : float, default=0.0
         As in :class:`RMR`.
@@ -232,6 +238,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     column_basis: ArrayLike | None = None
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "one_vs_one"
+    joint: str | None = None
     fit_intercept: bool = True
     covariate_ridge: float = 0.0
     cv: Any = None

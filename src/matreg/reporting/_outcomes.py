@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._typing import Array
+from ..estimators._fit.classifier import one_vs_rest
 from ..estimators._linear_part import linear_part
 from ..inspection._chosen import at_chosen_parameters
 from ..inspection._covariates import bound, fit_with, rows_of
@@ -183,7 +184,7 @@ def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | No
     if np.ndim(inner.coef_) == 2:
         return np.where(y == inner.classes_[1], 1.0, -1.0) * bound(model, Z).decision_function(X)
     own = y[:, None] == inner.classes_[None, :]
-    if getattr(inner, "multi_class", "") == "one_vs_one":
+    if not one_vs_rest(inner):
         return _least_of_pairs(model, X, own, Z)
     decisions = bound(model, Z).decision_function(X)
     others = np.where(own, -np.inf, decisions).max(axis=1)

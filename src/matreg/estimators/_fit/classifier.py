@@ -23,7 +23,7 @@ from ...families import check_weighted_classes
 from ...samples import Samples, SampleSet
 from .._input.classes import classes_at, encode_classes
 from .base import MatrixEstimator
-from .convex import Part
+from .convex import Part, together
 
 
 class MatrixClassifier(ClassifierMixin, MatrixEstimator):
@@ -31,6 +31,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
     class_weight: dict[Any, float] | str | None
     multi_class: str
+    joint: str | None = None
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Index of the class of each sample."""
@@ -60,8 +61,9 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     def _parts(self, samples: SampleSet) -> list[Part]:
         """The problems of two classes, -1 and 1, in the order of `coef_`."""
         y, k = labels_of(samples), len(self.classes_)
-        if self.multi_class == "one_vs_rest" and k > 2:
-            return [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
+        if one_vs_rest(self) and k > 2:
+            parts = [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
+            return parts if self.joint is None else together(self, parts)
         pairs = ((one, other) for one, other in combinations(range(k), 2))
         rows = [(np.flatnonzero((y == one) | (y == other)), other) for one, other in pairs]
         return [
@@ -71,7 +73,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         k = len(self.classes_)
-        return partial(combined, k=k, multi_class=self.multi_class), None if k == 2 else k
+        return partial(combined, k=k, one_vs_rest=one_vs_rest(self)), None if k == 2 else k
 
     def _labels(self, f: Array) -> NDArray[Any]:
         index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
@@ -104,11 +106,20 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     score = MatrixEstimator.score  # that of the mixin knows no covariates
 
 
-def combined(f: Array, k: int, multi_class: str) -> Array:
+def one_vs_rest(model: Any) -> bool:
+    """Whether each of more than two classes is told apart from the rest, and not from each other.
+
+    With `joint` it is, whatever `multi_class` says.
+    """
+    joint = getattr(model, "joint", None) is not None
+    return joint or getattr(model, "multi_class", "one_vs_rest") == "one_vs_rest"
+
+
+def combined(f: Array, k: int, one_vs_rest: bool) -> Array:
     """Decisions (..., n) or (..., n, k) on k classes from those of the problems, (m, ..., n)."""
     if len(f) == 1:
         return f[0]
-    if multi_class == "one_vs_rest":
+    if one_vs_rest:
         return np.moveaxis(f, 0, -1)
     flat = f.reshape(len(f), -1).T
     votes = _ovr_decision_function(flat > 0.0, flat, k)
@@ -118,7 +129,7 @@ def combined(f: Array, k: int, multi_class: str) -> Array:
 def problem_names(model: MatrixEstimator) -> dict[str, list[Any]]:
     """Names of the problems of a model with several, in the order of `coef_`, and their classes."""
     every = list(model.classes_)
-    if model.multi_class == "one_vs_rest":
+    if one_vs_rest(model):
         return {f"{one}": every for one in every}
     return {f"{one} or {other}": [one, other] for one, other in combinations(every, 2)}
 

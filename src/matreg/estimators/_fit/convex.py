@@ -29,11 +29,11 @@ from ...progress import Line, track
 from ...samples import UNIT_ROWS, Samples, SampleSet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
 from .._input.classes import check_classes_of_part
-from .._input.stored import is_streamed, working_memory
+from .._input.stored import is_streamed, refuse_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
-from .joint_labels import fit_joint
+from .joint_labels import SideBySide, fit_joint
 from .messages import warn_if_interrupted, warn_if_zero, warn_unless_converged
 from .several import fit_each, has_several
 from .structure import bases_of, check_bases, earlier_taus, penalty_of
@@ -53,10 +53,20 @@ class Part(NamedTuple):
         Its samples.
     rows : ndarray of int or None
         Which of all samples these are; None is all.
+    beside : SideBySide or None
+        The problems of single classes that this one is made of, if it is.
     """
 
     samples: Any
     rows: Index | None = None
+    beside: SideBySide | None = None
+
+    def apart(self, result: SolverResult) -> list[tuple[Part, SolverResult]]:
+        """The problem and its result, or those of single classes."""
+        if self.beside is None:
+            return [(self, result)]
+        parts = (Part(one) for one in self.beside.singles)
+        return list(zip(parts, self.beside.split(result), strict=True))
 
     def everywhere(self, values: Array, n: int, missing: float) -> Array:
         """Values of the samples of the problem as values of all n samples."""
@@ -65,6 +75,26 @@ class Part(NamedTuple):
         out = np.full(n, missing)
         out[self.rows] = values
         return out
+
+
+def together(model: Any, parts: list[Part]) -> list[Part]:
+    """Problems of single classes as one, whose matrices share rows or columns.
+
+    Parameters
+    ----------
+    model : estimator
+        With `joint`.
+    parts : list of Part
+        The problems, one per class.
+    """
+    if np.ndim(getattr(model, "l1", 0.0)) > 0:
+        raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
+    if model.covariate_ridge > 0.0 and parts[0].samples.Z is not None:
+        raise ValueError(
+            f"covariate_ridge must be 0 with joint={model.joint!r}; got {model.covariate_ridge}."
+        )
+    beside = SideBySide([part.samples for part in parts], model.joint, model.fit_intercept)
+    return [Part(beside.samples(), None, beside)]
 
 
 # Fitted attributes of one problem; those of several have a first axis of problems.
@@ -79,6 +109,10 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
     "solver_": lambda result: result.method,
     "steps_": lambda result: result.steps,
 }
+
+
+# Of each class where several classes are one problem; all others are of that problem.
+OF_EACH = ("coef_", "intercept_")
 
 
 def store(
@@ -152,6 +186,8 @@ class ConvexEstimator(SingleFit):
         self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
     ) -> SampleSet:
         if is_streamed(X):
+            if self.joint is not None and is_classifier(self):
+                refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", X)
             check_blocks(self._sketch(), self._options().get("solver", "auto"))
         return super()._read(X, y, sample_weight, covariates)
 
@@ -175,15 +211,16 @@ class ConvexEstimator(SingleFit):
         tau : float or str, default=None
             In place of the parameter.
         """
-        alone = len(parts) == 1 and parts[0].rows is None
+        together = parts[0].beside is not None  # whose columns have intercepts of their own
+        alone = len(parts) == 1 and parts[0].rows is None and not together
         units = Units(
             parts[0].samples if alone else samples, self.fit_intercept, is_classifier(self)
         )
         loss = in_units(self._loss(), units.number)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
-        beside = float(self.covariate_ridge)
-        model = Model(loss, penalty, C, self.fit_intercept, covariate_ridge=beside)
+        fit_intercept, beside = self.fit_intercept and not together, float(self.covariate_ridge)
+        model = Model(loss, penalty, C, fit_intercept, covariate_ridge=beside)
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:
@@ -309,7 +346,12 @@ class ConvexEstimator(SingleFit):
     ) -> None:
         """Set the fitted attributes."""
         bases = bases_of(self)
-        store(self, [replace(result, W=bases.restore(result.W)) for result in results])
+        apart = [pair for both in zip(parts, results, strict=True) for pair in Part.apart(*both)]
+        if len(apart) > len(parts):
+            store(self, results)
+        names = OF_EACH if len(apart) > len(parts) else ATTRIBUTES
+        parts, results = [part for part, _ in apart], [result for _, result in apart]
+        store(self, [replace(result, W=bases.restore(result.W)) for result in results], names)
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
@@ -317,6 +359,7 @@ class ConvexEstimator(SingleFit):
             rows = [result.dual_of for result in results]
             self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
             return
+        model = replace(model, fit_intercept=self.fit_intercept)  # where classes are together
         duals, scores = by_sample(parts, results, samples.n, partial(self._label_scores, model))
         self.dual_coef_ = duals if len(parts) > 1 else duals[0]
         if scores is not None:

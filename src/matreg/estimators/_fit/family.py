@@ -6,6 +6,7 @@ for "binomial" and the logarithm of the mean for "poisson".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,24 @@ from ...smooth_losses import Logistic
 from .._input.arrays import validate_labels
 from .._input.classes import check_two_classes, classes_at, encode_classes
 from .base import MatrixEstimator
+from .several import transposed
 
 
 def probabilities(f: Array) -> Array:
-    """Probabilities of both classes from log-odds, of shape (n, 2)."""
+    """Probabilities of both classes from log-odds (n,), or of k classes from those of each (n, k).
+
+    Those of each class against the rest are divided by their sum.
+    """
+    if f.ndim == 2:
+        return np.exp(log_probabilities(f))
     return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
 
 
 def log_probabilities(f: Array) -> Array:
     """Their logarithms, without underflow."""
+    if f.ndim == 2:
+        each = -np.logaddexp(0.0, -f)
+        return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
     return -np.logaddexp(0.0, np.column_stack([f, -f]))
 
 
@@ -42,6 +52,7 @@ class FamilyEstimator(MatrixEstimator):
     """Base of estimators with a parameter `family`: a classifier for "binomial"."""
 
     family: str | LossFamily
+    joint: str | None = None
 
     @property
     def _several_labels(self) -> bool:  # type: ignore[override]
@@ -55,7 +66,7 @@ class FamilyEstimator(MatrixEstimator):
         tags.target_tags.required = True
         if self.family == "binomial":
             tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
+            tags.classifier_tags = ClassifierTags(multi_class=self.joint is not None)
         else:
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
@@ -68,8 +79,12 @@ class FamilyEstimator(MatrixEstimator):
         """Numbers, class 0 or 1, or counts."""
         if self.family == "binomial":
             self.classes_, y = encode_classes(y, n)
-            remedy = "For more, wrap the model in sklearn.multiclass.OneVsRestClassifier."
-            check_two_classes(self.classes_, remedy)
+            remedy = (
+                'For more, take joint="rows" or "columns", or wrap the model in '
+                "sklearn.multiclass.OneVsRestClassifier."
+            )
+            if self.joint is None:
+                check_two_classes(self.classes_, remedy)
             return y
         self.__dict__.pop("classes_", None)  # of an earlier fit of another family
         y = validate_labels(y, n)
@@ -84,16 +99,21 @@ class FamilyEstimator(MatrixEstimator):
     def _labels(self, f: Array) -> NDArray[Any]:
         """Predictions from linear predictors."""
         if self.family == "binomial":
-            return classes_at(self.classes_, (f > 0.0).astype(int))
+            index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
+            return classes_at(self.classes_, index)
         return on_blocks(self._loss().mean, f)
 
     def _probabilities(self, f: Array) -> Array:
-        """Probabilities of both classes, of shape (n, 2)."""
+        """Probabilities of the classes, of shape (n, k)."""
         return probabilities(f)
+
+    def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
+        k = len(vars(self).get("classes_", ()))
+        return (transposed, k) if k > 2 else super()._combiner()
 
     @available_if(_binomial)
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
-        """Log-odds of the second class, for the family "binomial".
+        """Log-odds of the second class, or of each of more, for the family "binomial".
 
         Parameters
         ----------
@@ -104,14 +124,14 @@ class FamilyEstimator(MatrixEstimator):
 
         Returns
         -------
-        ndarray of shape (n,)
-            ``<coef_, X_i> + intercept_``.
+        ndarray of shape (n,) or (n, n_classes)
+            ``<coef_, X_i> + intercept_``; of more than two classes each against the rest.
         """
         return self._decide(X, covariates)
 
     @available_if(_binomial)
     def predict_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
-        """Probabilities of the two classes, for the family "binomial".
+        """Probabilities of the classes, for the family "binomial".
 
         Parameters
         ----------
@@ -122,10 +142,11 @@ class FamilyEstimator(MatrixEstimator):
 
         Returns
         -------
-        ndarray of shape (n, 2)
-            In the order of `classes_`.
+        ndarray of shape (n, n_classes)
+            In the order of `classes_`; those of more than two, each against the rest, are divided
+            by their sum.
         """
-        return on_blocks(probabilities, self._decide(X, covariates), 2)
+        return on_blocks(probabilities, self._decide(X, covariates), len(self.classes_))
 
     @available_if(_binomial)
     def predict_log_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
@@ -140,10 +161,11 @@ class FamilyEstimator(MatrixEstimator):
 
         Returns
         -------
-        ndarray of shape (n, 2)
-            In the order of `classes_`.
+        ndarray of shape (n, n_classes)
+            In the order of `classes_`; those of more than two, each against the rest, are divided
+            by their sum.
         """
-        return on_blocks(log_probabilities, self._decide(X, covariates), 2)
+        return on_blocks(log_probabilities, self._decide(X, covariates), len(self.classes_))
 
     def _score_labels(self, y: Any, predicted: Any, sample_weight: Weights) -> float:
         if self.family != "poisson":

@@ -1,11 +1,13 @@
-"""Several labels whose matrices share row or column profiles: one problem for all of them.
+"""Several labels or classes whose matrices share row or column profiles: one problem for all.
 
 The nuclear norm is that of the matrices side by side, of shape (p, q k), or on top of each other. A
-sample with k labels is k samples of that shape, each with its matrix in the place of one label.
+sample with k labels is k samples of that shape, each with its matrix in the place of one label. Of
+k classes each one against the rest is such a label.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from sklearn.base import clone
 
 from ..._typing import Array, Covariates, Weights
 from ...families import Squared
+from ...linalg.factors import svd
 from ...samples import Samples
+from ...solvers import SolverResult
 from .._input.arrays import check_length
 from .._input.covariates import INPUT
 from .._input.stored import refuse_streamed, working_memory
@@ -58,6 +62,47 @@ def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Co
     inner.matrix_shape_ = whole.X.shape[1:]
     inner._fit_samples(whole)
     take(model, plain, inner, scale, known)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Problems of single classes that are one problem together.
+
+    Attributes
+    ----------
+    singles : list of Samples
+        Samples of the problems, with labels of their own.
+    joint : {"rows", "columns"}
+        What the matrices share.
+    fit_intercept : bool
+        Whether each problem has an intercept.
+    """
+
+    singles: list[Samples]
+    joint: str
+    fit_intercept: bool
+
+    def samples(self) -> Samples:
+        """The samples of all problems as those of one, with columns of each."""
+        return stacked(self.singles, np.ones(len(self.singles)), self)
+
+    def split(self, result: SolverResult) -> list[SolverResult]:
+        """Results of the single problems: parts of W, of the columns and of the dual point."""
+        k, first = len(self.singles), int(self.fit_intercept)
+        coefs = np.split(result.W.matrix, k, axis=1 if self.joint == "rows" else 0)
+        beside = np.zeros(0) if result.covariate_coef is None else result.covariate_coef
+        betas = np.split(result.beta, np.cumsum([one.n for one in self.singles])[:-1])
+        found = []
+        for one, W, c, beta in zip(self.singles, coefs, beside.reshape(k, -1), betas, strict=True):
+            offset = columns_of(one, self.fit_intercept) @ c
+            columns = one.unpenalised(self.fit_intercept).columns(one.n)
+            own: dict[str, Any] = {
+                "gamma": np.linalg.lstsq(columns, offset, rcond=None)[0],
+                "intercept": float(c[0]) if first else 0.0,
+                "covariate_coef": None if one.Z is None else c[first:],
+            }
+            found.append(replace(result, W=svd(W), beta=beta, **own))
+        return found
 
 
 def one_label(samples: Any, y: Array, known: Array) -> Samples:

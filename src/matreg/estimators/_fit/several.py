@@ -123,5 +123,5 @@ def mean_score(score: Any, y: Any, predicted: Any, sample_weight: Weights) -> fl
 
 
 def transposed(f: Array) -> Array:
-    """Decisions (n, k) from those of the labels, (k, n)."""
-    return f.T
+    """Decisions (..., n, k) from those of the labels or classes, (k, ..., n)."""
+    return np.moveaxis(f, 0, -1)

@@ -135,7 +135,8 @@ class PathSearch(LeftOutSearch):
         decisions, ranks = [], []
         for part in parts:
             points = self._points(declared, part, candidate)
-            decisions.append(decided(points, flat, Z_test))
+            singles = zip(*([one for _, one in part.apart(point)] for point in points), strict=True)
+            decisions += [decided(list(one), flat, Z_test) for one in singles]
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
 

@@ -187,6 +187,12 @@ class Search(MatrixEstimator):
         """
         with self._unchanged_on_failure():
             if self._several_labels and has_several(y):
+                if getattr(self, "joint", None) is not None:
+                    raise ValueError(
+                        f"joint must be None for several labels in {type(self).__name__}; got "
+                        f"{self.joint!r}. Search with GridSearchCV over "
+                        f"{self._plain.__name__}(joint={self.joint!r}) instead."
+                    )
                 fit_each(self, y, X, sample_weight, {"groups": groups, "covariates": covariates})
                 return self
             self.__dict__.pop("estimators_", None)  # of an earlier fit
@@ -306,6 +312,8 @@ class Search(MatrixEstimator):
             guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(
                 1.0, 2.0, len(y[test])
             )
+            if is_classifier(self) and (columns := self._combiner()[1]) is not None:
+                guess = np.outer(guess, np.linspace(1.0, 2.0, columns))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
