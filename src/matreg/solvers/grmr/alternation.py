@@ -32,20 +32,6 @@ from .problem import GRMRProblem
 from .replace import replace_outliers
 from .start import LOOSE, Limits, prepare
 
-COLUMNS = np.dtype(
-    [
-        ("iteration", np.int64),
-        ("half", "U7"),
-        ("time", np.float64),
-        ("objective", np.float64),
-        ("gap", np.float64),
-        ("rank", np.int64),
-        ("clean_rank", np.int64),
-        ("outlier_fraction", np.float64),
-    ]
-)
-
-
 # Iterations of the paper's method, after which the exact splitting takes over.
 PAPER_ITERATIONS = 300
 
@@ -104,13 +90,22 @@ class GRMRResult:
 class _Halves(History):
     """Half-steps of the alternation."""
 
-    missing: Mask | None
-    COLUMNS = COLUMNS
+    COLUMNS = np.dtype(
+        [
+            *(("iteration", np.int64), ("half", "U7"), ("time", np.float64)),
+            *(("objective", np.float64), ("gap", np.float64), ("rank", np.int64)),
+            *(("clean_rank", np.int64), ("outlier_fraction", np.float64)),
+        ]
+    )
     HEADER = (
         f"{'iter':>5} {'half':>7} {'time':>8} {'objective':>14} {'gap':>8} {'rank':>4} "
         f"{'clean':>5} {'outliers':>8}"
     )
     LINE = "{:5d} {:>7} {:8.2f} {:14.7e} {:8.1e} {:4d} {:5d} {:8.2%}"
+
+    def __init__(self, problem: GRMRProblem, verbose: int) -> None:
+        super().__init__(verbose > 0)
+        self.missing = problem.missing
 
     def note(
         self, step: int, half: str, value: float, fit: SolverResult | None, split: Decomposition
@@ -151,8 +146,7 @@ def alternate(
         The last iterate. With the exact coupling none before it has a lower objective.
     """
     limits = limits or Limits()
-    record = _Halves(limits.verbose > 0)
-    record.missing = problem.missing
+    record = _Halves(problem, limits.verbose)
     fit: SolverResult | None = None
     split: Decomposition | None = None
     before, change, converged = np.inf, 1.0, False
@@ -189,8 +183,7 @@ def alternate(
             break
         before = value
     assert fit is not None and split is not None  # at least one alternation
-    history = np.array(record.rows, dtype=COLUMNS)
-    return GRMRResult(problem, fit, split, value, change, iteration, converged, history)
+    return GRMRResult(problem, fit, split, value, change, iteration, converged, record.table)
 
 
 def alternate_in_steps(
@@ -247,23 +240,9 @@ def table_of_steps(steps: list[Step]) -> NDArray[Any]:
 def clean_alone(
     problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None
 ) -> tuple[GRMRProblem, Decomposition]:
-    """Clean the samples without their labels.
+    """Clean the samples without their labels, with the arguments of :func:`alternate`.
 
-    Parameters
-    ----------
-    problem : GRMRProblem
-        The samples; its labels and losses are not used.
-    limits : Limits
-        When to end.
-    pca : Decomposition, default=None
-        As in :func:`alternate`.
-
-    Returns
-    -------
-    problem : GRMRProblem
-        What was solved, with labels of zero and the noise that was found.
-    split : Decomposition
-        The split, certified.
+    Returns what was solved, with labels of zero and the noise that was found, and its split.
     """
     problem = replace(problem, y=np.zeros_like(problem.y))
     if problem.outliers == "replace":

@@ -116,9 +116,7 @@ class GRMRProblem:
 
     def clean(self, E: Array) -> Array:
         """Clean signals (n, p, q) for outliers E in scaled rows (n, p q)."""
-        X = self.rows - E
-        X /= self.root[:, None]
-        return X.reshape(self.D.shape)
+        return self.unscaled(self.rows - E)
 
     def regression(self, X: Array) -> Problem:
         """The first half: RMR on clean signals X of shape (n, p, q), in the bases."""

@@ -59,15 +59,9 @@ class RowProblem:
 
     def take(self, index: NDArray[np.intp] | slice) -> RowProblem:
         """The problem of some of the rows."""
-        return RowProblem(
-            self.w,
-            self.scale[index],
-            self.base[index],
-            self.thr[index],
-            self.loss.take(index),
-            self.mu,
-            None if self.missing is None else self.missing[index],
-        )
+        scale, base, thr = self.scale[index], self.base[index], self.thr[index]
+        missing = None if self.missing is None else self.missing[index]
+        return RowProblem(self.w, scale, base, thr, self.loss.take(index), self.mu, missing)
 
     def move(self, g: Array, beta: Array) -> Array:
         """Minimisers u for given subgradients, of the shape of g."""
