@@ -44,9 +44,10 @@ table = adaptive.cv_results_
 fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for steps, name in ((0, "plain"), (1, "one further step")):
     rows = table["param_adaptive"] == steps
-    tau = table["param_tau"][rows]
+    largest = table["param_tau"][rows].max()
+    rows &= np.isfinite(table["mean_test_score"])  # NaN: not tried
     ax.errorbar(
-        tau / tau.max(),
+        table["param_tau"][rows] / largest,
         table["mean_test_score"][rows],
         table["se_test_score"][rows],
         label=name,

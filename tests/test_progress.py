@@ -152,7 +152,7 @@ def test_a_search_over_paths_draws_one_bar(monkeypatch):
     stream = all_at_once(monkeypatch)
     data = make_matrix_regression(30, (3, 3), random_state=0)
     RMRCV(n_taus=3, cv=2, verbose=1).fit(data.X, data.y)
-    assert "folds" in stream.getvalue() and "path" not in stream.getvalue()
+    assert "fits" in stream.getvalue() and "path" not in stream.getvalue()
 
 
 def test_track_yields_everything(capsys):
@@ -169,7 +169,7 @@ SHOWN = {
     "GRMR": (GRMR(), ["GRMR ", "split", "alternation"]),
     "two classes": (SMM(), ["SMM ", "gap"]),
     "three classes": (SMM(), ["SMM ", "1/3", "3/3"]),
-    "RMRCV": (RMRCV(n_taus=3, cv=2), ["folds ", "RMRCV "]),
+    "RMRCV": (RMRCV(n_taus=3, cv=2), ["fits ", " left", "RMRCV "]),
     "printed": (RMR(verbose=1), []),
 }
 

@@ -176,10 +176,10 @@ class Progress(Line):
         self.plain = self.plain and self.outermost
         return self
 
-    def step(self) -> None:
-        """Count one more step as done."""
-        self.done += 1
-        if self.plain and self.done * 10 // self.total > (self.done - 1) * 10 // self.total:
+    def step(self, count: int = 1) -> None:
+        """Count one more step as done, or several."""
+        self.done += count
+        if self.plain and self.done * 10 // self.total > (self.done - count) * 10 // self.total:
             seconds = time.perf_counter() - self.start
             self._write(f"{self.label}: {self.done}/{self.total}, {clock(seconds)}\n")
         self._draw(self.done / self.total, self._note)

@@ -7,12 +7,12 @@ from sklearn.model_selection import GridSearchCV
 
 from matreg import GRMR, GRMRCV, RGLM, RMR, RMRCV, SMM
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._search import search as _search
+from matreg.estimators._search import rounds
 
 pytest.importorskip("sklearn.callback")
 
 DATA = make_matrix_regression(40, (4, 3), noise_scale=0.5, random_state=0)
-SEARCH = {"n_taus": 3, "C": "scale", "cv": 3}
+SEARCH = {"taus": [0.1, 1.0, 3.0], "C": "scale", "cv": 3}
 
 
 class Counter:
@@ -97,7 +97,7 @@ def test_callbacks_are_ended_after_a_failure(monkeypatch):
     def fail(*args):
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(_search, "_score_fold", fail)
+    monkeypatch.setattr(rounds, "solve_stretch", fail)
     counter = Counter()
     model = RMRCV(**SEARCH).set_callbacks(counter)
     with pytest.raises(RuntimeError, match="on purpose"):

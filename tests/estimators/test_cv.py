@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._search import search as _search
+from matreg.estimators._search import rounds, search
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_one_standard_error_takes_a_larger_tau(data):
     limit = best.best_score_ - table["se_test_score"][best.best_index_]
     assert table["mean_test_score"][sparse.best_index_] >= limit
     larger = table["param_tau"] > sparse.tau_
-    assert (table["mean_test_score"][larger] < limit).all()
+    assert not (table["mean_test_score"][larger] >= limit).any()  # NaN where it was not tried
 
 
 def test_splitters_with_groups_and_time(data):
@@ -266,9 +266,9 @@ def test_sample_weight_zero_is_no_sample_in_the_fits(data):
     )
 
 
-def press_ctrl_c_after(count, monkeypatch):
+def press_ctrl_c_after(count, monkeypatch, module=rounds, name="solve_stretch"):
     """Interrupt the scoring of folds after so many; return the list of those that are done."""
-    original, done = _search._score_fold, []
+    original, done = getattr(module, name), []
 
     def interrupted(*args):
         if len(done) == count:
@@ -276,7 +276,7 @@ def press_ctrl_c_after(count, monkeypatch):
         done.append(args)
         return original(*args)
 
-    monkeypatch.setattr(_search, "_score_fold", interrupted)
+    monkeypatch.setattr(module, name, interrupted)
     return done
 
 
@@ -314,7 +314,7 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):
-    done = press_ctrl_c_after(2, monkeypatch)
+    done = press_ctrl_c_after(2, monkeypatch, search, "_score_fold")
     model = GRMRCV([1.0, 20.0], gamma=[20.0, 60.0], limit=4.0, cv=3, halving=True)
     with pytest.warns(UserWarning, match="on the 2 of 3 folds"):
         model.fit(data.X, data.y)
@@ -399,7 +399,7 @@ def test_an_edge_where_the_score_is_flat_is_not_reported(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = RMRCV(n_taus=10, C=[1e4, 1e5, 1e6], cv=3).fit(data.X, data.y)
-    best = [model.cv_results_["mean_test_score"][k * 10 : k * 10 + 10].max() for k in range(3)]
+    best = np.nanmax(model.cv_results_["mean_test_score"].reshape(3, 10), axis=1)
     assert np.ptp(best) < model.cv_results_["se_test_score"][model.best_index_]
 
 
@@ -420,7 +420,7 @@ def test_a_bounded_score_finds_what_half_of_the_labels_hide():
     assert bounded.scorer_(bounded, made.X, y) < 0.0
     weighted = RMRCV(**options, scoring="neg_bounded_absolute_error", epsilon=0.1)
     weighted.fit(made.X, y, sample_weight=np.r_[np.zeros(5), np.ones(55)])
-    assert np.isfinite(weighted.cv_results_["mean_test_score"]).all()
+    assert np.isfinite(weighted.best_score_)
     with pytest.raises(ValueError, match="neg_bounded_absolute_error"):
         SMMCV(**options, scoring="neg_bounded_absolute_error").fit(made.X, y > 0.0)
 

@@ -239,7 +239,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
 @constrained()
 @dataclass(eq=False, repr=False)
 class RGLMCV(FamilyEstimator, PathSearch):
-    """R-GLM with tau chosen by cross-validation.
+    """R-GLM with tau chosen by cross-validation, from coarse to fine as by :class:`RMRCV`.
 
     Parameters
     ----------

@@ -271,7 +271,9 @@ def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array 
 class RMRCV(PathSearch, MatrixRegressor):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
-    Each fold solves whole paths of tau, every point from its neighbour, instead of single fits.
+    Where `taus` is None the grid of tau and all else is searched from coarse to fine: a coarse path
+    with the middle C first, then the neighbours of the best point, each fit from the last, until
+    the best has none left. Values of `taus` that are given are all tried, with every C, on paths.
 
     Parameters
     ----------
@@ -335,11 +337,12 @@ class RMRCV(PathSearch, MatrixRegressor):
         plain penalty. ``len(model.adaptive_)`` is the number of steps.
     cv_results_ : dict of ndarray
         One row per combination: parameters, scores of the folds, their mean, standard deviation and
-        standard error, and the mean rank of W. ``pandas.DataFrame(cv_results_)`` is a table.
+        standard error, and the mean rank of W; NaN where a combination was not tried.
+        ``pandas.DataFrame(cv_results_).dropna()`` is a table of what was.
     best_index_, best_score_ : int, float
         Chosen row and its mean score.
     taus_ : ndarray
-        Values of tau that were tried with the chosen C and epsilon.
+        The grid of tau of the chosen C and epsilon.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
         Of the chosen model on all the data, as in :class:`RMR`.
     label_outlier_score_ : ndarray of shape (n,)

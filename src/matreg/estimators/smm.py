@@ -165,7 +165,8 @@ class SMM(MatrixClassifier, ConvexEstimator):
 class SMMCV(MatrixClassifier, PathSearch):
     """SMM with tau, and if asked C, chosen by cross-validation.
 
-    Each fold solves whole paths, every point from its neighbour, instead of single fits: along tau,
+    Where `taus` is None the grid of tau and C is searched from coarse to fine, as by
+    :class:`RMRCV`. Values of `taus` that are given are all tried, with every C: on paths along tau,
     or along C if there are more values of C than of tau.
 
     Parameters

@@ -76,7 +76,7 @@ class CVDisplay:
         check_is_fitted(search, "cv_results_")
         table, best = search.cv_results_, search.best_index_
         tau = _column_of_tau(table)
-        rows = np.ones(len(table[tau]), dtype=bool)
+        rows = ~np.isnan(np.asarray(table["mean_test_score"], dtype=float))  # NaN: not tried
         for name in table:
             if name.startswith("param_") and name != tau:
                 rows &= np.asarray(table[name] == table[name][best], dtype=bool)

@@ -98,7 +98,7 @@ def methods(facts: Facts) -> str:
         sentences.append(_covariates(facts))
     values = [f"{name} = {value}" for name, value in parameters(facts)]
     if hasattr(facts.inner, "cv_results_"):
-        tried = len(facts.inner.cv_results_["mean_test_score"])
+        tried = int(np.isfinite(facts.inner.cv_results_["mean_test_score"]).sum())
         sentences.append(
             f"Parameters were chosen among {counted(tried, 'candidate')} by cross-validation: "
             f"{', '.join(values)}."
@@ -307,6 +307,7 @@ def choice(facts: Facts) -> str:
     """What was tried and what was taken."""
     model = facts.inner
     own = scoring_of(model)
+    tried = ~np.isnan(model.cv_results_["mean_test_score"])
     taus = np.asarray(model.cv_results_["param_tau"])
     text = (
         f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
@@ -317,7 +318,8 @@ def choice(facts: Facts) -> str:
         text += (
             f" Of plain and adaptive models, one with {counted(steps, 'further step')} was taken."
         )
-        taus = taus[model.cv_results_["param_adaptive"] == steps]
+        tried &= model.cv_results_["param_adaptive"] == steps
+    taus = taus[tried]
     if len(np.unique(taus)) > 2 and model.tau_ in (taus.min(), taus.max()):
         side = "smallest" if model.tau_ == taus.min() else "largest"
         text += f" It is the {side} of the values that were tried: try more of them on that side."

@@ -224,7 +224,7 @@ def path(
     steps : int, default=0
         Further adaptive steps that each point takes with its own tau.
     **options
-        As in :func:`solve`.
+        As in :func:`solve`; `start` is for the first point.
 
     Yields
     ------
@@ -263,7 +263,13 @@ def tau_at(model: Model, along: str, value: float) -> float:
 
 
 def plain_path(
-    model: Model, samples: SampleSet, along: str, values: Array, **options: Any
+    model: Model,
+    samples: SampleSet,
+    along: str,
+    values: Array,
+    *,
+    start: Start | None = None,
+    **options: Any,
 ) -> Iterator[SolverResult]:
     """The path of single convex problems."""
     if not isinstance(samples, Samples):
@@ -271,13 +277,19 @@ def plain_path(
         return
     problem = model.on(samples)
     problems = (moved(model, samples, problem, along, float(value)) for value in values)
-    for result in follow(problems, lambda one, last: next_result(one, last, **options)):
+    first = None if start is None else in_full(start, problem, model)
+    for result in follow(problems, lambda one, last: next_result(one, last, first, **options)):
         yield of_samples(result, problem, model, samples.n)
 
 
-def next_result(problem: Problem, last: SolverResult | None, **options: Any) -> SolverResult:
-    """The result of a problem from that of the last one, with what the next one can use of it."""
-    start = None if last is None else last.start
+def next_result(
+    problem: Problem, last: SolverResult | None, first: Start | None = None, **options: Any
+) -> SolverResult:
+    """The result of a problem from that of the last one, with what the next one can use of it.
+
+    Where there is no last one it starts from `first`.
+    """
+    start = first if last is None else last.start
     result = solve_problem(problem, start=start, **options)
     return remembered(problem, result, start) if is_rmr(problem) else result
 

@@ -11,18 +11,20 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array, Covariates, Weights
+from ..._typing import Array, Covariates, Fold, Weights
 from ...model import Model
 from ...samples import Samples
 from ...scoring import shared_scale
-from ...solvers import SolverResult, leave_one_out, path, solve, tau_grid
+from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, Part
 from .._fit.units import Units
 from .._input.arrays import check_grid
-from .._input.streamed import linear
 from ..regularization_path import RegularizationPath
+from .climb import Climb
+from .fold_scores import FoldScore
 from .left_out import LeftOutSearch, check_left_out, left_out_decisions
-from .search import Candidate
+from .rounds import Rounds, decided
+from .search import Candidate, Training
 
 # Samples on which the noise is measured where there are more.
 NOISE_ROWS = 500
@@ -94,7 +96,8 @@ class PathSearch(LeftOutSearch):
             Cs = np.sort(lists["C"])
             return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
         candidates = []
-        for values in product(*lists.values()):
+        places = product(*(ordered(values) for values in lists.values()))
+        for values, place in zip(product(*lists.values()), places, strict=True):
             parameters = dict(zip(lists, values, strict=True))
             model = self._single(tau=0.0, **(fixed | parameters))
             grid = taus
@@ -102,7 +105,7 @@ class PathSearch(LeftOutSearch):
                 declared = model._declare(samples, parts)
                 largest = model._tau_max(declared, samples, parts, AS_UNIT)
                 grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
-            candidates.append(Candidate(parameters, grid, fixed=fixed))
+            candidates.append(Candidate(parameters, grid, fixed=fixed, place=place))
         return candidates
 
     def _next_candidate(
@@ -120,30 +123,31 @@ class PathSearch(LeftOutSearch):
             taus = tau_grid(largest, self.n_taus, self.tau_min_ratio)
         return Candidate(parameters, taus, fixed=like.fixed)
 
+    def _weighed_parts(self, samples: Samples) -> tuple[Samples, list[Part]]:
+        """The samples with the weights of their classes, and the problems."""
+        model = self._single()
+        samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
+        return samples, model._parts(samples)
+
     def _posed(self, samples: Samples, candidate: Candidate) -> tuple[Any, Model, list[Part]]:
         """The estimator, what it minimises at the first point of a candidate, and its problems."""
+        samples, parts = self._weighed_parts(samples)
         model = self._single(**({"tau": 0.0} | candidate.at(0)))
-        samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
-        parts = model._parts(samples)
         return model, model._declare(samples, parts), parts
 
-    def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
-    ) -> tuple[Array, Array]:
-        model, declared, parts = self._posed(train, candidate)
-        flat = X_test.reshape(len(X_test), -1)
-        decisions, ranks = [], []
-        for part in parts:
-            points = self._points(declared, part, candidate)
-            singles = zip(*([one for _, one in part.apart(point)] for point in points), strict=True)
-            decisions += [decided(list(one), flat, Z_test) for one in singles]
-            ranks.append([float(point.W.rank) for point in points])
-        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
-
-    def _points(self, declared: Model, part: Part, candidate: Candidate) -> list[SolverResult]:
-        """Solutions of one of the problems along a candidate."""
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+    def _points(
+        self,
+        declared: Model,
+        part: Part,
+        candidate: Candidate,
+        start: Start | None = None,
+    ) -> list[SolverResult]:
+        """Solutions of one of the problems along a candidate, the first one from a start."""
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
         return list(path(declared, part.samples, candidate.along, candidate.values, **limits))
+
+    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+        return super()._n_tasks(folds, candidates) if self.taus is not None else None
 
     # -- each sample left out of the fit to all others
 
@@ -183,9 +187,18 @@ class PathSearch(LeftOutSearch):
             ranks.append([float(point.W.rank) for point in points])
         return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
 
+    def _cross_validate(
+        self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
+    ) -> tuple[Array, Array]:
+        if self._leaves_one_out:
+            return super()._cross_validate(samples, folds, candidates, score)
+        climb = Climb(candidates, self.taus is not None, self.one_standard_error)
+        training = Training(samples, folds, self._weighed_parts)
+        return Rounds(self, climb, training, score).run()
 
-def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:
-    """Decisions (k, n) of k points on samples (n, p*q) with covariates (n, m) or None."""
-    W = np.array([point.W.matrix.reshape(-1) for point in points])
-    f = linear(flat, W, np.array([point.b for point in points]))
-    return f if Z is None else f + np.array([point.covariate_coef for point in points]) @ Z.T
+
+def ordered(values: list[Any]) -> list[int]:
+    """Places of values in increasing order; of matrices as they are given."""
+    if any(np.ndim(value) for value in values):
+        return list(range(len(values)))
+    return [int(place) for place in np.argsort(np.argsort(values))]

@@ -48,6 +48,8 @@ from .on_a_part import choose_on_part
 
 # Share of what the model gains over the most regularisation that is worth a warning.
 WORTHWHILE = 0.01
+# Bytes of training samples of all folds that are remembered together.
+REMEMBERED = 2**28
 # Parameters whose attribute of that name is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
 # What a search knows beyond the model that it chose.
@@ -68,12 +70,15 @@ class Candidate:
         Which one that is.
     fixed : dict
         Numbers in place of words, the same for all candidates.
+    place : tuple of int
+        Places of its parameters among those that are tried, in increasing order.
     """
 
     parameters: dict[str, Any]
     values: Array
     along: str = field(default="tau", kw_only=True)
     fixed: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    place: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
     def taus(self) -> Array:
@@ -411,20 +416,27 @@ class Search(MatrixEstimator):
         best = found.best(simplest, taken)
         self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
         same = owner == owner[best]
-        known = mean[same & ~np.isnan(mean)]
         top = mean[taken].max()
-        gain = top - known[0]  # over the most regularisation
         order = np.where(taken, order, -np.inf)  # of as many steps as were chosen
-        self._warn_at_edges(names, same, order, min(enough, top - WORTHWHILE * gain))
+        # At each place of a path the best of all paths, as not all points of each are tried.
+        place = np.array([k for _, k in index])
+        profile = np.full(place.max() + 1, -np.inf)
+        np.maximum.at(profile, place, order)
+        gain = top - profile[np.isfinite(profile)][0]  # over the most regularisation
+        enough = min(enough, top - WORTHWHILE * gain)
+        self._warn_at_edges(names, same, order, profile[place], enough)
         return index[best]
 
-    def _warn_at_edges(self, names: list[str], same: Mask, scores: Array, enough: float) -> None:
+    def _warn_at_edges(
+        self, names: list[str], same: Mask, scores: Array, profile: Array, enough: float
+    ) -> None:
         """Warn where a chosen parameter is the first or the last tried and others score less."""
         for name in names:
             column = self.cv_results_[f"param_{name}"]
             if column.dtype.kind != "f" or name in ("l1", "ridge"):  # where 0 is an end of its own
                 continue
             rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
+            score = profile if name == names[0] else scores
             tried, chosen = column[rows], float(column[self.best_index_])
             remedy = f"Pass {name} with values beyond."
             if name == "tau" and chosen == tried.max():
@@ -433,11 +445,11 @@ class Search(MatrixEstimator):
                 remedy = "Pass smaller taus, or lower tau_min_ratio."
             no_signal = name == "tau" and chosen == tried.max()
             wanted = np.inf if no_signal else enough
-            warn_at_edge(name, chosen, tried, scores[rows], wanted, remedy)
+            warn_at_edge(name, chosen, tried, score[rows], wanted, remedy)
 
 
 class Training:
-    """Training samples of folds; those of the last fold are remembered.
+    """Training samples of folds, remembered: those of all folds, or of the last one if large.
 
     Parameters
     ----------
@@ -445,23 +457,30 @@ class Training:
         All samples.
     folds : list of (train, test)
         Their indices.
+    pose : callable, default=None
+        What is made of the training samples of a fold and remembered with them.
     """
 
-    def __init__(self, samples: Samples, folds: list[Fold]) -> None:
-        self.samples, self.folds = samples, folds
-        self.last: tuple[int, Samples] | None = None
+    def __init__(
+        self, samples: Samples, folds: list[Fold], pose: Callable[[Samples], Any] | None = None
+    ) -> None:
+        self.samples, self.folds, self.pose = samples, folds, pose
+        self.made: dict[int, tuple[Samples, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "last": None}
+        return {**vars(self), "made": {}}
 
-    def train(self, f: int) -> Samples:
-        """Training samples of a fold, each once."""
-        if self.last is None or self.last[0] != f:
+    def train(self, f: int) -> tuple[Samples, Any]:
+        """Training samples of a fold, each once, and what is made of them."""
+        if f not in self.made:
             index, every = self.folds[f][0], self.samples
             X = np.ascontiguousarray(every.X[index])
             Z = None if every.Z is None else every.Z[index]
-            self.last = f, Samples.of(X, every.y[index], every.weights[index], Z).distinct()
-        return self.last[1]
+            samples = Samples.of(X, every.y[index], every.weights[index], Z).distinct()
+            if len(self.folds) * X.nbytes > REMEMBERED:
+                self.made.clear()
+            self.made[f] = samples, None if self.pose is None else self.pose(samples)
+        return self.made[f]
 
     def test(self, f: int) -> tuple[Array, Array, Array, Array | None]:
         """Test samples of a fold with labels, weights and covariates."""
@@ -481,7 +500,7 @@ def _score_fold(
     X, y, weights, Z = training.test(key[0])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0):
-        decisions, ranks = model._predict_path(training.train(key[0]), candidate, X, Z)
+        decisions, ranks = model._predict_path(training.train(key[0])[0], candidate, X, Z)
     return key, score(decisions, X, y, weights), ranks
 
 

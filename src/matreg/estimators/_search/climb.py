@@ -1,0 +1,138 @@
+"""Coarse to fine: which points of a grid a search tries, and from where each of them starts.
+
+The first round is a coarse path of tau with the middle C. Then the neighbours in tau of the best
+point follow, at distances that shrink to one; then its neighbours in every other parameter, until
+all neighbours of the best point were tried. A fit starts from the point whose neighbour it is.
+What this chooses beside whole grids is in the developers' page on searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._typing import Array
+from .adaptive_search import Found, n_steps, owners, standard_errors
+
+Point = tuple[int, int]  # a candidate and a place among its values
+
+# By how much the distance between neighbours in tau shrinks at a time.
+FINER = 3
+
+
+class Stretch(NamedTuple):
+    """Points of one candidate that are solved one after another.
+
+    Attributes
+    ----------
+    candidate : int
+        Place of the candidate.
+    places : tuple of int
+        Places of its values, in order.
+    start : Point or None
+        Candidate and place of the point that the first one starts from.
+    """
+
+    candidate: int
+    places: tuple[int, ...]
+    start: Point | None = None
+
+
+@dataclass
+class Climb:
+    """A search of a grid.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        Paths whose points are the grid.
+    everything : bool
+        Whether to try all points in the first round.
+    one_standard_error : bool
+        Whether the neighbours of the largest tau within one standard error count, too.
+    """
+
+    candidates: list[Any]
+    everything: bool
+    one_standard_error: bool
+
+    def __post_init__(self) -> None:
+        self.owner = owners(self.candidates)
+        self.edges = np.cumsum([0] + [len(one.values) for one in self.candidates])
+        longest = max(len(one.values) for one in self.candidates)
+        # What comes from an adaptive step is a path of its own, in bases of its own.
+        self.everything |= any(n_steps(one) > 0 for one in self.candidates)
+        self.step = 1 if self.everything else max(round(longest**0.5), 1)
+        self.tried = np.zeros(len(self.owner), dtype=bool)
+
+    def first(self) -> list[Stretch]:
+        """The coarse paths of the middle C, from the middle of the grid to its end.
+
+        The largest tau are left to the next rounds: few samples want them.
+        """
+        weights = [one.parameters.get("C", 0.0) for one in self.candidates]
+        values = np.unique(weights)
+        middle = values[(len(values) - 1) // 2]
+        return self.noted(
+            [
+                Stretch(c, self.coarse(len(one.values)))
+                for c, one in enumerate(self.candidates)
+                if self.everything or weights[c] == middle
+            ]
+        )
+
+    def coarse(self, n: int) -> tuple[int, ...]:
+        """Places of the first round among n of them."""
+        if self.everything:
+            return tuple(range(n))
+        return tuple(sorted(range(n - 1, -1, -self.step))[1:]) or (n - 1,)
+
+    def further(self, scores: Array) -> list[Stretch]:
+        """Neighbours that were not tried of what is best by scores (folds, points), if any."""
+        mean = scores.mean(axis=0)
+        if self.everything or np.isnan(mean).all():
+            return []
+        found = Found(mean, standard_errors(scores), np.zeros(len(mean)), self.owner)
+        centres = {found.best(False), found.best(self.one_standard_error)}
+        while True:
+            new = self.untried(centres, self.along_tau)
+            if new:
+                return new
+            if self.step == 1:
+                return self.untried(centres, self.beside)
+            self.step = max(self.step // FINER, 1)
+
+    def untried(self, centres: set[int], near: Callable[[int, int], list[Point]]) -> list[Stretch]:
+        """What is near to the centres and was not tried, each from the first of them."""
+        new: dict[Point, Point] = {}
+        for centre in sorted(centres):
+            c = int(self.owner[centre])
+            k = int(centre - self.edges[c])
+            for other, place in near(c, k):
+                inside = 0 <= place < len(self.candidates[other].values)
+                if inside and not self.tried[self.edges[other] + place]:
+                    new.setdefault((other, place), (c, k))
+        return self.noted([Stretch(c, (k,), start) for (c, k), start in new.items()])
+
+    def along_tau(self, c: int, k: int) -> list[Point]:
+        """The next points of a path."""
+        return [(c, k - self.step), (c, k + self.step)]
+
+    def beside(self, c: int, k: int) -> list[Point]:
+        """Points with the next value of one other parameter, at the same share of tau_max."""
+        here = np.array(self.candidates[c].place)
+        away = [int(np.abs(np.array(one.place) - here).sum()) for one in self.candidates]
+        return [(other, k) for other in np.flatnonzero(np.array(away) == 1).tolist()]
+
+    def noted(self, stretches: list[Stretch]) -> list[Stretch]:
+        """The same, of which it is noted that they are tried."""
+        for one in stretches:
+            self.tried[self.points(one)] = True
+        return stretches
+
+    def points(self, one: Stretch) -> Any:
+        """Columns of the points of a stretch among those of all candidates."""
+        return self.edges[one.candidate] + np.array(one.places)

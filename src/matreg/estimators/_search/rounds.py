@@ -1,0 +1,159 @@
+"""Rounds of a search that goes from coarse to fine: what is tried next, on all folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from joblib import delayed
+
+from ..._typing import Array
+from ..._warn import warn
+from ...interruption import ADVICE, may_keep
+from ...linalg.threads import one_thread
+from ...parallel import in_parallel
+from ...progress import Progress
+from ...solvers import SolverResult, Start
+from .._fit.callbacks import reported
+from .._input.streamed import linear
+from .climb import Climb, Stretch
+from .fold_scores import FoldScore
+from .search import Candidate, Training, warn_interrupted
+
+# Points that follow after the first round, about, from which the time left is estimated.
+MOVES = 7
+
+
+@dataclass
+class Rounds:
+    """Scores of the points of a grid, round by round.
+
+    Attributes
+    ----------
+    search : PathSearch
+        What is searched.
+    climb : Climb
+        What to try.
+    training : Training
+        Folds, with the problems of each.
+    score : FoldScore
+        How to score.
+    """
+
+    search: Any
+    climb: Climb
+    training: Training
+    score: FoldScore
+    solved: dict[tuple[int, int, int], list[SolverResult]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.training.folds), len(self.climb.owner))
+        self.scores, self.ranks = np.full(shape, np.nan), np.full(shape, np.nan)
+
+    def run(self) -> tuple[Array, Array]:
+        """Scores and ranks, of shape (folds, points), NaN of points that were not tried.
+
+        If the user stops the search and keeps what there is, of the folds of which the first round
+        is finished.
+        """
+        folds = len(self.training.folds)
+        complete, stopped = np.zeros(folds, dtype=bool), False
+        todo = self.climb.first()
+        expected = sum(len(one.places) for one in todo) + (0 if self.climb.everything else MOVES)
+        with Progress("fits", folds * expected, self.search.verbose) as bar:
+            while todo and not stopped:
+                bar.total = max(bar.total, bar.done + folds * sum(len(one.places) for one in todo))
+                left = np.full(folds, len(todo))
+                try:
+                    for f, one in self.finished(todo, complete, left):
+                        left[f] -= 1
+                        bar.step(len(one.places))
+                except KeyboardInterrupt:
+                    if not (complete | (left == 0)).any() or not may_keep():
+                        raise
+                stopped = bool(left.any())
+                complete |= left == 0
+                todo = self.climb.further(self.scores)
+        if not complete.all():
+            warn_interrupted(int(complete.sum()), folds)
+        elif stopped:
+            warn(f"Interrupted: the choice is made among what was tried until then. {ADVICE}")
+        return self.scores[complete], self.ranks[complete]
+
+    def finished(
+        self, todo: list[Stretch], complete: Array, left: Array
+    ) -> Iterator[tuple[int, Stretch]]:
+        """Folds and stretches as they are finished, whose scores are noted."""
+        candidates = self.climb.candidates
+        calls = (
+            delayed(solve_stretch)(
+                self.search,
+                self.score,
+                self.training,
+                (f, one),
+                candidates[one.candidate],
+                self.start(f, one),
+            )
+            for f, one in product(range(len(left)), todo)
+        )
+        results = in_parallel(calls, self.search.n_jobs, ordered=False)
+        enough = lambda: bool((complete | (left == 0)).any())  # noqa: E731
+        for (f, one), values, rank, points in reported(self.search, results, enough):
+            columns = self.climb.points(one)
+            self.scores[f, columns], self.ranks[f, columns] = values, rank
+            if not self.climb.everything:
+                keys = [(f, one.candidate, k) for k in one.places]
+                self.solved |= dict(zip(keys, points, strict=True))
+            yield f, one
+
+    def start(self, f: int, one: Stretch) -> list[Start] | None:
+        """Solutions of all problems of a fold from which those of a stretch start."""
+        if one.start is None:
+            return None
+        candidates = self.climb.candidates
+        old, new = (candidates[c].parameters.get("C", 1.0) for c in (one.start[0], one.candidate))
+        # For losses of another weight the multipliers are where they were.
+        known = [each.start for each in self.solved[(f, *one.start)]]
+        return [replace(each, beta=new / old * each.beta) for each in known]
+
+
+def solve_stretch(
+    search: Any,
+    score: FoldScore,
+    training: Training,
+    key: tuple[int, Stretch],
+    candidate: Candidate,
+    start: list[Start] | None,
+) -> tuple[tuple[int, Stretch], Array, Array, list[list[SolverResult]]]:
+    """Scores and ranks of some points of a candidate on a fold, and their solutions."""
+    f, one = key
+    X, y, weights, Z = training.test(f)
+    candidate = replace(candidate, values=candidate.values[list(one.places)])
+    # The folds keep the cores busy; threads within them would only be in each other's way.
+    with one_thread(0):
+        samples, parts = training.train(f)[1]
+        model = search._single(**({"tau": 0.0} | candidate.at(0)))
+        declared = model._declare(samples, parts)
+        points = [
+            search._points(declared, part, candidate, None if start is None else start[k])
+            for k, part in enumerate(parts)
+        ]
+    flat = X.reshape(len(X), -1)
+    decisions = []
+    for part, own in zip(parts, points, strict=True):
+        singles = zip(*([single for _, single in part.apart(each)] for each in own), strict=True)
+        decisions += [decided(list(each), flat, Z) for each in singles]
+    combined = model._combiner()[0](np.array(decisions))
+    ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
+    by_place = [list(own) for own in zip(*points, strict=True)]
+    return key, score(combined, X, y, weights), ranks, by_place
+
+
+def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:
+    """Decisions (k, n) of k points on samples (n, p*q) with covariates (n, m) or None."""
+    W = np.array([point.W.matrix.reshape(-1) for point in points])
+    f = linear(flat, W, np.array([point.b for point in points]))
+    return f if Z is None else f + np.array([point.covariate_coef for point in points]) @ Z.T
