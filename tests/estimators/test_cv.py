@@ -297,12 +297,12 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
     module = sys.modules["matreg.solvers.dispatch"]
     original, solved = module.next_result, []
 
-    def interrupted(problem, last, **options):
+    def interrupted(problem, last, first=None, **options):
         if len(solved) == 2 * len(TAUS) + finished:
             solved.append(None)
             raise KeyboardInterrupt
         solved.append(problem)
-        return original(problem, last, **options)
+        return original(problem, last, first, **options)
 
     monkeypatch.setattr(module, "next_result", interrupted)
     with pytest.warns(UserWarning, match="on the 2 of 5 folds"):
