@@ -1,11 +1,51 @@
 """Random fits of every estimator are what they say, by NumPy alone."""
 
+import warnings
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from random_fits import verdict
+from random_fits import EXTRAS, KINDS, claims, complaints, fitted, random_case, verdict
 
 
 @pytest.mark.parametrize("first", range(0, 300, 30))
 def test_what_a_model_states_is_true(first):
     wrong = {seed: found for seed in range(first, first + 30) if (found := verdict(seed, many=0.0))}
     assert not wrong
+
+
+def test_every_kind_of_fit_is_among_them():
+    cases = [random_case(seed, many=0.0) for seed in range(300)]
+    assert {(case.name, case.kind) for case in cases} == set(KINDS)
+    assert {(case.name, case.extra) for case in cases} >= {
+        (name, extra) for name, extras in EXTRAS.items() for extra in extras
+    }
+    assert {case.storage for case in cases} == {"array", "file", "dask"}
+
+
+@pytest.mark.parametrize("extra", sorted({extra for some in EXTRAS.values() for extra in some}))
+def test_what_is_not_true_is_found(extra, tmp_path):
+    found = 0
+    for seed in range(400):
+        case = random_case(seed, many=0.0)
+        if case.extra != extra or case.storage != "array" or len(case.y) < 8 or found == 2:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                *_, claim = claims(case, fitted(case, str(tmp_path)), str(tmp_path))
+            except ValueError:  # a refusal
+                continue
+        told = claim.objective is None or claim.objective > 1e-6  # more than rounding
+        if not (np.any(claim.W) and claim.whole and claim.share == 0.0 and told and claim.tau):
+            continue
+        found += 1
+        with np.errstate(all="ignore"):
+            assert not complaints(claim)
+            if claim.objective is not None:
+                assert complaints(replace(claim, objective=1.001 * claim.objective))
+            size = np.abs(claim.beta).max()
+            assert complaints(replace(claim, beta=claim.beta + 0.1 * size))
+            assert complaints(replace(claim, W=1.1 * claim.W))
+    assert found or extra == "ridge"
