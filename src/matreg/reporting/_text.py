@@ -39,9 +39,9 @@ MAPS = (
     "the prediction: interpret the pattern."
 )
 SAMPLES = (
-    "The samples that are most unlike the others, in robust standard deviations: of the share of "
-    "outliers where the model finds them, of the distance to the median sample otherwise. Look at "
-    "them; being unlike is not being wrong."
+    "These samples differ most from the others. The number is the share of outliers in a sample, or "
+    "its distance from the median sample where the model finds no outliers, in robust standard "
+    "deviations. An unusual sample need not be wrong: look at it."
 )
 # Covariates that are named in the methods paragraph.
 SHOWN_COVARIATES = 12
@@ -223,8 +223,8 @@ def _comparison(facts: Facts, rival: Outcome) -> str:
     elif mean < -CLEAR * error:
         verdict = f"No, {rival.name} is better"
     return (
-        f"{question}{verdict}: {numbers}. The mean difference between them is {abs(mean):.2g}, "
-        f"with a standard error of {error:.2g}."
+        f"{question}{verdict}: {numbers}. The mean difference between them is {abs(mean):#.2g}, "
+        f"with a standard error of {error:#.2g}."
     )
 
 
