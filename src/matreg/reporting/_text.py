@@ -39,8 +39,8 @@ MAPS = (
     "the prediction: interpret the pattern."
 )
 SAMPLES = (
-    "These samples differ most from the others. The number is the share of outliers in a sample, or "
-    "its distance from the median sample where the model finds no outliers, in robust standard "
+    "These samples differ most from the others. The number is the share of outliers in a sample, "
+    "or its distance from the median sample where the model finds no outliers, in robust standard "
     "deviations. An unusual sample need not be wrong: look at it."
 )
 # Covariates that are named in the methods paragraph.
