@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,32 +14,15 @@ from ..first_order import solve_universal
 from ..intercept_only import only_multipliers
 from .crossover import crossover
 from .dual_ray import label_ray
-from .interior_point import DEFAULT, InteriorPoint, InteriorSettings
+from .interior_point import DEFAULT, InteriorPoint
+
+# Boxes to try before the own one, as multiples of what the labels ask for, and by how much,
+# relative to it, the tube is narrower there.
+SMALLER = (1e4, 1e6, 1e8)
+NARROWER = 1e-7
 
 
-@dataclass(frozen=True)
-class AttemptSettings:
-    """Which attempts are made, one after the other.
-
-    Attributes
-    ----------
-    smaller : tuple of float
-        Boxes to try before the own one, as multiples of what the labels ask for.
-    narrower : float
-        By how much, relative to it, the tube is narrower there.
-    interior : InteriorSettings
-        Numbers of the interior point method.
-    """
-
-    smaller: tuple[float, ...] = (1e4, 1e6, 1e8)
-    narrower: float = 1e-7
-    interior: InteriorSettings = DEFAULT
-
-
-ATTEMPTS = AttemptSettings()
-
-
-def attempts(problem: RMRProblem, settings: AttemptSettings) -> Iterator[RMRProblem]:
+def attempts(problem: RMRProblem) -> Iterator[RMRProblem]:
     """The problem, before it with smaller boxes if its own is larger than any solution needs.
 
     If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
@@ -50,10 +33,10 @@ def attempts(problem: RMRProblem, settings: AttemptSettings) -> Iterator[RMRProb
     largest = float(loss.size.max())
     if problem.homogeneous and loss.bounded:
         scale = float(np.abs(label_ray(problem, np.inf)).max())
-        for factor in settings.smaller:
+        for factor in SMALLER:
             if 0.0 < factor * scale < largest:
                 smaller = loss.scaled(factor * scale / largest)
-                epsilon = loss.epsilon * (1.0 - settings.narrower)
+                epsilon = loss.epsilon * (1.0 - NARROWER)
                 yield replace(problem, loss=replace(smaller, epsilon=epsilon))
     yield problem
 
@@ -82,7 +65,6 @@ def solve_cold(
     tol: float = 1e-6,
     max_iter: int = 200,
     verbose: int = 0,
-    settings: AttemptSettings = ATTEMPTS,
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
@@ -96,8 +78,6 @@ def solve_cold(
         Largest number of Newton steps.
     verbose : int, default=0
         Whether to print one line per step.
-    settings : AttemptSettings
-        Which attempts are made.
 
     Returns
     -------
@@ -110,18 +90,16 @@ def solve_cold(
     tracker = tracker_at_zero(problem, tol, verbose)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
-        for posed in attempts(problem, settings):
+        for posed in attempts(problem):
             if not tracker.converged and n_iter < max_iter:
-                n_iter = attempt(tracker, posed, n_iter, max_iter, settings.interior)
+                n_iter = attempt(tracker, posed, n_iter, max_iter)
     return tracker.result(n_iter)
 
 
-def attempt(
-    tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int, settings: InteriorSettings
-) -> int:
+def attempt(tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int) -> int:
     """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
     tracker.method = "interior point"
-    run = InteriorPoint(posed, tracker, settings)
+    run = InteriorPoint(posed, tracker, DEFAULT)
     for step, _ in enumerate(run.iterate(run.start())):
         if step > 0:
             n_iter += 1

@@ -13,13 +13,11 @@ and each Newton step of theirs comes down to one linear system for beta and gamm
 values below tau until they have crossed it, and the steps would stall where the optimum is
 degenerate.
 
-Predictor and corrector are those of Mehrotra (1992), the further ones those of Gondzio (1996).
+Predictor and corrector are those of Mehrotra (1992).
 
 References
 ----------
 S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 1992.
-J. Gondzio, Multiple centrality corrections in a primal-dual method for linear programming,
-Comput. Optim. Appl. 1996.
 """
 
 from __future__ import annotations
@@ -61,13 +59,6 @@ class InteriorSettings:
     caution : float
         After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
         larger, the next ones leave at least this share of the barrier parameter; it fades.
-    trust : float
-        How far the thresholding may be from linear along a step, relative to the step. Curved
-        losses need that.
-    halvings : int
-        How often a step is halved for it.
-    correctors : int
-        Correctors after the second-order one, each as cheap as a solve.
     single_steps : int
         Steps in single precision, which halves their time. Problems that need more than these are
         degenerate, and take half as many again without double precision.
@@ -81,9 +72,6 @@ class InteriorSettings:
     heaviest: float = 300.0
     centrality: float = 0.1
     caution: float = 0.2
-    trust: float = 0.3
-    halvings: int = 6
-    correctors: int = 3
     single_steps: int = 12
     patience: int = 12
 
@@ -219,10 +207,9 @@ class InteriorPoint:
             solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
             if since >= self.settings.patience or solved:
                 return
-            direction, length, target = self.direction(point, system, gap)
+            direction, length = self.direction(point, system, gap)
             if not direction.finite:
                 return
-            length = self.shortened(point, direction, system, target, length)
             point = point.moved(length, direction)
             self.steps += 1
 
@@ -304,10 +291,8 @@ class InteriorPoint:
         """The bound, no worse than that of beta = 0 where this is feasible."""
         return max(dual, self.problem.constant) if self.problem.homogeneous else dual
 
-    def direction(
-        self, point: Point, system: ThresholdingAt, gap: float
-    ) -> tuple[Point, float, float]:
-        """Predictor and correctors; how far to go and the barrier parameter it aims at."""
+    def direction(self, point: Point, system: ThresholdingAt, gap: float) -> tuple[Point, float]:
+        """Predictor and corrector, and how far to go."""
         step = NewtonStep(self, point, system)
         self.take_caution()
         products = point.s * point.m
@@ -320,20 +305,8 @@ class InteriorPoint:
         floor = lead * gap / (count + 2 * min(point.W.shape))
         target = max(centring(mu, after / count), floor, self.caution * mu)
         step.aim_at(target)
-        wish = target - products - affine.s * affine.m
-        direction = step.box(wish)
-        length = step.longest(direction)
-        for _ in range(self.settings.correctors):
-            further = min(1.0, 1.3 * length + 0.1)
-            ahead = (point.s + further * direction.s) * (point.m + further * direction.m)
-            repair = np.clip(ahead, 0.1 * target, 10.0 * target) - ahead
-            wish_new = wish + np.maximum(repair, -10.0 * target)
-            trial = step.box(wish_new)
-            length_new = step.longest(trial)
-            if not length_new >= length + 0.1 * (further - length):
-                break
-            direction, length, wish = trial, length_new, wish_new
-        return step.complete(direction), min(1.0, 0.99 * length), target
+        direction = step.box(target - products - affine.s * affine.m)
+        return step.complete(direction), min(1.0, 0.99 * step.longest(direction))
 
     def take_caution(self) -> None:
         """Increase centring after a step that worsened the bound, and relax it gradually."""
@@ -344,24 +317,6 @@ class InteriorPoint:
         else:
             self.caution /= 1.3
         self.last_dual, self.gap = self.dual, gap
-
-    def shortened(
-        self, point: Point, direction: Point, system: ThresholdingAt, mu: float, length: float
-    ) -> float:
-        """Halve the step while the thresholding is too far from what its derivative said."""
-        sigma, smoothing = system.sigma, self.smoothing(system.sigma, mu)
-        threshold = system.threshold
-        off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
-        rounding = 1e-9 * (self.tau + float(threshold.d[0]))
-        way = float(np.linalg.norm(direction.Z + (sigma - self.ridge) * direction.W))
-        for _ in range(self.settings.halvings):
-            new = point.moved(length, direction)
-            at = self.thresholding(new, sigma, smoothing, cut=-1.0)
-            reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
-            if reached <= (1.0 - length) * off + self.settings.trust * length * way + rounding:
-                break
-            length *= 0.5
-        return length
 
 
 @dataclass
