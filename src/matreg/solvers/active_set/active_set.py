@@ -9,9 +9,8 @@ The equations are those of the interior point method without its barriers
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
 box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
-a neighbour, or where the line through two of them leads, few samples change sides, the rank is
-nearly right, and one or two such matrices are enough. Where the steps do not settle, a fit from
-scratch (:mod:`..interior.attempts`) takes over.
+a neighbour few samples change sides, the rank is nearly right, and one or two such matrices are
+enough. Where the steps do not settle, a fit from scratch (:mod:`..interior.attempts`) takes over.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
 thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
@@ -19,11 +18,8 @@ the ratio in which the two changed between the last problems, and from the secon
 since the last of them. Where all but a few singular values of W are tiny, as if the truth is nearly
 recovered, that is many times tau over the large ones.
 
-The bound that beta gives is off by the square of its error, the objective of W by the error itself
-as soon as samples on the edge of the tube leave it. A step leaves none of them out, but W is of low
-rank only up to the second order, and cut to its rank it does not fit them any more. So W is made to
-fit by a step in the tangent space alone, cut again, and so on: each time what is cut off is smaller
-by the angle between the two tangent spaces. The last digits of a certificate come from that.
+The bound that beta gives is off by the square of its error: a matrix is used again as long as that
+will be small enough soon, since a new one takes the time of about four steps.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import singular_values, truncated
+from ...linalg.factors import singular_values
 from ...linalg.threads import single_threaded
 from ...linalg.thresholding import SmoothedThresholding
 from ...problem import RMRProblem
@@ -43,42 +39,79 @@ from ..interior.dual_ray import best_on_ray
 from ..warm_start import Start, completed, position_of, snapped
 from .box_qp import sides
 from .jacobian import Linearisation, LinearSettings, Point, affordable
-from .jacobian_reuse import ReusePolicy, ReuseSettings
+
+
+# Weight of W beside Z, as a multiple of what balances their changes.
+WEIGHT = 0.5
+# Singular values of W below this, relative to the largest one, do not count among the typical ones,
+# which tau is balanced with as long as there is but one solution.
+FAINT = 1e-4
+# Matrices, which are what takes the time, at most; and those after which to give up unless the
+# bound changes half as much as ever before.
+MOST_MATRICES, PATIENCE = 14, 6
+# A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them.
+GOOD, SOON = 0.5, 4
+# A step that is this long relative to beta, and ten times longer than the last, leads away.
+FAR = 0.3
 
 
 @dataclass(frozen=True)
 class ActiveSetSettings:
-    """Numbers of the method.
+    """What the ablation varies.
 
     Attributes
     ----------
-    weight : float
-        Weight of W beside Z, as a multiple of what balances their changes.
-    faint : float
-        Singular values of W below this, relative to the largest one, do not count among the
-        typical ones, which tau is balanced with as long as there is but one solution.
-    patience : int
-        Linearisations after which to give up unless the bound changes half as much as ever before.
-    worthwhile : float
-        Fraction of the gap that another round of fitting W must leave at most to be worth a next.
-    most_linearisations : int
-        Linearisations, which are what takes the time, at most.
+    often : int
+        Steps with one matrix at most.
     linear : LinearSettings
         Those of a linearisation.
-    reuse : ReuseSettings
-        When a linearisation serves more than one step.
     """
 
-    weight: float = 0.5
-    faint: float = 1e-4
-    patience: int = 6
-    worthwhile: float = 0.3
-    most_linearisations: int = 14
+    often: int = 8
     linear: LinearSettings = field(default_factory=LinearSettings)
-    reuse: ReuseSettings = field(default_factory=ReuseSettings)
 
 
 DEFAULT = ActiveSetSettings()
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Lengths of the steps with one matrix.
+
+    Attributes
+    ----------
+    length : float
+        Length of the last step, relative to beta.
+    rate : float
+        Expected ratio of the length of the next step to it.
+    used : int
+        Number of steps with this matrix.
+
+    Examples
+    --------
+    >>> pace = Pace().after(0.01).after(0.001)
+    >>> pace.rate, pace.promises(1e-6), pace.allows(0.0009)
+    (0.1, True, False)
+    """
+
+    length: float = np.inf
+    rate: float = np.inf
+    used: int = 0
+
+    def promises(self, tol: float) -> bool:
+        """Whether a bound, which is off by the square of a step, would be accurate soon."""
+        return self.rate <= GOOD and (self.length * self.rate ** (SOON + 1)) ** 2 <= tol
+
+    def allows(self, length: float) -> bool:
+        """Whether the matrix still holds for a step of this length."""
+        return self.used == 0 or length <= GOOD * self.length
+
+    def after(self, length: float) -> Pace:
+        """Pace after a step; the second is expected to be three times the square of the first."""
+        rate = min(1.0, 3.0 * length)
+        if self.used > 0:
+            rate = length / self.length if self.length > 0.0 else 0.0
+        return Pace(length, rate, self.used + 1)
 
 
 class ActiveSetNewton:
@@ -107,41 +140,18 @@ class ActiveSetNewton:
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.position = position_of(problem)
 
-    def start(self) -> tuple[Point, float, Linearisation | None]:
-        """The last solution or where the line leads, whichever has the better bound; that too.
-
-        And the last linearisation, if it may be used again.
-        """
-        last, ahead = self.neighbour.scaled(self.position), self.neighbour.ahead(self.position)
-        known = np.sign(snapped(last.beta, self.loss))
-        starts = []
-        for neighbour in (last,) if ahead is None else (last, ahead):
-            beta = np.where(neighbour.beta * known > 0.0, neighbour.beta, 0.0)
-            beta = snapped(np.clip(beta, self.loss.lower, self.loss.upper), self.loss)
-            Z = self.problem.dual_image(beta)
-            bound, t = self.offer_dual(beta, Z)
-            starts.append((bound, neighbour, beta, Z, t))
-        bound, neighbour, beta, Z, t = max(starts, key=lambda start: start[0])
-        side, beta, Z = self.predicted_sides(neighbour, beta), t * beta, t * Z
-        linear = self.neighbour.jacobian
-        if linear is not None:
-            at = self.point(neighbour.W, neighbour.gamma, beta, Z, side, linear.sigma)
-            if linear.serves(self.problem, at):
-                return at, bound, linear
-        at = self.point(
-            neighbour.W, neighbour.gamma, beta, Z, side, self.first_scaling(neighbour.W)
-        )
-        return at, bound, None
-
-    def predicted_sides(self, neighbour: Start, beta: Array) -> Array:
-        """Sides at a neighbour: by the multipliers on an edge, else by the residuals.
-
-        A line through two solutions moves residuals over an edge, but not their multipliers.
-        """
+    def start(self) -> tuple[Point, float]:
+        """The last solution, and its bound."""
+        last = self.neighbour.scaled(self.position)
+        beta = snapped(np.clip(last.beta, self.loss.lower, self.loss.upper), self.loss)
+        Z = self.problem.dual_image(beta)
+        bound, t = self.offer_dual(beta, Z)
+        # Sides by the multipliers on an edge, else by the residuals.
+        r = self.y - self.design.forward(last.W) - self.problem.unpenalised.times(last.gamma)
         side = sides(beta, self.loss)
-        r = self.y - self.design.forward(neighbour.W)
-        r -= self.problem.unpenalised.times(neighbour.gamma)
-        return np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
+        side = np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
+        sigma = self.first_scaling(last.W)
+        return self.point(last.W, last.gamma, t * beta, t * Z, side, sigma), bound
 
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
@@ -150,10 +160,10 @@ class ActiveSetNewton:
         if sigma is not None:
             return sigma
         d = singular_values(W)
-        d = d[d > self.settings.faint * d[0]]
+        d = d[d > FAINT * d[0]]
         if len(d) == 0:
             return self.ridge
-        return max(self.ridge, self.settings.weight * self.tau / float(np.median(d)))
+        return max(self.ridge, WEIGHT * self.tau / float(np.median(d)))
 
     def balance(self, W: Array, Lambda: Array, since: Start) -> float | None:
         """Weight of W beside Z that balances how the two changed; None if W did not."""
@@ -161,7 +171,7 @@ class ActiveSetNewton:
         if far == 0.0:
             return None
         moved = float(np.linalg.norm(Lambda - since.Lambda))
-        return max(self.ridge, self.settings.weight * moved / far)
+        return max(self.ridge, WEIGHT * moved / far)
 
     def rescaled(self, at: Point) -> Point:
         """The same point with the balance of what has changed since the last solution."""
@@ -192,38 +202,37 @@ class ActiveSetNewton:
 
         Yields the point at every new linearisation and at the end.
         """
-        at, bound, linear = self.start()
+        at, bound = self.start()
         self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
-        policy = self.settings.reuse
-        reuse = ReusePolicy(settings=policy) if linear is None else ReusePolicy.inheriting(policy)
-        made = 0
+        linear, pace = None, Pace()
         least, since = np.inf, 0
         while not self.tracker.converged:
-            if linear is None or not reuse.promises(self.tracker.tol):
+            spent = pace.used >= self.settings.often or not pace.promises(self.tracker.tol)
+            if linear is None or spent:
                 yield self.remember(at)
-                if since == self.settings.patience:
+                if since == PATIENCE:
                     return
-                at = at if reuse.fresh else self.rescaled(at)
+                at = at if linear is None and pace.used == 0 else self.rescaled(at)
                 if not affordable(self.problem, at, self.settings.linear):
                     return
                 linear = Linearisation(self.problem, at, self.settings.linear)
-                reuse, made = reuse.renewed(), made + 1
-            new = self.step(at, linear, allow_afar=reuse.fresh)
+                pace = Pace(pace.length)
+            fresh = pace.used == 0
+            new = self.step(at, linear, allow_afar=fresh)
             length = np.inf if new is None else distance(new.beta, at.beta)
-            if not reuse.allows(length):
-                linear, reuse = None, replace(reuse, length=length)  # and the step is not taken
+            if not pace.allows(length):
+                linear, pace = None, replace(pace, length=length)  # and the step is not taken
                 continue
-            if new is None or reuse.leads_away(length):
+            if new is None or length > max(FAR, 10.0 * pace.length):
                 return
             last, (bound, _) = bound, self.offer_dual(new.beta, new.Z)
             change = abs(bound - last) / (self.tracker.dual or np.nan)
-            if reuse.fresh:
+            if fresh:
                 least, since = (change, 0) if change <= 0.5 * least else (least, since + 1)
-            at, reuse = new, reuse.after(length)
-            if change * reuse.rate**2 <= self.tracker.tol:
-                self.certify(at, linear)
-        # Where one linearisation was enough it may be for the next problem too.
-        yield replace(self.remember(at), jacobian=linear if made <= 1 else None)
+            at, pace = new, pace.after(length)
+            if change * pace.rate**2 <= self.tracker.tol:
+                self.tracker.offer_primal(at.low_rank)
+        yield self.remember(at)
 
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.
@@ -242,24 +251,6 @@ class ActiveSetNewton:
         dZ = self.design.adjoint(solution.beta - at.beta)
         W = at.W + drift + linear.follow(dZ)
         return self.point(W, solution.gamma, solution.beta, at.Z + dZ, solution.side, at.sigma)
-
-    def certify(self, at: Point, linear: Linearisation) -> None:
-        """Offer W cut to its rank, and made to fit again as long as that helps."""
-        low_rank, last = at.low_rank, np.inf
-        quadratic = linear.quadratic
-        image = quadratic.image_of(at.beta)
-        while True:
-            W = low_rank.matrix
-            residual = self.y - self.design.forward(W)
-            off = self.tracker.offer_primal(low_rank, residual) - self.tracker.dual
-            if self.tracker.converged or not off < self.settings.worthwhile * last:
-                return
-            last = off
-            solved = quadratic.solve(residual + image, at.side)
-            if solved is None:
-                return
-            W = W + linear.follow(self.design.adjoint(solved[0] - at.beta))
-            low_rank = truncated(W, at.threshold.r)
 
     def remember(self, at: Point) -> Start:
         """The current point for the next problem."""
@@ -302,7 +293,7 @@ def solve_active_set(
     SolverResult
         The best certified point, converged or not, with what the next problem can use.
     """
-    most = min(max_iter, DEFAULT.most_linearisations)
+    most = min(max_iter, MOST_MATRICES)
     tracker = Tracker(problem, tol, verbose, "active set")
     n_iter, kept = 0, None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -107,11 +107,6 @@ class Linearisation:
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
         self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t, settings.box)
 
-    def serves(self, problem: RMRProblem, at: Point) -> bool:
-        """Whether it is of the same samples and of the rank of a point with its scaling."""
-        same = self.design is problem.design and self.loss is problem.loss
-        return same and self.threshold.r == at.threshold.r
-
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
         """``K = Phi Phi'``, in single precision as far as that is enough."""
         n, typical, settings = design.n, self.typical_weight(), self.settings
