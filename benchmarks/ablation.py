@@ -35,9 +35,7 @@ from matreg.losses import epsilon_insensitive, hinge, huber, squared_hinge
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose
-from matreg.solvers import warm_start as neighbour
 from matreg.solvers.active_set import active_set, box_qp
-from matreg.solvers.active_set import jacobian_reuse as reuse
 from matreg.solvers.active_set.jacobian import LinearSettings
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.interior import attempts as cold
@@ -104,6 +102,11 @@ def large(seed: int) -> Iterator[Case]:
             500, coef=make_shape("cross", size), noise_scale=noise, random_state=seed
         )
         yield Case(f"cross 500 x {size}", pose(data.X, data.y, C, 0.1 * noise, 0.05))
+    # Next to the largest tau with many samples the thresholding is far from linear.
+    data = make_matrix_regression(
+        4000, coef=make_shape("cross", 16), noise_scale=0.05, random_state=1
+    )
+    yield Case("cross 4000 x 16", pose(data.X, data.y, 10.0, 0.005, 0.65))
     for n, C in ((2000, 1.0), (5000, 0.1)):
         data = make_matrix_regression(n, coef=make_shape("cross", 16), random_state=seed)
         yield Case(f"cross {n} x 16", pose(data.X, data.y, C, 0.1, 10.0 ** rng.uniform(-2, -0.5)))
@@ -205,22 +208,14 @@ COLD = {
     "caution": Mechanism(interior={"caution": 0.0}),
     "weight of a settled W": Mechanism(interior={"heaviest": 1.0}),
     "halvings": Mechanism(interior={"halvings": 0}),
-    "correctors": Mechanism(interior={"correctors": 0}),
 }
 PATHS = {
-    "second step with a matrix": Mechanism(steps={"reuse": reuse.ReuseSettings(often=1)}),
-    "matrix of the last point": Mechanism(
-        patches=((active_set.Linearisation, "serves", lambda self, problem, at: False),)
-    ),
+    "second step with a matrix": Mechanism(steps={"often": 1}),
     "single precision of K": Mechanism(linear={"too_light": np.inf}),
     "borders of free systems": Mechanism(box={"max_changed": -1}),
     "interior point of the box problem": Mechanism(
         patches=((box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None),)
     ),
-    "line through two solutions": Mechanism(
-        patches=((neighbour.Start, "ahead", lambda self, tau: None),)
-    ),
-    "fitting of W on its rank": Mechanism(steps={"worthwhile": 0.0}),
 }
 
 

@@ -55,7 +55,7 @@ def test_every_engine_finds_the_same_objective(loss, n, columns):
         (59, (6, 5), False, "interior point"),
         (60, (6, 5), False, "augmented Lagrangian"),
         (2896, (5, 4), True, "active set"),
-        (2897, (5, 4), True, "working set"),
+        (2897, (5, 4), True, "start"),
     ],
 )
 def test_each_threshold_from_both_sides(n, shape, warm, method):

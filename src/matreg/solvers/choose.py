@@ -8,8 +8,8 @@ method            when it is tried
 ================  ================================================================================
 ``active-set``    there is a start, and n^2 <= 2^23 (up to 2,896 samples): its Newton systems have
                   the order of the samples on a kink, and a nearby solution tells which these are
-``working-set``   there is a start, more samples, and no curvature: most multipliers are held at
-                  their bounds, the active set solves for the rest
+``working-set``   the last two solutions of a path are known, more samples, and no curvature: most
+                  multipliers are held at their bounds, the active set solves for the rest
 ``augmented``     there are at least twice as many samples as W has entries: an augmented
                   Lagrangian, whose Newton systems have the order of the entries
 ``interior``      always: an interior point method, whose systems have the order of the samples.
@@ -31,11 +31,11 @@ from typing import Any
 from ..problem import RMRProblem
 from .active_set.active_set import solve_active_set
 from .active_set.jacobian import DEFAULT as LINEARISATION
-from .active_set.working_set import finish, solve_working_set
-from .augmented.subsamples import solve_many, widened
+from .active_set.working_set import solve_working_set
+from .augmented.subsamples import solve_many
 from .certificate import SolverResult
 from .interior.attempts import solve_cold, solve_zero
-from .warm_start import Start, completed, solution_of
+from .warm_start import Start, solution_of
 
 # Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
 # 51 simulated problems it took .4 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
@@ -96,12 +96,10 @@ def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
             yield partial(solve_active_set, start=start)
         elif start.before is not None and not problem.loss.curved:
             yield partial(solve_working_set, start=start)
-        elif not problem.loss.curved:
-            yield partial(solve_nearby, start=start)
     augmented = partial(solve_many, start=start)
     order: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
     if has_many_samples(problem):
-        order = [solve_zero, augmented, solve_cold]
+        order = [partial(solve_zero, start=start), augmented, solve_cold]
     yield from order
 
 
@@ -123,13 +121,6 @@ def solve_from_start(
     return solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
 
 
-def solve_nearby(problem: RMRProblem, *, start: Start, **limits: Any) -> SolverResult:
-    """The working set of the samples near a kink at a start."""
-    start = completed(problem, start)
-    reach = widened(problem, start)[1].width
-    return finish(problem, start=start, reach=reach, **limits)
-
-
 def follows(problem: RMRProblem) -> bool:
     """Whether the active set can hold the kernel matrix of all samples."""
     return problem.design.n**2 <= LINEARISATION.most_numbers
@@ -149,7 +140,7 @@ def remembered(problem: RMRProblem, result: SolverResult, start: Start | None) -
     left = own or start
     kept = solution_of(problem, result.W.matrix, result.gamma, result.beta)
     if left is not None:
-        kept = replace(kept, jacobian=left.jacobian, smoothing=left.smoothing)
+        kept = replace(kept, smoothing=left.smoothing)
     if start is not None and start.known:
         kept = kept.after(start)
     return replace(result, kept=kept)

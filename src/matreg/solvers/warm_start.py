@@ -13,7 +13,6 @@ from ..losses import PiecewiseLoss
 from ..problem import RMRProblem
 
 if TYPE_CHECKING:  # what engines keep; they import this module
-    from .active_set.jacobian import Linearisation
     from .augmented.augmented import Smoothing
     from .rglm.least_squares import PreparedForm
     from .sparse import SparseState
@@ -62,9 +61,9 @@ class Start:
         Multiplier of the nuclear norm: ``ridge W + Lambda = A'beta - T`` at a solution.
     before : Start or None
         The solution before, at another position.
-    jacobian, smoothing, prepared, split
-        What the active set, the augmented Lagrangian, R-GLM and the solver of sparse matrices leave
-        to the next problem.
+    smoothing, prepared, split
+        What the augmented Lagrangian, R-GLM and the solver of sparse matrices leave to the next
+        problem.
     """
 
     W: Array
@@ -73,7 +72,6 @@ class Start:
     position: Position = UNKNOWN
     Lambda: Array = field(default_factory=lambda: np.zeros((0, 0)))
     before: Start | None = None
-    jacobian: Linearisation | None = None
     smoothing: Smoothing | None = None
     prepared: PreparedForm | None = None
     split: SparseState | None = None

@@ -40,7 +40,6 @@ from ..warm_start import Start, completed, position_of, snapped
 from .box_qp import sides
 from .jacobian import Linearisation, LinearSettings, Point, affordable
 
-
 # Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.5
 # Singular values of W below this, relative to the largest one, do not count among the typical ones,

@@ -32,9 +32,7 @@ from .incremental_gram import spread_out
 from .smoothed_objective import edge_distances
 
 
-def widened(
-    problem: RMRProblem, start: Start, settings: AugmentedSettings = DEFAULT
-) -> tuple[Start, Smoothing]:
+def widened(problem: RMRProblem, start: Start, settings: AugmentedSettings = DEFAULT) -> Start:
     """A start close by, with ramps that hold some multiple of the coordinates of W."""
     design = problem.design
     if not start.Lambda.size:
@@ -44,8 +42,8 @@ def widened(
     d = coordinates(int(np.linalg.matrix_rank(start.W)), start.W.shape, len(start.gamma))
     k = min(design.n // 2, settings.nearby * d)
     own = start.smoothing or sharp(problem, settings)
-    smoothing = own.as_wide_as(max(2.0 * float(np.partition(distance, k)[k]), own.width))
-    return replace(start, smoothing=smoothing), smoothing
+    width = max(2.0 * float(np.partition(distance, k)[k]), own.width)
+    return replace(start, smoothing=own.as_wide_as(width))
 
 
 def sharp(problem: RMRProblem, settings: AugmentedSettings) -> Smoothing:
@@ -87,7 +85,7 @@ def solve_many(
         The best certified point, converged or not.
     """
     if start is not None:
-        start = widened(problem, start, settings)[0]
+        start = widened(problem, start, settings)
     else:
         start = from_parts(problem, tol, settings.few, settings)
     core = partial(solve_core, problem, tol=tol, verbose=verbose, settings=settings)

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..first_order import solve_universal
 from ..intercept_only import only_multipliers
+from ..warm_start import Start
 from .crossover import crossover
 from .dual_ray import label_ray
 from .interior_point import DEFAULT, InteriorPoint
@@ -52,10 +54,20 @@ def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
 
 
 def solve_zero(
-    problem: RMRProblem, *, tol: float, max_iter: int = 0, verbose: int = 0
+    problem: RMRProblem,
+    *,
+    start: Start | None = None,
+    tol: float,
+    max_iter: int = 0,
+    verbose: int = 0,
 ) -> SolverResult:
-    """W = 0 with what the columns without a penalty prove of it, which takes no step."""
-    return tracker_at_zero(problem, tol, verbose).result(0)
+    """A start other than zero as it is, or W = 0 with what the columns without a penalty prove."""
+    if start is None or not start.W.any():
+        return tracker_at_zero(problem, tol, verbose).result(0)
+    tracker = Tracker(problem, tol, verbose, "start")
+    tracker.offer_primal(svd(start.W))
+    tracker.offer_dual(start.beta)
+    return tracker.result(0)
 
 
 @single_threaded(lambda problem: problem.design.size)

@@ -59,6 +59,9 @@ class InteriorSettings:
     caution : float
         After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
         larger, the next ones leave at least this share of the barrier parameter; it fades.
+    halvings : int
+        How often a step is halved while the thresholding is far from linear along it. With many
+        samples per coordinate and W next to zero the steps stall otherwise.
     single_steps : int
         Steps in single precision, which halves their time. Problems that need more than these are
         degenerate, and take half as many again without double precision.
@@ -72,12 +75,15 @@ class InteriorSettings:
     heaviest: float = 300.0
     centrality: float = 0.1
     caution: float = 0.2
+    halvings: int = 6
     single_steps: int = 12
     patience: int = 12
 
 
 DEFAULT = InteriorSettings()
 
+# How far the thresholding may be from linear along a step, relative to the step.
+TRUST = 0.3
 EMPTY = np.zeros((0, 0))
 
 
@@ -207,9 +213,10 @@ class InteriorPoint:
             solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
             if since >= self.settings.patience or solved:
                 return
-            direction, length = self.direction(point, system, gap)
+            direction, length, target = self.direction(point, system, gap)
             if not direction.finite:
                 return
+            length = self.shortened(point, direction, system, target, length)
             point = point.moved(length, direction)
             self.steps += 1
 
@@ -291,8 +298,10 @@ class InteriorPoint:
         """The bound, no worse than that of beta = 0 where this is feasible."""
         return max(dual, self.problem.constant) if self.problem.homogeneous else dual
 
-    def direction(self, point: Point, system: ThresholdingAt, gap: float) -> tuple[Point, float]:
-        """Predictor and corrector, and how far to go."""
+    def direction(
+        self, point: Point, system: ThresholdingAt, gap: float
+    ) -> tuple[Point, float, float]:
+        """Predictor and corrector; how far to go and the barrier parameter it aims at."""
         step = NewtonStep(self, point, system)
         self.take_caution()
         products = point.s * point.m
@@ -306,7 +315,7 @@ class InteriorPoint:
         target = max(centring(mu, after / count), floor, self.caution * mu)
         step.aim_at(target)
         direction = step.box(target - products - affine.s * affine.m)
-        return step.complete(direction), min(1.0, 0.99 * step.longest(direction))
+        return step.complete(direction), min(1.0, 0.99 * step.longest(direction)), target
 
     def take_caution(self) -> None:
         """Increase centring after a step that worsened the bound, and relax it gradually."""
@@ -317,6 +326,24 @@ class InteriorPoint:
         else:
             self.caution /= 1.3
         self.last_dual, self.gap = self.dual, gap
+
+    def shortened(
+        self, point: Point, direction: Point, system: ThresholdingAt, mu: float, length: float
+    ) -> float:
+        """Halve the step while the thresholding is too far from what its derivative said."""
+        sigma, smoothing = system.sigma, self.smoothing(system.sigma, mu)
+        threshold = system.threshold
+        off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
+        rounding = 1e-9 * (self.tau + float(threshold.d[0]))
+        way = float(np.linalg.norm(direction.Z + (sigma - self.ridge) * direction.W))
+        for _ in range(self.settings.halvings):
+            new = point.moved(length, direction)
+            at = self.thresholding(new, sigma, smoothing, cut=-1.0)
+            reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
+            if reached <= (1.0 - length) * off + TRUST * length * way + rounding:
+                break
+            length *= 0.5
+        return length
 
 
 @dataclass
