@@ -1,23 +1,24 @@
 """Adaptive low rank, bases, ridge and sparse terms: what they cost beside the plain fit.
 
-    python -m benchmarks.adaptive [--quick] [--spinner SAMPLES ...]
+    python -m benchmarks.adaptive [--quick] [--ranks SEEDS] [--spinner SAMPLES ... --replicates R]
 
-The cost is processor time of one path, at the same number of values of tau. With ``--spinner`` the
-setting of Brzyski et al. (60 x 60 symmetric samples, three blocks) is run once per number of
-samples, with both parameters by five folds.
+The cost is processor time of one path, at the same number of values of tau. With ``--ranks`` it is
+planted ranks 1 to 5, with ``--spinner`` the setting of Brzyski et al. (60 x 60 symmetric samples,
+three blocks) with both parameters by five folds.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from sklearn.model_selection import KFold
 
 from benchmarks.timing import print_table
+from matreg import RGLMCV
 from matreg.adaptive import adaptive_steps, reweighted_bases
 from matreg.bases import Bases, in_bases, smooth_basis
 from matreg.datasets import make_shape
@@ -27,11 +28,13 @@ from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
-from matreg.solvers.neighbours import follow, walk
+from matreg.solvers.neighbours import walk
 from matreg.sparse_penalty import SparseLowRank
 
-SHARES = (0.9, 0.6, 0.3)  # of the nuclear norm in the penalty
+RATIOS = (0.03, 0.08, 0.2)  # of the weights of the entries to that of the nuclear norm
 TOL = 1e-3
+# Means of 100 replicates that SpINNEr stores, by the number of samples.
+STORED = {150: 0.725, 200: 0.419, 250: 0.024, 300: 0.003}
 
 
 def path(problem, count, tol=1e-4, ratio=1e-2):
@@ -112,45 +115,61 @@ def connectomes(n, seed, size=60, block=8):
     return X, np.tensordot(X, B, 2) + 0.1 * rng.standard_normal(n), B
 
 
-def shared_path(X, y, share, scales):
-    """Solutions for decreasing penalties of a share of the nuclear norm."""
-    n, size = len(y), X.shape[1]
-    free = np.ones((size, size)) - np.eye(size)
-    problem = Problem(ArrayDesign(X), y, squared(np.ones(n)), SparseLowRank(1.0, free))
-    penalty = SparseLowRank(1.0, (1.0 - share) / share * free / 8.0)
-    problems = (replace(problem, penalty=penalty.at(s * share * n)) for s in scales)
-    return follow(problems, partial(next_result, tol=TOL, max_iter=400))
-
-
-def spinner(n, seed=0, count=8):
-    """Error off the diagonal with both parameters by five folds, and CPU seconds."""
+def spinner(n, seed, steps):
+    """Errors off the diagonal and CPU seconds of searches over both parameters, by five folds."""
     X, y, B = connectomes(n, seed)
-    y = (y - y.mean()) / (unit := y.std(ddof=1))
-    largest = np.linalg.norm(np.tensordot(y, X, 1), 2) / n
-    scales = tau_grid(2.0 * largest, count, 3e-3)
-    start, errors = time.process_time(), np.zeros((len(SHARES), count))
-    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
-        for i, share in enumerate(SHARES):
-            for k, found in enumerate(shared_path(X[train], y[train], share, scales)):
-                left = y[test] - np.tensordot(X[test], found.W.matrix, 2) - found.b
-                errors[i, k] += left @ left / n
-    i, k = np.unravel_index(errors.argmin(), errors.shape)
-    *_, last = shared_path(X, y, SHARES[i], scales[: k + 1])
-    off = unit * last.W.matrix - B
-    np.fill_diagonal(off, 0.0)
-    error = float(np.sum(off**2) / np.sum(B**2))
-    seconds = time.process_time() - start
-    return [str(n), f"{error:.4f}", f"{SHARES[i]}", str(k), f"{errors[i, k]:.4f}", seconds]
+    free = np.ones_like(B) - np.eye(len(B))
+    given = {"n_taus": 5, "tau_min_ratio": 1e-2, "tol": TOL, "max_iter": 400}
+    out = []
+    for adaptive in (0, steps):
+        start = time.process_time()
+        model = RGLMCV(l1=[ratio * free for ratio in RATIOS], adaptive=adaptive, **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the folds take the smallest tau
+            off = model.fit(X, y).coef_ - B
+        np.fill_diagonal(off, 0.0)
+        out += [float(np.sum(off**2) / np.sum(B**2)), time.process_time() - start]
+    return [*out, len(model.adaptive_)]
+
+
+def spinner_row(n, replicates, steps):
+    """Means over replicates, with the standard errors of those of the errors."""
+    found = np.array([spinner(n, seed, steps) for seed in range(replicates)])
+    mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(max(replicates - 1, 1))
+    cells = [f"{mean[k]:.4f} ± {error[k]:.4f}" for k in (0, 2)]
+    stored = f"{STORED[n]:.3f}" if n in STORED else ""
+    return [str(n), str(replicates), *cells, stored, mean[1], mean[3], f"{mean[4]:.1f}"]
+
+
+def ranks(seeds, rank, n_taus=12):
+    """In how many of some seeds the planted rank is found, by the plain and the adaptive search."""
+    right = np.zeros(2, dtype=int)
+    for seed in range(seeds):
+        rng = np.random.default_rng(1000 * rank + seed)
+        U, V = (np.linalg.qr(rng.standard_normal((k, rank)))[0] for k in (12, 10))
+        B = (U * rng.uniform(5.0, 10.0, rank)) @ V.T
+        X = rng.standard_normal((5 * rank * (22 - rank), 12, 10))
+        y = np.tensordot(X, B, 2) + rng.standard_normal(len(X))
+        for k, adaptive in enumerate((0, 1)):
+            given = {"one_standard_error": True, "ridge": 0.0, "n_taus": n_taus}
+            right[k] += RGLMCV(adaptive=adaptive, **given).fit(X, y).rank_ == rank
+    return [str(rank), str(seeds), *map(str, right)]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--spinner", type=int, nargs="+", default=[])
+    parser.add_argument("--spinner", type=int, nargs="+", default=[], metavar="SAMPLES")
+    parser.add_argument("--replicates", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=2, help="adaptive steps of --spinner")
+    parser.add_argument("--ranks", type=int, default=0, metavar="SEEDS")
     chosen = parser.parse_args()
     if chosen.spinner:
-        header = ["n", "error", "share", "scale", "held-out error", "CPU s"]
-        for n in chosen.spinner:
-            print_table("sparse and low rank, two parameters by five folds", header, [spinner(n)])
+        columns = ["n", "replicates", "l1", "l1 and adaptive", "stored", "CPU s", "CPU s", "steps"]
+        rows = [spinner_row(n, chosen.replicates, chosen.steps) for n in chosen.spinner]
+        print_table("sparse and low rank, both parameters by five folds", columns, rows)
+    elif chosen.ranks:
+        rows = [ranks(chosen.ranks, rank) for rank in range(1, 6)]
+        print_table("planted ranks found", ["rank", "seeds", "plain", "adaptive"], rows)
     else:
         costs(*((16, 120, 6) if chosen.quick else (32, 300, 12)))

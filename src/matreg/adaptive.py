@@ -16,11 +16,18 @@ first step, a share of the largest singular value, and without a ridge every ste
 the smallest such value over all Y, Z with ``[[Y, W], [W', Z]]`` positive semidefinite: a concave
 penalty of the singular values. What is certified is the solution of each convex problem.
 
+Where the absolute entries have a penalty, too, the steps reweight these instead, which spoils no
+basis: an entry w of a solution costs ``1 / (1 + |w| / delta)`` of its weight in the next problem
+(Candes, Wakin and Boyd 2008), and every step decreases the penalty with
+``sum_jk l1_jk delta log(1 + |W_jk| / delta)`` in place of the sum of absolute entries.
+
 References
 ----------
 F. Bach, Consistency of trace norm minimization, Journal of Machine Learning Research 9 (2008).
 K. Mohan and M. Fazel, Iterative reweighted algorithms for matrix rank minimization, Journal of
 Machine Learning Research 13 (2012).
+E. Candes, M. Wakin and S. Boyd, Enhancing sparsity by reweighted l1 minimization, Journal of
+Fourier Analysis and Applications 14 (2008).
 """
 
 from __future__ import annotations
@@ -35,7 +42,7 @@ from ._typing import Array
 from .bases import PLAIN, Bases
 from .linalg.factors import Factors
 
-# Singular value, relative to the largest one, at which the penalty is halved.
+# Singular value or entry, relative to the largest one, at which the penalty is halved.
 FLOOR = 0.1
 
 
@@ -111,7 +118,11 @@ def lengthened(A: Array, delta: float) -> Array:
 
 
 def adaptive_steps(
-    taus: Sequence[float], solve: Callable[[float, Bases], Any], *, first: Any = None
+    taus: Sequence[float],
+    solve: Callable[[float, Bases], Any],
+    *,
+    first: Any = None,
+    entries: bool = False,
 ) -> list[Step]:
     """A plain solution and further ones in reweighted bases.
 
@@ -124,6 +135,8 @@ def adaptive_steps(
         Tau and bases of a step give a result with a solution W in these bases.
     first : Any, default=None
         The plain solution with the first tau, if that is known.
+    entries : bool, default=False
+        Whether entries are reweighted, and not bases.
 
     Returns
     -------
@@ -135,18 +148,24 @@ def adaptive_steps(
     for tau in taus:
         if found and found[-1].result.W.rank == 0:
             break
-        bases = next_bases(found)
+        bases = next_bases(found, entries)
         known = first if not found else None
         result = solve(tau, bases) if known is None else known
         found.append(Step(result, bases))
     return found
 
 
-def next_bases(steps: list[Step]) -> Bases:
-    """Bases of the step after these: identities at first, and where the last solution is zero."""
+def next_bases(steps: list[Step], entries: bool = False) -> Bases:
+    """Bases of the step after these: identities at first, and where the last solution is zero.
+
+    With `entries` they are identities with factors of the weights of the absolute entries.
+    """
     if not steps:
         return PLAIN
     last = steps[-1]
     if last.result.W.rank == 0:
         return last.bases
+    if entries:
+        delta = FLOOR * float(np.abs(steps[0].W.matrix).max())
+        return Bases(entries=1.0 / (1.0 + np.abs(last.W.matrix) / delta))
     return reweighted_bases(last.result.W, last.bases, first_delta(steps[0].W))

@@ -41,6 +41,8 @@ class Bases:
         L; None is the identity.
     right : ndarray of shape (l, q), default=None
         R; None is the identity.
+    entries : ndarray of shape (p, q), default=None
+        Factors of the weights of the absolute entries, where the penalty has such; None is ones.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Bases:
 
     left: Array | None = None
     right: Array | None = None
+    entries: Array | None = None
 
     def shape(self, p: int, q: int) -> tuple[int, int]:
         """Shape (k, l) of V for coefficients of shape (p, q)."""

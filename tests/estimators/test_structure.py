@@ -207,6 +207,49 @@ def test_l1_against_cvxpy(kind, weights, data):
     np.testing.assert_allclose(model.coef_, W, atol=5e-3 * np.abs(W).max())
 
 
+@pytest.mark.parametrize("kind", [RMR, RGLM])
+def test_adaptive_steps_reweight_the_entries_where_these_have_a_penalty(kind, data):
+    l1, given = 0.4 * (1.0 - np.eye(P, Q)), {"tau": "10*scale", "max_iter": 50_000}
+    W = kind(l1=l1, **given).fit(data.X, data.y).coef_
+    model = kind(l1=l1, adaptive=1, **given).fit(data.X, data.y)
+    weights = l1 / (1.0 + np.abs(W) / (0.1 * np.abs(W).max()))
+    value, W = optimum(model, data.X, data.y, l1=weights)
+    assert model.objective_ == pytest.approx(value, rel=1e-4)
+    np.testing.assert_allclose(model.coef_, W, atol=5e-3 * np.abs(W).max())
+    assert len(model.steps_) == 2 and model.adaptive_ == (model.tau_,)
+    along = path(kind(l1=l1, adaptive=model.adaptive_), data.X, data.y, taus=[model.tau_])
+    np.testing.assert_allclose(along.coefs[0], model.coef_, atol=0.02 * np.abs(W).max())
+
+
+def test_steps_with_l1_descend_on_the_concave_sum(data):
+    l1, given = 0.5, {"tau": 20.0, "tol": 1e-8, "max_iter": 50_000}
+    models = [RGLM(l1=l1, adaptive=k, **given).fit(data.X, data.y) for k in range(4)]
+    delta = 0.1 * np.abs(models[0].coef_).max()
+
+    def concave(model):
+        W = model.coef_
+        entries = delta * np.log1p(np.abs(W) / delta).sum()
+        price = 20.0 * (np.linalg.norm(W, "nuc") + l1 * entries)
+        return 0.5 * np.sum((data.y - model.predict(data.X)) ** 2) + price
+
+    values = [concave(model) for model in models]
+    assert np.all(np.diff(values) <= 1e-7 * values[0]) and values[1] < 0.99 * values[0]
+
+
+def test_sparse_blocks_from_few_samples():
+    rng = np.random.default_rng(0)
+    B = np.zeros((12, 12))
+    B[:3, :3], B[5:8, 6:9] = 1.0, -1.0
+    X = rng.standard_normal((60, 12, 12))
+    y = np.tensordot(X, B, 2) + 0.1 * rng.standard_normal(60)
+    given = {"l1": 0.3, "n_taus": 4, "tau_min_ratio": 1e-2, "tol": 1e-3, "cv": 4}
+    errors = []
+    for adaptive in (0, 1):
+        model = RGLMCV(adaptive=adaptive, **given).fit(X, y)
+        errors.append(np.linalg.norm(model.coef_ - B) / np.linalg.norm(B))
+    assert len(model.adaptive_) == 1 and errors[1] < 0.5 * errors[0]
+
+
 @pytest.mark.parametrize("model", [RMR(l1=0.5), RGLM(l1=0.5), RGLM(l1=0.5, family="binomial")])
 def test_l1_is_zero_from_tau_max_on(model, data):
     y = classes(data) if getattr(model, "family", "") == "binomial" else data.y
@@ -320,7 +363,7 @@ def test_stored_samples(parameters, stored, monkeypatch):
         (RGLM(column_basis=np.eye(4)), "column_basis must have one row for each of the 5 columns"),
         (RMR(row_basis=np.ones(6)), "row_basis must be a matrix"),
         (RMR(adaptive=[-1.0]), "adaptive must be a number of further steps"),
-        (RMR(l1=0.5, adaptive=1), "l1 must be 0 with adaptive"),
+        (RMR(l1=0.5, row_basis=np.eye(6)), "l1 must be 0 with row_basis"),
         (RGLM(l1=0.5, ridge=0.5), "l1 must be 0 with a ridge"),
         (RGLM(l1=np.ones((2, 2))), r"l1 must be a number or a matrix of the samples' shape"),
         (RMR(l1=-np.ones((6, 5))), "l1 must be a number or a matrix of numbers"),

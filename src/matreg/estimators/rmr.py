@@ -73,7 +73,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         Number of further convex problems in which the directions of the last solution cost less,
         so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
         have the same tau. Or a tau for each problem before the last, as :class:`RMRCV` chooses
-        them.
+        them. With `l1` the steps lower the weights of large entries instead.
     row_basis : array-like of shape (p, k), default=None
         Known structure of the rows: W is made of the columns of this matrix, and the penalty is
         that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of

@@ -8,7 +8,7 @@ is convex, which the first-order solver takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
@@ -88,7 +88,7 @@ def solve(model: Model, samples: SampleSet, **options: Unpack[Options]) -> Solve
     if not model.adaptive:
         return solve_plain(model, samples, **options)
     taus = (*model.adaptive, float(model.penalty.tau))
-    return last_of(samples, taus, adaptive_steps(taus, stepping(model, samples, {**options})))
+    return last_of(samples, taus, steps_of(model, taus, samples, {**options}))
 
 
 def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, Bases]:
@@ -96,10 +96,11 @@ def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, 
 
     The steps before are solved for that. A model without such steps is its own last one.
     """
-    before = adaptive_steps(model.adaptive, stepping(model, samples, options))
+    before = steps_of(model, model.adaptive, samples, options)
     ended = bool(before) and before[-1].result.W.rank == 0
     tau = model.adaptive[len(before) - 1] if ended else None
-    return replace(model, adaptive=()).at(tau=tau), next_bases(before)
+    bases = next_bases(before, reweights_entries(model))
+    return replace(reweighted(model, bases), adaptive=()).at(tau=tau), bases
 
 
 def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
@@ -128,21 +129,38 @@ def of_samples(result: SolverResult, problem: Problem, model: Model, n: int) -> 
     return result if len(result.beta) == n else replace(result, beta=result.beta[:n])
 
 
-def stepping(
-    model: Model, samples: SampleSet, options: dict[str, Any]
-) -> Callable[[float, Bases], SolverResult]:
-    """How to solve the steps of an adaptive model: tau and bases to a result.
+def steps_of(
+    model: Model,
+    taus: Sequence[float],
+    samples: SampleSet,
+    options: dict[str, Any],
+    first: SolverResult | None = None,
+) -> list[Step]:
+    """Steps of an adaptive model with some taus, the first of which may be known.
 
     A point to start from is for the first of them, as the others are in bases of their own.
     """
     options = dict(options)
 
     def solve_step(tau: float, bases: Bases) -> SolverResult:
-        result = solve_plain(model.at(tau=tau), samples_in(samples, bases), **options)
+        posed = reweighted(model, bases).at(tau=tau)
+        result = solve_plain(posed, samples_in(samples, bases), **options)
         options.pop("start", None)
         return result
 
-    return solve_step
+    return adaptive_steps(taus, solve_step, first=first, entries=reweights_entries(model))
+
+
+def reweights_entries(model: Model) -> bool:
+    """Whether adaptive steps change the weights of the entries, and not the bases."""
+    return isinstance(model.penalty, SparseLowRank)
+
+
+def reweighted(model: Model, bases: Bases) -> Model:
+    """The model with its weights of the absolute entries in a step."""
+    if bases.entries is None:
+        return model
+    return replace(model, penalty=replace(model.penalty, l1=model.penalty.l1 * bases.entries))
 
 
 def last_of(samples: SampleSet, taus: Sequence[float], steps: list[Step]) -> SolverResult:
@@ -237,9 +255,10 @@ def path(
     if not model.adaptive:
         yield from plain_path(model, samples, along, values, **options)
         return
-    before = adaptive_steps(model.adaptive, stepping(model, samples, {**options}))
-    bases = next_bases(before)
-    points = plain_path(model, samples_in(samples, bases), along, values, **options)
+    before = steps_of(model, model.adaptive, samples, {**options})
+    bases = next_bases(before, reweights_entries(model))
+    posed = reweighted(model, bases)
+    points = plain_path(posed, samples_in(samples, bases), along, values, **options)
     for value, point in zip(values, points, strict=True):
         taus = (*model.adaptive[: len(before)], tau_at(model, along, value))
         yield last_of(samples, taus, [*before, Step(point, bases)])
@@ -253,8 +272,7 @@ def adapted_points(
     for value, point in zip(values, points, strict=True):
         there = model.at(C=float(value)) if along == "C" else model
         taus = (tau_at(model, along, value),) * (1 + steps)
-        found = adaptive_steps(taus, stepping(there, samples, options), first=point)
-        yield last_of(samples, taus, found)
+        yield last_of(samples, taus, steps_of(there, taus, samples, options, point))
 
 
 def tau_at(model: Model, along: str, value: float) -> float:
@@ -390,7 +408,8 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     tol : float, default=1e-3
         Relative accuracy where several samples share a kink of the loss.
     """
-    samples = samples_in(samples, last_step(model, samples)[1])
+    model, bases = last_step(model, samples, tol=1e-2 * tol)
+    samples = samples_in(samples, bases)
     if not isinstance(samples, Samples):
         G = known_moments(samples)
         return Reduced(G, (samples.p, samples.q), model.fit_intercept).tau_max

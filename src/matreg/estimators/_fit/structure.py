@@ -65,12 +65,10 @@ def penalty_of(model: Any, nuclear: SpectralElasticNet) -> Any:
         return nuclear if model.penalty is None else model.penalty
     if model.penalty is not None:
         raise ValueError("l1 must be 0 where a penalty is given, which takes its place.")
-    given = model.adaptive
-    plain = given == 0 if isinstance(given, Integral) else np.size(given) == 0
-    if not (plain and bases_of(model).plain):
+    if not bases_of(model).plain:
         raise ValueError(
-            "l1 must be 0 with adaptive, row_basis or column_basis: it penalises the entries of W, "
-            "which those mix."
+            "l1 must be 0 with row_basis or column_basis: it penalises the entries of W, which "
+            "those mix."
         )
     if getattr(model, "ridge", 0.0):
         raise ValueError("l1 must be 0 with a ridge, or ridge must be 0.")
