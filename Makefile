@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 USERS := plot,data,files,disk,dask,onnx
 QUIET := install --quiet --disable-pip-version-check
 
-.PHONY: test test-fast test-oldest test-newest test-friends reproduce records benchmark lint docs release-check clean
+.PHONY: test test-fast test-strict test-oldest test-newest test-friends reproduce records benchmark lint docs release-check clean
 # What the targets below run of the suite: `make test-oldest TESTS=tests/linalg`.
 TESTS ?=
 
@@ -18,6 +18,11 @@ test: $(VENV)/.test lint
 # While you work: without the tests that are marked as slow, the site and the linters.
 test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not gallery" $(TESTS)
+
+# Without assert statements but those of the tests, and with warnings as errors, of imports and other libraries too. What
+# is left are the warnings that models are meant to give, most of which tests ask for by name.
+test-strict: $(VENV)/.test
+	$(BIN)/python -O -m pytest -q -n 2 -W error -W default::UserWarning -W error::sklearn.exceptions.ConvergenceWarning $(TESTS)
 
 # The oldest versions that pyproject.toml allows, the newest ones with pre-releases, and the libraries of
 # docs/guide/other_libraries.md that are too large for `make test`: each in an environment of its own.

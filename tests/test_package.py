@@ -30,3 +30,29 @@ def test_import_loads_no_solver_until_it_is_used():
         "assert not loaded(); matreg.RMR; assert loaded()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+STRICT = """
+import warnings
+import numpy as np
+import matreg, matreg.adapters, matreg.cli, matreg.datasets, matreg.inspection, matreg.plotting
+import matreg.preprocessing, matreg.reporting
+from matreg import GRMR, GSMM, RGLM, RMR, SMM, RMRCV
+
+g = np.random.default_rng(0)
+X = g.standard_normal((60, 4, 3))
+X[:, 0, 0] *= 0.9
+y = X[:, 0, 0] + X[:, 1, 1] + 0.1 * g.standard_normal(60)
+for model in (RMR(), RGLM(), GRMR(), RMRCV(np.array([30.0, 1.0, 0.03]), C="30*scale")):
+    print(model.fit(X, y).score(X, y) > 0.5, __debug__)
+for model in (SMM(), RGLM(family="binomial")):
+    print(model.fit(X, y > 0).score(X, y > 0) > 0.5, __debug__)
+"""
+
+
+def test_without_asserts_and_with_warnings_as_errors():
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, "-O", "-W", "error", "-c", STRICT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == 6 * "True False\n"
