@@ -228,7 +228,11 @@ def test_a_search_leaves_out_single_samples(model):
     true = clone(model).set_params(cv=LeaveOneOut()).fit(data.X, data.y).cv_results_
     assert "split0_test_score" in ours
     assert "split1_test_score" not in ours
-    np.testing.assert_allclose(ours["mean_test_score"], true["mean_test_score"], rtol=0.15)
+    known = ~np.isnan(true["mean_test_score"])  # folds do not try all that one path gives
+    assert known.any()
+    np.testing.assert_allclose(
+        ours["mean_test_score"][known], true["mean_test_score"][known], rtol=0.15
+    )
     assert (ours["se_test_score"] > 0.0).all()
 
 

@@ -218,10 +218,6 @@ def leave_one_out_of(
         raise ValueError(
             f"joint must be None for leave_one_out of more than two classes; got {fitted.joint!r}."
         )
-    if covariates is not None and fitted.covariate_ridge > 0.0:
-        raise ValueError(
-            f"covariate_ridge must be 0 for leave_one_out; got {fitted.covariate_ridge}."
-        )
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
     return gathered(fitted, declared, samples, found)
 
