@@ -166,3 +166,24 @@ def test_bad_input():
 def test_what_did_not_converge_is_said():
     with pytest.warns(UserWarning, match=r"GSMM did not converge.*regression_max_iter"):
         GSMM(tau=0.3, regression_max_iter=1, regression_tol=1e-12).fit(DATA.X, THREE)
+
+
+def test_covariates_of_more_than_two_classes_are_those_of_machines_on_the_clean_samples():
+    rng = np.random.default_rng(0)
+    X = np.tensordot(rng.standard_normal((80, 2)), rng.standard_normal((2, 5, 4)), 1)
+    X += 0.05 * rng.standard_normal(X.shape)
+    Z = rng.standard_normal((80, 2))
+    y = (X[:, :2, 0] @ rng.standard_normal((2, 3)) + 3.0 * Z @ rng.standard_normal((2, 3))).argmax(
+        1
+    )
+    X[:8, 0, 0] = 30.0
+    options = {"tau": 0.1, "C": 1.0}
+    model = GSMM(regression_tol=1e-8, **options).fit(X, y, covariates=Z)
+    plain = SMM(tol=1e-8, **options).fit(model.X_clean_, y, covariates=Z)
+    np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-4)
+    np.testing.assert_allclose(model.covariate_coef_, plain.covariate_coef_, atol=1e-4)
+    assert model.score(X, y, covariates=Z) > GSMM(**options).fit(X, y).score(X, y) + 0.1
+    with pytest.raises(ValueError, match="covariates must be given"):
+        model.predict(X)
+    search = GSMMCV(taus=[0.3, 0.1], gamma=model.gamma_, limit=4.0, C=1.0, cv=3)
+    assert search.fit(X, y, covariates=Z).best_score_ > 0.8

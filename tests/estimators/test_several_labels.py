@@ -143,3 +143,26 @@ def test_bad_labels_are_refused_by_name(data):
     for model in (SMM(), RGLM(family="binomial")):
         with pytest.raises(ValueError):
             model.fit(X, Y > 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*W = 0")
+@pytest.mark.parametrize("joint", [None, "rows"])
+def test_one_tau_for_all_labels_is_a_multiple_of_scale(joint):
+    from sklearn.model_selection import GridSearchCV
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4, 3))
+    Y = np.column_stack([X[:, 0, 0], 1000.0 * X[:, 1, 1]]) * (1.0 + 0.1 * rng.random((40, 2)))
+    Y[3, 1] = np.nan
+    grid = {"tau": ["scale", "100*scale"]}
+    search = GridSearchCV(RGLM(joint=joint), grid, cv=3).fit(X, Y)
+    model = search.best_estimator_
+    assert search.best_score_ > 0.9 and model.tau == "scale"
+    alone = [
+        RGLM().fit(X, Y[:, 0]).tau_,
+        RGLM().fit(X[~np.isnan(Y[:, 1])], Y[~np.isnan(Y[:, 1]), 1]).tau_,
+    ]
+    if joint is None:
+        np.testing.assert_allclose(model.tau_, alone, rtol=1e-6)
+    else:
+        assert np.ndim(model.tau_) == 0

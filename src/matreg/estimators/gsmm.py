@@ -10,10 +10,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
-from .._typing import Array, Covariates, Weights
+from .._typing import Array
 from ..bases import samples_in
 from ..families import MARGIN_LOSSES, LossFamily, family_of
-from ..samples import Samples, SampleSet
+from ..samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
 from ._fit.classifier import MatrixClassifier
 from ._fit.convex import Part, by_sample, store
@@ -174,16 +174,6 @@ class GSMM(JointFit, MatrixClassifier):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _read(
-        self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
-    ) -> SampleSet:
-        if covariates is not None and len(np.unique(np.asarray(y))) > 2:
-            raise ValueError(
-                "covariates are for two classes in GSMM. With more, clean the samples first "
-                "(fit_transform) and fit SMM to them with covariates."
-            )
-        return super()._read(X, y, sample_weight, covariates)
-
     def _loss(self) -> LossFamily:
         return family_of(self.loss, MARGIN_LOSSES)
 
@@ -217,7 +207,7 @@ class GSMM(JointFit, MatrixClassifier):
         distinct = samples.distinct()
         problem, pca = self._with_tau(distinct)
         problem, split = clean_alone(problem, self._limits(), pca)
-        clean = Samples.of(problem.clean(split.E), distinct.y, distinct.weights)
+        clean = Samples.of(problem.clean(split.E), distinct.y, distinct.weights, distinct.Z)
         parts = self._parts(samples_in(clean, problem.bases))
         model = self._declare(self.tau_, self.adaptive_)
         options = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}

@@ -118,7 +118,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
         problem, split = clean_alone(problem, model._limits(), None if pca is None else pca.copy())
         space = learned_space(problem, split)
         rows = self._completed_rows(space, NewSamples(X_test.reshape(len(X_test), -1)))
-        clean = Samples.of(problem.clean(split.E), samples.y, samples.weights)
+        clean = Samples.of(problem.clean(split.E), samples.y, samples.weights, samples.Z)
         bases, declared = problem.bases, model._declare(0.0, tuple(model.adaptive))
         tol, most = model.regression_tol, model.regression_max_iter
         decisions, ranks = [], []
@@ -126,6 +126,8 @@ class GSMMCV(JointSearch, MatrixClassifier):
             points = list(path(declared, part.samples, "tau", taus, tol=tol, max_iter=most))
             W = np.array([bases.expand(point.W.matrix).reshape(-1) for point in points])
             f = linear(rows, W, np.array([point.b for point in points]))
+            if Z_test is not None:
+                f += np.array([point.covariate_coef for point in points]) @ Z_test.T
             if self._leaves_one_out:
                 self._leave_out(f, model, part, samples, taus, points)
             decisions.append(f)
