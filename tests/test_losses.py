@@ -115,15 +115,6 @@ def test_moreau(name, step, v):
 
 
 @each_loss
-@pytest.mark.parametrize("step", [0.05, 1.0, 20.0])
-def test_prox_derivative_against_differences(name, step):
-    loss, h = make(name), 1e-6
-    for v in POINTS:
-        difference = (loss.prox(v + h, step) - loss.prox(v - h, step)) / (2.0 * h)
-        np.testing.assert_allclose(loss.prox_derivative(v, step), difference, atol=1e-8)
-
-
-@each_loss
 def test_gradient_against_differences(name):
     loss, h = make(name), 1e-6
     for r in POINTS:

@@ -148,14 +148,6 @@ class PiecewiseLoss:
         """Minimiser of ``step L(r) + |r - v|^2 / 2``."""
         return v - step * self.multiplier(v, step)
 
-    def prox_derivative(self, v: Array, step: float) -> Array:
-        """Diagonal of a generalised derivative of :meth:`prox`."""
-        over = np.abs(v) - self.epsilon
-        bound = np.where(v > 0.0, self.upper, -self.lower)
-        total = step + self.curvature
-        sloping = (over > 0.0) & (over < total * bound)
-        return np.where(sloping, self.curvature / total, 1.0)
-
     def conjugate(self, beta: Array) -> float:
         """Conjugate at a `beta` within the bounds."""
         value = float(self.epsilon @ np.abs(beta))

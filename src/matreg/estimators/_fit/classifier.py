@@ -88,10 +88,8 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples of the same shape as in `fit`.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
+        X, covariates
+            As in :meth:`predict`.
 
         Returns
         -------

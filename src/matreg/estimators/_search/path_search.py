@@ -16,7 +16,7 @@ from ...model import Model
 from ...samples import Samples
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
-from .._fit.convex import AS_UNIT, Part
+from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._fit.units import Units
 from .._input.arrays import check_grid
 from ..regularization_path import RegularizationPath
@@ -100,27 +100,25 @@ class PathSearch(LeftOutSearch):
         for values, place in zip(product(*lists.values()), places, strict=True):
             parameters = dict(zip(lists, values, strict=True))
             model = self._single(tau=0.0, **(fixed | parameters))
-            grid = taus
-            if grid is None:
-                declared = model._declare(samples, parts)
-                largest = model._tau_max(declared, samples, parts, AS_UNIT)
-                grid = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+            grid = self._tau_grid(model, samples, parts)
             candidates.append(Candidate(parameters, grid, fixed=fixed, place=place))
         return candidates
+
+    def _tau_grid(self, model: ConvexEstimator, samples: Samples, parts: list[Part]) -> Array:
+        """The given values, or some below the smallest tau with W = 0."""
+        if self.taus is not None:
+            return check_grid("taus", self.taus)
+        declared = model._declare(samples, parts)
+        largest = model._tau_max(declared, samples, parts, AS_UNIT)
+        return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _next_candidate(
         self, samples: Samples, like: Candidate, chosen: dict[str, Any]
     ) -> Candidate:
-        names = [*self._searched, "adaptive"]
-        parameters = {name: chosen[name] for name in names}
+        parameters = {name: chosen[name] for name in (*self._searched, "adaptive")}
         samples = samples.distinct()
         model = self._single(tau=0.0, **(like.fixed | parameters))
-        parts = model._parts(samples)
-        taus = None if self.taus is None else check_grid("taus", self.taus)
-        if taus is None:
-            declared = model._declare(samples, parts)
-            largest = model._tau_max(declared, samples, parts, AS_UNIT)
-            taus = tau_grid(largest, self.n_taus, self.tau_min_ratio)
+        taus = self._tau_grid(model, samples, model._parts(samples))
         return Candidate(parameters, taus, fixed=like.fixed)
 
     def _weighed_parts(self, samples: Samples) -> tuple[Samples, list[Part]]:
