@@ -56,6 +56,15 @@ def test_the_top_of_a_single_hill_is_found(shape, n_taus):
             assert climb.tried.sum() < 0.6 * surface.size
 
 
+@pytest.mark.parametrize("n_taus", [12, 16, 30])
+def test_a_hill_at_large_tau_is_not_missed_behind_a_valley(n_taus):
+    """Scores of a robust fit of low rank to wrong labels: two hills, that of large tau higher."""
+    away = np.abs(np.arange(n_taus) / n_taus - 0.17)
+    surface = np.maximum(-60.0 * away, -17.0 + 2.0 * np.arange(n_taus) / n_taus)[None]
+    scores, _ = climbed(surface, grid((1,), n_taus))
+    assert np.nanargmax(scores) == surface.argmax()
+
+
 def test_the_largest_tau_within_one_standard_error_has_its_neighbours_tried():
     surface = -0.05 * np.abs(np.arange(16) - 11.0)[None]
     scores, climb = climbed(surface, grid((1,), 16), one_standard_error=True)

@@ -69,9 +69,10 @@ class Climb:
         self.tried = np.zeros(len(self.owner), dtype=bool)
 
     def first(self) -> list[Stretch]:
-        """The coarse paths of the middle C, from the middle of the grid to its end.
+        """The coarse paths of the middle C, along the whole grid of tau.
 
-        The largest tau are left to the next rounds: few samples want them.
+        Where labels are wrong and W has low rank, large tau are in a valley of their own, which no
+        step from the small ones leads to.
         """
         weights = [one.parameters.get("C", 0.0) for one in self.candidates]
         values = np.unique(weights)
@@ -88,7 +89,7 @@ class Climb:
         """Places of the first round among n of them."""
         if self.everything:
             return tuple(range(n))
-        return tuple(sorted(range(n - 1, -1, -self.step))[1:]) or (n - 1,)
+        return tuple(sorted(range(n - 1, -1, -self.step)))
 
     def further(self, scores: Array) -> list[Stretch]:
         """Neighbours that were not tried of what is best by scores (folds, points), if any."""
