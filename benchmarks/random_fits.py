@@ -456,6 +456,7 @@ def complaints(claim: Claim) -> list[str]:
     # What the rounding of the residuals may cost.
     slope = claim.s if claim.name == "RGLM" else claim.of.C_ * claim.s
     size = 1.0 + np.abs(labels) + np.abs(f) + np.asarray(claim.y, dtype=float) ** 2
+    size += np.linalg.norm(flat, axis=1) * np.linalg.norm(W)
     noise = 1e-14 * float(slope @ size)
     stated = claim.objective
     if told and stated is not None and abs(primal - stated) > ROUNDING * abs(primal) + noise:
