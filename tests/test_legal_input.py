@@ -99,3 +99,13 @@ def test_far_units_change_nothing(unit):
     assert RMR().fit(unit * X, y).dual_gap_ <= 1e-6
     fit, same = RMR().fit(unit * X, y), RMR().fit(X, y)
     np.testing.assert_allclose(fit.predict(unit * X), same.predict(X), rtol=1e-3, atol=1e-3)
+
+
+def test_tau_zero_is_not_called_too_large(tmp_path):
+    np.save(tmp_path / "X.npy", np.ones((6, 2, 3)))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    with (
+        sklearn.config_context(working_memory=1e-9),
+        pytest.warns(UserWarning, match=r"W = 0.*: the samples do not vary with the labels\.$"),
+    ):
+        RMR(tau=0.0).fit(X, np.arange(6.0))

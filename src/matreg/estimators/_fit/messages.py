@@ -84,9 +84,9 @@ def warn_if_zero(
     remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
     largest = None if tau_max is None else tau_max()
     if y is None or largest is None:
-        message = (
-            f"tau={tau:.4g} is too large, or the samples do not vary with the labels. {remedy}"
-        )
+        message = "the samples do not vary with the labels."
+        if tau > 0.0:
+            message = f"tau={tau:.4g} is too large, or {message} {remedy}"
     elif tau >= largest > 0.0:
         message = f"tau={tau:.4g} is at or above tau_max={largest:.4g}. {remedy}"
     elif largest > 0.0:
