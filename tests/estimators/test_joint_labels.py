@@ -69,3 +69,12 @@ def test_bad_input():
         RMR(joint="both").fit(X, Y)
     with pytest.raises(ValueError, match="one label for each of the 40 samples"):
         RMR(joint="rows").fit(X, Y[1:])
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_zero_coefficients_are_said_with_what_is_left(beside):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((30, 4, 3)), rng.standard_normal((30, 2))
+    said = "made of the covariates alone" if beside else "all predictions are the same"
+    with pytest.warns(UserWarning, match=said):
+        RGLM(1e6, joint="rows").fit(X, Y, covariates=rng.standard_normal(30) if beside else None)

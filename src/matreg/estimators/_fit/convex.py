@@ -391,7 +391,7 @@ class ConvexEstimator(SingleFit):
         if isinstance(samples, Samples) and self.penalty is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
             epsilon = getattr(model.loss, "epsilon", None)
-            warn_if_zero(rank, self.tau_, y, largest, epsilon, samples.Z is not None)
+            warn_if_zero(rank, self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))
         else:
             warn_if_zero(rank, self.tau_)
 

@@ -60,6 +60,8 @@ def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Co
     numbers = {name: getattr(plain, f"{name}_") for name in names}
     inner = clone(plain).set_params(fit_intercept=False, **numbers)
     inner.matrix_shape_ = whole.X.shape[1:]
+    if hasattr(plain, "covariate_names_"):  # the columns of intercepts are no covariates
+        inner.covariate_names_ = plain.covariate_names_
     inner._fit_samples(whole)
     take(model, plain, inner, scale, known)
 
