@@ -108,8 +108,8 @@ def run(
             f"{np.sqrt(max(1 - n_samples / 2 / size**2, 0)):.4f}.",
             "The adaptive column is a search with one further step, which it takes only where that "
             "gains more than a standard error of the folds.",
-            "Ours / paper is the ratio of the means, in the adaptive column to the paper's RMR: below "
-            "1 the paper is beaten.",
+            "Ours / paper is the ratio of the means, in the adaptive column to the paper's RMR: "
+            "below 1 the paper is beaten.",
             "The paper does not print its shapes' pixels: ours are our own drawings.",
         ],
     )
