@@ -16,7 +16,6 @@ squared-error versus absolute-error estimators, Statistical Science 1997.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,41 +26,21 @@ from ._typing import Array
 from .barriers import Barriers, Box, centring, largest_step
 from .losses import Loss, PiecewiseLoss
 
-
-@dataclass(frozen=True)
-class ColumnSettings:
-    """Numbers of the methods.
-
-    Attributes
-    ----------
-    first, last : float
-        Complementarity of the interior point method to begin and to end with, relative to box times
-        residual.
-    most_steps : int
-        Steps of any of the methods.
-    inside : float
-        A multiplier this far from the ends of its interval, relative to it, is free.
-    fraction : float
-        How much of the way to the boundary a step goes.
-    rounding : float
-        Gradients below this, relative to their terms, are zero.
-    many : int
-        Samples from which those far from a kink are left out.
-    rounds : int
-        How often some of these are let in again.
-    """
-
-    first: float = 0.03
-    last: float = 1e-13
-    most_steps: int = 60
-    inside: float = 1e-6
-    fraction: float = 0.995
-    rounding: float = 1e-14
-    many: int = 2000
-    rounds: int = 10
-
-
-DEFAULT = ColumnSettings()
+# Complementarity of the interior point method to begin and to end with, relative to box times
+# residual.
+FIRST, LAST = 0.03, 1e-13
+# Steps of any of the methods.
+MOST_STEPS = 60
+# A multiplier this far from the ends of its interval, relative to it, is free.
+INSIDE = 1e-6
+# How much of the way to the boundary a step goes.
+FRACTION = 0.995
+# Gradients below this, relative to their terms, are zero.
+ROUNDING = 1e-14
+# Samples from which those far from a kink are left out.
+MANY = 2000
+# How often some of these are let in again.
+ROUNDS = 10
 
 
 def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
@@ -86,7 +65,7 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     if isinstance(loss, PiecewiseLoss):
         if loss.quadratic:
             return weighted_fit(1.0 / loss.curvature, Z, r, t)
-        if len(r) > DEFAULT.many and not loss.curved:
+        if len(r) > MANY and not loss.curved:
             return among_many(loss, Z, r, t)
         return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
     if hasattr(loss, "second_derivative"):
@@ -94,9 +73,7 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     return quasi_newton(loss, Z, r, t)
 
 
-def among_many(
-    loss: PiecewiseLoss, Z: Array, r: Array, t: Array, settings: ColumnSettings = DEFAULT
-) -> Array:
+def among_many(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
     """Minimiser for a loss of kinks of many samples, most of which are far from their kinks.
 
     A part of the samples gives a first gamma. Samples far from a kink there keep their slopes,
@@ -104,7 +81,7 @@ def among_many(
     and Koenker 1997).
     """
     n = len(r)
-    size = max(settings.many // 2, int(2.0 * n ** (2.0 / 3.0)))
+    size = max(MANY // 2, int(2.0 * n ** (2.0 / 3.0)))
     some = np.linspace(0, n - 1, size).astype(np.intp)
     gamma = best_coefficients(loss.take(some).times(n / size), Z[some], r[some], t)
     left = r - Z @ gamma
@@ -113,7 +90,7 @@ def among_many(
     distance = np.minimum(above, below)
     near = distance <= np.partition(distance, size)[size]
     slopes = loss.gradient(left)
-    for _ in range(settings.rounds):
+    for _ in range(ROUNDS):
         rest = t - np.where(near, 0.0, slopes) @ Z
         part = loss.take(near)
         gamma = vertex(part, Z[near], r[near], rest, *interior_point(part, Z[near], r[near], rest))
@@ -134,9 +111,7 @@ def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
     return np.asarray(gamma)
 
 
-def interior_point(
-    loss: PiecewiseLoss, Z: Array, r: Array, t: Array, settings: ColumnSettings = DEFAULT
-) -> tuple[Array, Array]:
+def interior_point(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
     """Coefficients and multipliers near the optimum of a piecewise loss."""
     box, gamma = Box(loss), weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
     left = r - Z @ gamma
@@ -146,14 +121,14 @@ def interior_point(
     unit = size * float(width.mean())
     if not 0.0 < unit < np.inf:  # all residuals are zero
         return gamma, np.zeros_like(r)
-    beta, s = box.central(left, settings.first * unit, width)
-    m = np.where(box.present, settings.first * unit / s, 0.0)
+    beta, s = box.central(left, FIRST * unit, width)
+    m = np.where(box.present, FIRST * unit / s, 0.0)
     best = (np.inf, gamma, beta)
     with np.errstate(all="ignore"):
-        for _ in range(settings.most_steps):
+        for _ in range(MOST_STEPS):
             barriers = Barriers(box, s, m, Z @ gamma - r + loss.curvature * beta)
             dbeta, ds, dm, dgamma = box_step(barriers, Z, t - beta @ Z)
-            length = min(1.0, settings.fraction * largest_step((s, ds), (m, dm)))
+            length = min(1.0, FRACTION * largest_step((s, ds), (m, dm)))
             s, m, beta = s + length * ds, m + length * dm, beta + length * dbeta
             gamma = gamma + length * dgamma
             mu = box.mean(s, m) / unit
@@ -161,7 +136,7 @@ def interior_point(
             if not (np.isfinite(mu) and np.isfinite(value)):
                 break
             best = min(best, (value, gamma, beta), key=lambda point: point[0])
-            if mu <= settings.last:
+            if mu <= LAST:
                 break
     return best[1:]
 
@@ -199,7 +174,7 @@ def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, gamma: Array, beta
         change = change_to_vertex(loss, Z, r - Z @ best, t, beta)
         new = best + change
         lower = loss.value(r - Z @ new) + float(t @ new)
-        if not lower <= value + DEFAULT.rounding * (abs(value) + float(np.abs(t * new).sum())):
+        if not lower <= value + ROUNDING * (abs(value) + float(np.abs(t * new).sum())):
             break
         best, value = new, lower
     return best
@@ -208,7 +183,7 @@ def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, gamma: Array, beta
 def change_to_vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, beta: Array) -> Array:
     """Change of gamma at residuals r that puts the free samples on their kinks."""
     bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    size, inside = np.abs(beta), DEFAULT.inside
+    size, inside = np.abs(beta), INSIDE
     typical = float(size.max(initial=0.0))
     free = size < bound - inside * np.minimum(bound, typical)
     if (loss.kinked | (loss.lower == 0.0) | (loss.upper == 0.0)).any():
@@ -241,16 +216,16 @@ def spanning(rows: Array) -> Any:
     return order[: int(np.count_nonzero(d > 1e-10 * d.max(initial=0.0)))]
 
 
-def newton(loss: Any, Z: Array, r: Array, t: Array, settings: ColumnSettings = DEFAULT) -> Array:
+def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
     """Newton's method with halved steps for a loss with two derivatives."""
     gamma = np.zeros_like(t)
     value = loss.value(r)
     with np.errstate(all="ignore"):
-        for _ in range(settings.most_steps):
+        for _ in range(MOST_STEPS):
             left = r - Z @ gamma
             slopes = loss.gradient(left)
             slope = slopes @ Z - t
-            if np.all(np.abs(slope) <= settings.rounding * (np.abs(slopes) @ np.abs(Z))):
+            if np.all(np.abs(slope) <= ROUNDING * (np.abs(slopes) @ np.abs(Z))):
                 break
             H = Z.T @ (loss.second_derivative(left)[:, None] * Z)
             if not np.isfinite(H).all():
@@ -297,7 +272,6 @@ def into_box(
     lower: Array,
     upper: Array,
     t: Array,
-    settings: ColumnSettings = DEFAULT,
 ) -> Array:
     """Point of the box with ``Z'beta = t`` that is nearest to a beta in it, by the room there is.
 
@@ -310,9 +284,9 @@ def into_box(
     w = room(beta, lower, upper)
     multiplier, sums = np.zeros_like(t), np.abs(Z)
     raw, x, value = beta, beta, 0.0
-    for _ in range(settings.most_steps):
+    for _ in range(MOST_STEPS):
         off = t - x @ Z
-        if np.all(np.abs(off) <= settings.rounding * (np.abs(x) @ sums + np.abs(t))):
+        if np.all(np.abs(off) <= ROUNDING * (np.abs(x) @ sums + np.abs(t))):
             break
         moving = np.where((raw >= lower) & (raw <= upper), w, 0.0)
         H = Z.T @ (moving[:, None] * Z)

@@ -31,27 +31,12 @@ from ._refits import (
     warm,
 )
 
-
-@dataclass(frozen=True)
-class SignalSettings:
-    """How the shrinkage of a model is undone.
-
-    Attributes
-    ----------
-    draws : int
-        Refits whose mean is compared with the model.
-    doublings : int
-        Doublings of the signal at most; past tau_max no signal would do.
-    halvings : int
-        Steps by which the factor is then found to a sixteenth of itself.
-    """
-
-    draws: int = 5
-    doublings: int = 10
-    halvings: int = 4
-
-
-SETTINGS = SignalSettings()
+# Refits whose mean is compared with the model.
+DRAWS = 5
+# Doublings of the signal at most; past tau_max no signal would do.
+DOUBLINGS = 10
+# Steps by which the factor is then found to a sixteenth of itself.
+HALVINGS = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,7 +203,7 @@ def permutation_map(
     if null == "residuals":
         residual = y - _out_of_fold(model, X, y, Z, folds)
         noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
-        signal = _unshrunk(start, X, Z, noise[: SETTINGS.draws], coef)
+        signal = _unshrunk(start, X, Z, noise[:DRAWS], coef)
         changed = [(signal + one, Z) for one in noise]
     tasks = [(start, X, *one) for one in changed]
     maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
@@ -266,11 +251,11 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
         return float(np.linalg.norm(np.mean(maps, axis=0))) >= size
 
     low, high = 1.0, 1.0
-    for _ in range(SETTINGS.doublings):
+    for _ in range(DOUBLINGS):
         if is_enough(high):
             break
         low, high = high, 2.0 * high
-    for _ in range(SETTINGS.halvings if high > low else 0):
+    for _ in range(HALVINGS if high > low else 0):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return signal(high)

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._typing import Array
 from .factors import Factors, svd
 
-
-@dataclass(frozen=True)
-class SVTSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    spare : int
-        Columns beyond the rank: they make the iteration converge and notice a growing rank.
-    probes : int
-        Of these, columns drawn afresh at every call: they find directions new to the block.
-    steps : tuple of int
-        Steps of the block at least and at most: a probe needs two to show a direction; after
-        twelve the Gram side is faster.
-    gram_range, polish_range : float
-        Thresholds, relative to the largest singular value, up to which the Gram side gives way to
-        a full decomposition, and up to which its values and vectors are polished. Squared, the
-        first of them is above the rounding errors.
-    """
-
-    spare: int = 6
-    probes: int = 2
-    steps: tuple[int, int] = (2, 12)
-    gram_range: float = 1e-6
-    polish_range: float = 1e-3
-
-
-DEFAULT = SVTSettings()
+# Columns beyond the rank: they make the iteration converge and notice a growing rank.
+SPARE = 6
+# Of these, columns drawn afresh at every call: they find directions new to the block.
+PROBES = 2
+# Steps of the block at least and at most: a probe needs two to show a direction; after twelve the
+# Gram side is faster.
+STEPS = (2, 12)
+# Thresholds, relative to the largest singular value, up to which the Gram side gives way to a
+# full decomposition, and up to which its values and vectors are polished. Squared, the first of
+# them is above the rounding errors.
+GRAM_RANGE, POLISH_RANGE = 1e-6, 1e-3
 
 
 class WarmStartedSVT:
@@ -52,8 +33,6 @@ class WarmStartedSVT:
     ----------
     random_state : int, default=0
         Seed of the probes.
-    settings : SVTSettings, optional
-        Numbers of the method.
 
     Attributes
     ----------
@@ -69,8 +48,7 @@ class WarmStartedSVT:
            [0., 0.]])
     """
 
-    def __init__(self, random_state: int = 0, settings: SVTSettings = DEFAULT) -> None:
-        self.settings = settings
+    def __init__(self, random_state: int = 0) -> None:
         self.rng = np.random.default_rng(random_state)
         self.basis: Array | None = None
         self.failures, self.wait = 0, 0
@@ -109,7 +87,7 @@ class WarmStartedSVT:
         else:
             self.n_subspace_ += 1
         r = int(np.count_nonzero(f.d > t))
-        self.basis = f.Vt[: r + self.settings.spare - self.settings.probes]
+        self.basis = f.Vt[: r + SPARE - PROBES]
         return Factors(f.U[:, :r], f.d[:r] - t, f.Vt[:r])
 
     def _block_pays(self, M: Array, basis: Array) -> bool:
@@ -117,12 +95,12 @@ class WarmStartedSVT:
             return False
         n, m = M.shape
         # Measured: the Gram side costs n^2 m and an eigh of n^3, the block a few n m k.
-        return 20 * (len(basis) + self.settings.probes) <= n * (1.0 + 2.0 * n / m)
+        return 20 * (len(basis) + PROBES) <= n * (1.0 + 2.0 * n / m)
 
     def _subspace(self, M: Array, basis: Array, t: float, tol: float) -> Factors | None:
         """Leading triplets by subspace iteration, or None if it does not settle."""
-        least, most = self.settings.steps
-        probes = self.rng.standard_normal((self.settings.probes, M.shape[1]))
+        least, most = STEPS
+        probes = self.rng.standard_normal((PROBES, M.shape[1]))
         Z = M @ np.vstack([basis, probes]).T
         before = np.inf
         for step in range(1, most + 1):
@@ -148,12 +126,12 @@ class WarmStartedSVT:
         """Leading triplets, and a few more for the next block, from the eigenvectors of MM'."""
         values, U = np.linalg.eigh(M @ M.T)
         d = np.sqrt(np.maximum(values[::-1], 0.0))
-        if t <= self.settings.gram_range * d[0]:
+        if t <= GRAM_RANGE * d[0]:
             return svd(M)
-        k = min(int(np.count_nonzero(d > 0.99 * t)) + self.settings.spare, len(d))
+        k = min(int(np.count_nonzero(d > 0.99 * t)) + SPARE, len(d))
         U = np.ascontiguousarray(U[:, : -k - 1 : -1])
         B = U.T @ M
-        if t > self.settings.polish_range * d[0]:
+        if t > POLISH_RANGE * d[0]:
             # Below the threshold only the directions are of use, and only as a start.
             B /= np.maximum(d[:k], 0.1 * t)[:, None]
             return Factors(U, d[:k], B)

@@ -27,7 +27,6 @@ B. O'Donoghue and E. Candes, Adaptive restart for accelerated gradient schemes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,26 +43,12 @@ LOSS_NEEDS = ("value", "conjugate", "best_intercept", "feasible")
 PENALTY_NEEDS = ("value_of", "conjugate_of", "shrink_factor_of", "prox")
 
 
-@dataclass(frozen=True)
-class UniversalSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    check_every : int
-        Iterations between two certificates, each of which costs about as much as three.
-    relaxation : float
-        How far each step is extrapolated, between 1 and 2.
-    imbalance : float
-        Ratio of the moves of primal and dual variables from which the steps change.
-    """
-
-    check_every: int = 10
-    relaxation: float = 1.6
-    imbalance: float = 2.0
-
-
-DEFAULT = UniversalSettings()
+# Iterations between two certificates, each of which costs about as much as three.
+CHECK_EVERY = 10
+# How far each step is extrapolated, between 1 and 2.
+RELAXATION = 1.6
+# Ratio of the moves of primal and dual variables from which the steps change.
+IMBALANCE = 2.0
 
 
 def check_needs(problem: Problem[Any, Any]) -> None:
@@ -93,7 +78,6 @@ def solve_universal(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: Start | None = None,
-    settings: UniversalSettings = DEFAULT,
 ) -> SolverResult:
     """Solve a problem with any convex loss and penalty to a relative duality gap.
 
@@ -110,8 +94,6 @@ def solve_universal(
         Whether to print one line per certificate.
     start : Start, default=None
         Where to start.
-    settings : UniversalSettings
-        Numbers of the method.
 
     Returns
     -------
@@ -141,8 +123,8 @@ def solve_universal(
     if not 0.0 < problem.design.norm < np.inf:  # then no step has a length
         return tracker.result(k)
     method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
-    for k, (W, beta) in enumerate(method(problem, tracker, settings), start=1):
-        if k % settings.check_every == 0 or k == max_iter:
+    for k, (W, beta) in enumerate(method(problem, tracker), start=1):
+        if k % CHECK_EVERY == 0 or k == max_iter:
             offer(tracker, W, beta)
             tracker.record(k)
         if tracker.converged or k >= max_iter:
@@ -163,9 +145,7 @@ def spectral_bound(problem: Problem[Any, Any]) -> float:
     return float(np.sqrt(2.0) * problem.design.norm) or 1.0
 
 
-def primal_dual(
-    problem: Problem[Any, Any], tracker: Tracker, settings: UniversalSettings
-) -> Iterator[tuple[Factors, Array]]:
+def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[Factors, Array]]:
     """Chambolle and Pock's iteration; yields W and beta."""
     design, columns, norm = problem.design, problem.unpenalised, spectral_bound(problem)
     # In units of their own the columns are no longer than A.
@@ -186,13 +166,13 @@ def primal_dual(
         beta_new = dual_step * (v - problem.loss.prox(v, 1.0 / dual_step))
         moved = np.hypot(np.linalg.norm(W_new - W), np.linalg.norm(gamma_new - gamma)) / step
         moved_dual = float(np.linalg.norm(beta_new - beta)) / dual_step
-        r = settings.relaxation
+        r = RELAXATION
         W, gamma = W + r * (W_new - W), gamma + r * (gamma_new - gamma)
         AW = AW + r * (AW_new - AW)
         beta = beta + r * (beta_new - beta)
         Z, sums = design.adjoint(beta), unit * columns.sums(beta)
         yield factors, beta_new
-        ratio = balanced(ratio, moved, moved_dual, settings.imbalance)
+        ratio = balanced(ratio, moved, moved_dual, IMBALANCE)
 
 
 def first_ratio(problem: Problem[Any, Any]) -> float:
@@ -214,7 +194,7 @@ def balanced(ratio: float, primal: float, dual: float, imbalance: float) -> floa
 
 
 def proximal_gradient(
-    problem: Problem[Any, Any], tracker: Tracker, settings: UniversalSettings
+    problem: Problem[Any, Any], tracker: Tracker
 ) -> Iterator[tuple[Factors, Array]]:
     """Accelerated proximal gradient steps on W, with the best gamma for each; W and beta."""
     evaluate = smooth_part(problem)

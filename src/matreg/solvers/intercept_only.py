@@ -8,33 +8,18 @@ more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._typing import Array
 from ..problem import RMRProblem
 
-
-@dataclass(frozen=True)
-class ZeroSettings:
-    """Which samples are tied.
-
-    Attributes
-    ----------
-    tie : float
-        Distance from the edge of the tube, relative to the labels, that counts as rounding.
-    """
-
-    tie: float = 1e-12
+# Distance from the edge of the tube, relative to the labels, that counts as rounding.
+TIE = 1e-12
 
 
-DEFAULT = ZeroSettings()
-
-
-def only_multipliers(problem: RMRProblem, settings: ZeroSettings = DEFAULT) -> Array | None:
+def only_multipliers(problem: RMRProblem) -> Array | None:
     """Dual optimal beta of the columns alone; None if there are several."""
-    beta, lower, upper = optimal_multipliers(problem, settings)
+    beta, lower, upper = optimal_multipliers(problem)
     free = np.flatnonzero(lower < upper)
     if len(free) > problem.unpenalised.size:
         return None
@@ -47,9 +32,7 @@ def only_multipliers(problem: RMRProblem, settings: ZeroSettings = DEFAULT) -> A
     return beta
 
 
-def optimal_multipliers(
-    problem: RMRProblem, settings: ZeroSettings = DEFAULT
-) -> tuple[Array, Array, Array]:
+def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
     """Dual optimal beta of the columns alone, zero where it is free, and bounds for that.
 
     Where the best b are an interval, no sample is on an edge at its middle, and the sum of beta is
@@ -58,6 +41,6 @@ def optimal_multipliers(
     loss, columns = problem.loss, problem.unpenalised
     gamma = columns.best(loss, problem.y, problem.t)
     largest = max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
-    lower, upper = loss.subgradients(problem.y - columns.times(gamma), settings.tie * largest)
+    lower, upper = loss.subgradients(problem.y - columns.times(gamma), TIE * largest)
     tied = lower < upper
     return np.where(tied, 0.0, lower), np.where(tied, lower, 0.0), np.where(tied, upper, 0.0)

@@ -20,27 +20,12 @@ from ...losses import PiecewiseLoss
 from ...unpenalised import Basis
 from .kernels import Kernel
 
-
-@dataclass(frozen=True)
-class BoxInteriorSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    first : float
-        Complementarity to begin with, relative to box times residual.
-    fraction : float
-        How much of the way to the boundary a step goes.
-    most_steps : int
-        Largest number of steps.
-    """
-
-    first: float = 0.03
-    fraction: float = 0.99
-    most_steps: int = 40
-
-
-DEFAULT = BoxInteriorSettings()
+# Complementarity to begin with, relative to box times residual.
+FIRST = 0.03
+# How much of the way to the boundary a step goes.
+FRACTION = 0.99
+# Largest number of steps.
+MOST_STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -76,8 +61,6 @@ class BoxInteriorPoint:
         Columns Z.
     total : ndarray of shape (k,)
         ``Z'beta`` of the solution.
-    settings : BoxInteriorSettings, optional
-        Numbers of the method.
     """
 
     def __init__(
@@ -86,9 +69,7 @@ class BoxInteriorPoint:
         loss: PiecewiseLoss,
         basis: Basis,
         total: Array,
-        settings: BoxInteriorSettings = DEFAULT,
     ) -> None:
-        self.settings = settings
         self.K, self.loss, self.box = K, loss, Box(loss)
         self.basis, self.total = basis, total
 
@@ -97,7 +78,7 @@ class BoxInteriorPoint:
 
         The multipliers start on the central path of these residuals, and do not fit them yet.
         """
-        ours, loss = self.settings, self.loss
+        loss = self.loss
         self.residual_size = float(np.mean(np.abs(r) + loss.epsilon))
         with np.errstate(divide="ignore"):  # a slope without bound has curvature
             self.width = np.where(
@@ -106,14 +87,14 @@ class BoxInteriorPoint:
         unit = self.residual_size * float(self.width.mean())
         if not 0.0 < unit < np.inf:  # a tube without width, and all residuals on it
             return
-        mu = ours.first * unit
+        mu = FIRST * unit
         beta, s = self.box.central(r, mu, self.width)
         m = np.where(self.box.present, mu / s, 0.0)
-        for _ in range(ours.most_steps):
+        for _ in range(MOST_STEPS):
             g = self.K.times(beta) + self.basis.times(gamma) - t
             barriers = Barriers(self.box, s, m, g)
             dbeta, ds, dm, dgamma = self.step(barriers, self.total - self.basis.sums(beta))
-            length = min(1.0, ours.fraction * largest_step((s, ds), (m, dm)))
+            length = min(1.0, FRACTION * largest_step((s, ds), (m, dm)))
             s, m = s + length * ds, m + length * dm
             beta, gamma = beta + length * dbeta, gamma + length * dgamma
             mu = self.box.mean(s, m)

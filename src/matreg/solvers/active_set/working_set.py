@@ -13,7 +13,7 @@ estimates the new one. A sample is free if it could reach an edge within that er
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,33 +26,16 @@ from ..warm_start import Position, Start, position_of, snapped, solution_of
 from .active_set import solve_active_set
 from .box_qp import sides
 
-
-@dataclass(frozen=True)
-class WorkingSetSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    margin : float
-        The working set holds the samples that may change sides if the extrapolation error is this
-        multiple of last time's root mean square error.
-    share : float
-        The working set is solved to this share of the gap that is asked for.
-    few : float
-        Share of the samples that the first working set is at most; with more of them the solver
-        for many samples is quicker.
-    most_rounds, most_linearisations : int
-        Working sets at most, and linearisations of all of them together.
-    """
-
-    margin: float = 3.0
-    share: float = 0.3
-    few: float = 0.25
-    most_rounds: int = 5
-    most_linearisations: int = 8
-
-
-DEFAULT = WorkingSetSettings()
+# The working set holds the samples that may change sides if the extrapolation error is this
+# multiple of last time's root mean square error.
+MARGIN = 3.0
+# The working set is solved to this share of the gap that is asked for.
+SHARE = 0.3
+# Share of the samples that the first working set is at most; with more of them the solver for
+# many samples is quicker.
+FEW = 0.25
+# Working sets at most, and linearisations of all of them together.
+MOST_ROUNDS, MOST_LINEARISATIONS = 5, 8
 
 
 class WorkingSet:
@@ -112,7 +95,6 @@ def solve_working_set(
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
-    settings: WorkingSetSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an RMR problem from the last two solutions, if few samples change sides.
 
@@ -130,18 +112,16 @@ def solve_working_set(
         Largest number of linearisations.
     verbose : int, default=0
         Whether to print one line per working set.
-    settings : WorkingSetSettings, optional
-        Numbers of the method.
 
     Returns
     -------
     SolverResult
         The best certified point, converged or not.
     """
-    free, beta = first_guess(problem, start, settings)
-    if np.count_nonzero(free) > settings.few * len(free):
+    free, beta = first_guess(problem, start)
+    if np.count_nonzero(free) > FEW * len(free):
         return Tracker(problem, tol, verbose, "working set").result(0)
-    return grow(problem, start, free, beta, tol, max_iter, verbose, settings)
+    return grow(problem, start, free, beta, tol, max_iter, verbose)
 
 
 @single_threaded(lambda problem: problem.design.size)
@@ -153,13 +133,12 @@ def finish(
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
-    settings: WorkingSetSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an RMR problem from a point close to its solution.
 
     Parameters
     ----------
-    problem, tol, max_iter, verbose, settings
+    problem, tol, max_iter, verbose
         As in :func:`solve_working_set`.
     start : Start
         The point.
@@ -174,7 +153,7 @@ def finish(
     loss = problem.loss
     residual = centred(problem, problem.y - problem.design.forward(start.W))
     free, held = crossing(loss, residual, reach), loss.gradient(residual)
-    return grow(problem, start, free, held, tol, max_iter, verbose, settings)
+    return grow(problem, start, free, held, tol, max_iter, verbose)
 
 
 def grow(
@@ -185,17 +164,16 @@ def grow(
     tol: float,
     max_iter: int,
     verbose: int,
-    settings: WorkingSetSettings,
 ) -> SolverResult:
     """Solve one working set after the other, until none of the samples that are held is wrong."""
     tracker = Tracker(problem, tol, verbose, "working set")
     last, n_iter = start, 0
-    max_iter = min(max_iter, settings.most_linearisations)
-    for _ in range(settings.most_rounds):
+    max_iter = min(max_iter, MOST_LINEARISATIONS)
+    for _ in range(MOST_ROUNDS):
         if not free.any():  # then there is nothing to solve
             break
         part = WorkingSet(problem, np.flatnonzero(free), beta)
-        found = part.solve(start, settings.share * tol, max_iter - n_iter)
+        found = part.solve(start, SHARE * tol, max_iter - n_iter)
         n_iter += found.n_iter
         if not found.converged:
             break
@@ -213,9 +191,7 @@ def grow(
     return tracker.result(n_iter)
 
 
-def first_guess(
-    problem: RMRProblem, start: Start, settings: WorkingSetSettings
-) -> tuple[Mask, Array]:
+def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
     """Samples to let free, and the multipliers of all others."""
     loss, here = problem.loss, position_of(problem)
     ahead, before = start.ahead(here), start.before
@@ -224,7 +200,7 @@ def first_guess(
     image, missed = problem.design.forward_each(ahead.W, start.W - expected.W)
     residual = centred(problem, problem.y - image)
     missed += problem.unpenalised.times(start.gamma - expected.gamma)
-    reach = settings.margin * float(np.sqrt(np.mean(missed**2)))
+    reach = MARGIN * float(np.sqrt(np.mean(missed**2)))
     free = on_edge(start.scaled(here).beta, loss) | crossing(loss, residual, reach)
     return free, loss.gradient(residual)
 

@@ -11,7 +11,6 @@ penalty grows such that the two are alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,59 +24,21 @@ from .incremental_gram import IncrementalGram
 from .newton import direction
 from .smoothed_objective import Point, SmoothedObjective, edge_distances
 
-
-@dataclass(frozen=True)
-class AugmentedSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    first_width : float
-        First ramps, as a multiple of the median distance of the labels from the edges.
-    first_s2 : float
-        First s2, as a multiple of what the penalty and the size of W make comparable.
-    growth : tuple of (float, float)
-        By what the ramps get narrower after a minimisation of at most so many Newton steps, or
-        more.
-    balance : tuple of float
-        How far s2 may depart from the pace of the ramps at a time.
-    inner, first_inner : float
-        A minimisation ends when it can win no more than the share `inner` of the gap, the first one
-        at the share `first_inner` of what it began with.
-    most_steps, most_halvings : int
-        Newton steps of a minimisation, and of the search along each.
-    patience : int
-        Minimisations after which to give up unless the gap has halved.
-    first_samples, more_samples : int
-        Samples to begin with, as a multiple of the entries of W, and by how much they grow.
-    few : int
-        The samples grow as soon as those on the ramps are fewer than this multiple of the
-        coordinates of W.
-    ripe : int
-        With fewer samples on the ramps than this multiple of the coordinates of W, a working set
-        of those near an edge (:mod:`..active_set.working_set`) ends the search.
-    nearby : int
-        Samples on the ramps of a start from a problem close by, as a multiple of the coordinates
-        of W.
-    """
-
-    first_width: float = 20.0
-    first_s2: float = 30.0
-    growth: tuple[tuple[float, float], ...] = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
-    balance: tuple[float, float] = (0.4, 10.0)
-    inner: float = 0.1
-    first_inner: float = 0.01
-    most_steps: int = 40
-    most_halvings: int = 25
-    patience: int = 12
-    first_samples: int = 4
-    more_samples: int = 4
-    few: int = 4
-    ripe: int = 1
-    nearby: int = 2
-
-
-DEFAULT = AugmentedSettings()
+# First ramps, as a multiple of the median distance of the labels from the edges.
+FIRST_WIDTH = 20.0
+# First s2, as a multiple of what the penalty and the size of W make comparable.
+FIRST_S2 = 30.0
+# By what the ramps get narrower after a minimisation of at most so many Newton steps, or more.
+GROWTH = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
+# How far s2 may depart from the pace of the ramps at a time.
+BALANCE = (0.4, 10.0)
+# A minimisation ends when it can win no more than the share `INNER` of the gap, the first one at
+# the share `FIRST_INNER` of what it began with.
+INNER, FIRST_INNER = 0.1, 0.01
+# Newton steps of a minimisation, and of the search along each.
+MOST_STEPS, MOST_HALVINGS = 40, 25
+# Minimisations after which to give up unless the gap has halved.
+PATIENCE = 12
 
 
 class Smoothing(NamedTuple):
@@ -91,15 +52,15 @@ class Smoothing(NamedTuple):
         return Smoothing(width, self.s2 * self.width / width)
 
 
-def first_smoothing(problem: RMRProblem, gamma: Array, settings: AugmentedSettings) -> Smoothing:
+def first_smoothing(problem: RMRProblem, gamma: Array) -> Smoothing:
     """So much of it that nearly all samples feel it at W = 0."""
     design = problem.design
     distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
     size = float(np.median(distance)) or float(distance.mean()) or 1.0
     some = design.take(slice(0, min(design.n, 1000)))
     entry = float(np.sqrt(np.mean(some.norms**2) / (design.p * design.q))) or 1.0
-    s2 = settings.first_s2 * (problem.penalty.tau * entry / size or 1.0)
-    return Smoothing(settings.first_width * size, s2)
+    s2 = FIRST_S2 * (problem.penalty.tau * entry / size or 1.0)
+    return Smoothing(FIRST_WIDTH * size, s2)
 
 
 class AugmentedLagrangian:
@@ -113,8 +74,6 @@ class AugmentedLagrangian:
         Where points are offered.
     start : Start or None
         Where to start; None is W = 0. Without a smoothing of its own that is as of W = 0.
-    settings : AugmentedSettings, default=DEFAULT
-        Numbers of the method.
     """
 
     def __init__(
@@ -122,20 +81,19 @@ class AugmentedLagrangian:
         problem: RMRProblem,
         tracker: Tracker,
         start: Start | None,
-        settings: AugmentedSettings = DEFAULT,
     ) -> None:
-        self.problem, self.tracker, self.settings = problem, tracker, settings
+        self.problem, self.tracker = problem, tracker
         self.design = problem.design
         self.sums = IncrementalGram(self.design, problem.unpenalised)
         self.n_steps = 0
         gamma = problem.primal_at(0.0, problem.y)[1]
         zero = np.zeros((self.design.p, self.design.q))
         self.start = start or Start(zero, gamma, np.zeros(self.design.n), Lambda=zero)
-        self.smoothing = self.start.smoothing or first_smoothing(problem, gamma, settings)
+        self.smoothing = self.start.smoothing or first_smoothing(problem, gamma)
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
-        start, inner = self.start, self.settings.inner
+        start, inner = self.start, INNER
         AW = self.design.forward(start.W)
         nothing = np.zeros(self.design.n)
         ramps = SmoothedObjective(self.problem, nothing, start.Lambda, *self.smoothing)
@@ -143,7 +101,7 @@ class AugmentedLagrangian:
         beta = ramps.at(start.W, start.gamma, AW).beta
         ramps = SmoothedObjective(self.problem, beta, start.Lambda, *self.smoothing)
         at = ramps.at(start.W, start.gamma, AW)
-        goal = self.settings.first_inner * self.distance(ramps, *self.gradient(ramps, at))
+        goal = FIRST_INNER * self.distance(ramps, *self.gradient(ramps, at))
         share = inner
         while True:
             at, steps = self.minimise(ramps, at, goal)
@@ -168,7 +126,7 @@ class AugmentedLagrangian:
 
     def minimise(self, ramps: SmoothedObjective, at: Point, goal: float) -> tuple[Point, int]:
         """Newton steps until no more than `goal` is left; count them."""
-        for step in range(self.settings.most_steps):
+        for step in range(MOST_STEPS):
             gradient, slope = self.gradient(ramps, at)
             if self.distance(ramps, gradient, slope) <= goal:
                 return at, step
@@ -178,7 +136,7 @@ class AugmentedLagrangian:
             if new is None:  # rounding
                 return at, step
             at = new
-        return at, self.settings.most_steps
+        return at, MOST_STEPS
 
     def search(self, ramps: SmoothedObjective, at: Point, dW: Array, dgamma: Array) -> Point | None:
         """Point that lies lower in a direction; None if there is none."""
@@ -186,7 +144,7 @@ class AugmentedLagrangian:
         slope = ramps.slope(at, dW, dgamma, AdW)
         rounding = 1e-13 * abs(at.value)
         t = 1.0
-        for _ in range(self.settings.most_halvings):
+        for _ in range(MOST_HALVINGS):
             if not slope < 0.0:
                 return None
             new = ramps.at(at.W + t * dW, at.gamma + t * dgamma, at.AW + t * AdW)
@@ -218,8 +176,8 @@ class AugmentedLagrangian:
         off_loss = norm((ramps.step * (at.beta - ramps.beta))[near])
         off_rank = norm((at.AW - A_low_rank)[near])
         ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
-        growth = next(growth for most, growth in self.settings.growth if steps <= most)
-        s2 = ramps.s2 * growth * float(np.clip(ratio, *self.settings.balance))
+        growth = next(growth for most, growth in GROWTH if steps <= most)
+        s2 = ramps.s2 * growth * float(np.clip(ratio, *BALANCE))
         return SmoothedObjective(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
 
 
@@ -243,7 +201,6 @@ def solve_core(
     few: int = 0,
     max_iter: int = 1000,
     verbose: int = 0,
-    settings: AugmentedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an RMR problem on samples in memory from where another one ended.
 
@@ -263,8 +220,6 @@ def solve_core(
         Largest number of Newton steps.
     verbose : int, default=0
         Whether to print one line per minimisation.
-    settings : AugmentedSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -272,7 +227,7 @@ def solve_core(
         The best certified point, with what the method knows where it ended.
     """
     tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
-    run = AugmentedLagrangian(problem, tracker, start, settings)
+    run = AugmentedLagrangian(problem, tracker, start)
     best, waited = np.inf, 0
     with np.errstate(over="ignore", invalid="ignore"):
         for at in run.iterate():
@@ -284,6 +239,6 @@ def solve_core(
             if np.count_nonzero(at.ramp) <= few * d:
                 break
             best, waited = (tracker.gap, 0) if tracker.gap < 0.5 * best else (best, waited + 1)
-            if waited == settings.patience:
+            if waited == PATIENCE:
                 break
     return tracker.result(run.n_steps, run.kept)

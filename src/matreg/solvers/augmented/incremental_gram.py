@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...design import Design
 from ...unpenalised import Basis
 
-
-@dataclass(frozen=True)
-class SumsSettings:
-    """Numbers of the sums.
-
-    Attributes
-    ----------
-    piece : int
-        Samples that are added to a sum at a time.
-    afresh : float
-        Share of the samples from which a sum is taken afresh.
-    most_updates : int
-        Updates after which it is anyway: each leaves some rounding behind.
-    enough : int
-        Samples in the Gram matrix at most, as a multiple of its order. Of more, a fixed part
-        stands for all: while the ramps are that wide a rough Newton step is as good.
-    """
-
-    piece: int = 512
-    afresh: float = 0.1
-    most_updates: int = 100
-    enough: int = 12
-
-
-DEFAULT = SumsSettings()
+# Samples that are added to a sum at a time.
+PIECE = 512
+# Share of the samples from which a sum is taken afresh.
+AFRESH = 0.1
+# Updates after which it is anyway: each leaves some rounding behind.
+MOST_UPDATES = 100
+# Samples in the Gram matrix at most, as a multiple of its order. Of more, a fixed part stands for
+# all: while the ramps are that wide a rough Newton step is as good.
+ENOUGH = 12
 
 
 def spread_out(index: Index) -> Array:
@@ -54,12 +36,10 @@ class IncrementalGram:
         The samples.
     basis : Basis
         Columns Z without a penalty.
-    settings : SumsSettings, default=DEFAULT
-        Numbers of the sums.
     """
 
-    def __init__(self, design: Design, basis: Basis, settings: SumsSettings = DEFAULT) -> None:
-        self.design, self.basis, self.settings = design, basis, settings
+    def __init__(self, design: Design, basis: Basis) -> None:
+        self.design, self.basis = design, basis
         self.order = design.p * design.q + basis.size
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
@@ -69,7 +49,7 @@ class IncrementalGram:
     def adjoint(self, beta: Array) -> Array:
         """``A'beta``."""
         changed = np.flatnonzero(beta != self.beta)
-        if len(changed) > self.settings.afresh * len(beta):
+        if len(changed) > AFRESH * len(beta):
             self.Z = self.design.adjoint(beta)
         elif len(changed):
             change = beta[changed] - self.beta[changed]
@@ -80,17 +60,17 @@ class IncrementalGram:
     def gram(self, ramp: Mask, weights: Array) -> Array:
         """``[A Z]' diag(weights) [A Z]`` over the ramps, of order ``p q + k``; not a copy."""
         new = np.where(ramp, weights, 0.0)
-        share = self.settings.enough * self.order / max(int(np.count_nonzero(ramp)), 1)
+        share = ENOUGH * self.order / max(int(np.count_nonzero(ramp)), 1)
         if share < 1.0:
             share = 2.0 ** np.floor(np.log2(share))  # in steps, so that most of the part stays
             new = np.where(self.scattered < share, new / share, 0.0)
         changed = np.flatnonzero(new != self.weights)
         self.updates += 1
-        if len(changed) > np.count_nonzero(new) or self.updates > self.settings.most_updates:
+        if len(changed) > np.count_nonzero(new) or self.updates > MOST_UPDATES:
             self.weights = np.zeros_like(new)
             self.G[:] = 0.0
             changed, self.updates = np.flatnonzero(new), 0
-        piece = self.settings.piece
+        piece = PIECE
         for start in range(0, len(changed), piece):
             self._add(changed[start : start + piece], new)
         self.weights = new

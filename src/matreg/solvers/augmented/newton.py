@@ -8,8 +8,6 @@ or of that of F where this is smaller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..._typing import Array
@@ -19,21 +17,8 @@ from ...linalg.thresholding import SmoothedThresholding
 from .incremental_gram import IncrementalGram
 from .smoothed_objective import Point, SmoothedObjective
 
-
-@dataclass(frozen=True)
-class NewtonSettings:
-    """Numbers of the directions.
-
-    Attributes
-    ----------
-    some : float
-        Gamma has no curvature where no sample is on a ramp: then that of this share of them.
-    """
-
-    some: float = 1e-3
-
-
-DEFAULT = NewtonSettings()
+# Gamma has no curvature where no sample is on a ramp: then that of this share of them.
+SOME = 1e-3
 
 
 def direction(
@@ -93,7 +78,7 @@ def through_coefficients(
     add_curvature(H, at.threshold, problem.penalty.ridge, ramps.s2)
     rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
     if not at.ramp.any():
-        H[m:, m:] += DEFAULT.some * float(ramps.weights.sum()) * np.eye(len(slope))
+        H[m:, m:] += SOME * float(ramps.weights.sum()) * np.eye(len(slope))
     x = cholesky(H)(-rhs)
     return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]
 

@@ -21,8 +21,6 @@ from ..active_set.working_set import finish
 from ..certificate import SolverResult
 from ..warm_start import Start, completed, position_of, snapped
 from .augmented import (
-    DEFAULT,
-    AugmentedSettings,
     Smoothing,
     coordinates,
     first_smoothing,
@@ -31,8 +29,19 @@ from .augmented import (
 from .incremental_gram import spread_out
 from .smoothed_objective import edge_distances
 
+# Samples to begin with, as a multiple of the entries of W, and by how much they grow.
+FIRST_SAMPLES, MORE_SAMPLES = 4, 4
+# The samples grow as soon as those on the ramps are fewer than this multiple of the coordinates
+# of W.
+FEW = 4
+# With fewer samples on the ramps than this multiple of the coordinates of W, a working set of
+# those near an edge (:mod:`..active_set.working_set`) ends the search.
+RIPE = 1
+# Samples on the ramps of a start from a problem close by, as a multiple of the coordinates of W.
+NEARBY = 2
 
-def widened(problem: RMRProblem, start: Start, settings: AugmentedSettings = DEFAULT) -> Start:
+
+def widened(problem: RMRProblem, start: Start) -> Start:
     """A start close by, with ramps that hold some multiple of the coordinates of W."""
     design = problem.design
     if not start.Lambda.size:
@@ -40,15 +49,15 @@ def widened(problem: RMRProblem, start: Start, settings: AugmentedSettings = DEF
     r = problem.y - design.forward(start.W) - problem.unpenalised.times(start.gamma)
     distance = edge_distances(problem.loss, r)
     d = coordinates(int(np.linalg.matrix_rank(start.W)), start.W.shape, len(start.gamma))
-    k = min(design.n // 2, settings.nearby * d)
-    own = start.smoothing or sharp(problem, settings)
+    k = min(design.n // 2, NEARBY * d)
+    own = start.smoothing or sharp(problem)
     width = max(2.0 * float(np.partition(distance, k)[k]), own.width)
     return replace(start, smoothing=own.as_wide_as(width))
 
 
-def sharp(problem: RMRProblem, settings: AugmentedSettings) -> Smoothing:
+def sharp(problem: RMRProblem) -> Smoothing:
     """No smoothing to speak of, as at a solution."""
-    first = first_smoothing(problem, problem.primal_at(0.0, problem.y)[1], settings)
+    first = first_smoothing(problem, problem.primal_at(0.0, problem.y)[1])
     return first.as_wide_as(1e-12 * first.width)
 
 
@@ -60,7 +69,6 @@ def solve_many(
     tol: float = 1e-6,
     max_iter: int = 1000,
     verbose: int = 0,
-    settings: AugmentedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an RMR problem on many samples in memory.
 
@@ -76,20 +84,15 @@ def solve_many(
         Largest number of Newton steps on all samples.
     verbose : int, default=0
         Whether to print one line per minimisation.
-    settings : AugmentedSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
     SolverResult
         The best certified point, converged or not.
     """
-    if start is not None:
-        start = widened(problem, start, settings)
-    else:
-        start = from_parts(problem, tol, settings.few, settings)
-    core = partial(solve_core, problem, tol=tol, verbose=verbose, settings=settings)
-    near = core(start, few=0 if problem.loss.curved else settings.ripe, max_iter=max_iter)
+    start = from_parts(problem, tol) if start is None else widened(problem, start)
+    core = partial(solve_core, problem, tol=tol, verbose=verbose)
+    near = core(start, few=0 if problem.loss.curved else RIPE, max_iter=max_iter)
     left = max_iter - near.n_iter
     if near.converged or left <= 0 or problem.loss.curved:
         return near
@@ -111,26 +114,22 @@ def solve_many(
     return core(here, max_iter=left).after(both)
 
 
-def from_parts(
-    problem: RMRProblem, tol: float, few: int, settings: AugmentedSettings = DEFAULT
-) -> Start | None:
+def from_parts(problem: RMRProblem, tol: float) -> Start | None:
     """Where to start: the solution of a part of the samples, from that of a smaller one."""
     start = None
-    for part in growing_samples(problem, settings):
-        start = solve_core(part, start, tol=tol, few=few, settings=settings).start
+    for part in growing_samples(problem):
+        start = solve_core(part, start, tol=tol, few=FEW).start
     return start
 
 
-def growing_samples(
-    problem: RMRProblem, settings: AugmentedSettings = DEFAULT
-) -> Iterator[RMRProblem]:
+def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
     """The problem with growing parts of its samples, that have the weight of all."""
     design = problem.design
     order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
-    size = settings.first_samples * design.p * design.q
+    size = FIRST_SAMPLES * design.p * design.q
     while 3 * size <= design.n:
         yield part_of(problem, np.sort(order[:size]))
-        size *= settings.more_samples
+        size *= MORE_SAMPLES
 
 
 def part_of(problem: RMRProblem, index: Index) -> RMRProblem:

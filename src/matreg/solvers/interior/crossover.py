@@ -9,7 +9,6 @@ accurate as float64 can be.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.optimize
@@ -23,39 +22,20 @@ from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from .interior_point import Best
 
-
-@dataclass(frozen=True)
-class VertexSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    inside : float
-        How far from zero, relative to the largest one, and from its bound a multiplier is free.
-    steps : int
-        Newton steps of W: each squares how far it is from the edge of the tube.
-    on_edge : float
-        How far from the edge of the tube, relative to the labels, a sample is on it.
-    smallest : float
-        Smallest bound relative to the largest that is a bound and not rounding.
-    largest : int
-        Order up to which the linear algebra, of its third power, is worth it.
-    no_threshold : float
-        Below this, relative to the largest, singular values are rounding.
-    margin : float
-        What the free samples stay inside of the tube, relative to the labels: more than rounding.
-    """
-
-    inside: float = 1e-5
-    steps: int = 4
-    on_edge: float = 1e-10
-    smallest: float = 1e-15
-    largest: int = 2000
-    no_threshold: float = 1e-12
-    margin: float = 1e-13
-
-
-DEFAULT = VertexSettings()
+# How far from zero, relative to the largest one, and from its bound a multiplier is free.
+INSIDE = 1e-5
+# Newton steps of W: each squares how far it is from the edge of the tube.
+STEPS = 4
+# How far from the edge of the tube, relative to the labels, a sample is on it.
+ON_EDGE = 1e-10
+# Smallest bound relative to the largest that is a bound and not rounding.
+SMALLEST = 1e-15
+# Order up to which the linear algebra, of its third power, is worth it.
+LARGEST = 2000
+# Below this, relative to the largest, singular values are rounding.
+NO_THRESHOLD = 1e-12
+# What the free samples stay inside of the tube, relative to the labels: more than rounding.
+MARGIN = 1e-13
 
 
 def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
@@ -78,9 +58,7 @@ def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:
 def free_samples(beta: Array, loss: PiecewiseLoss) -> Mask:
     """Samples whose multiplier is neither zero nor at its bound."""
     size = np.abs(beta)
-    return (size > DEFAULT.inside * size.max(initial=0.0)) & (
-        size < (1.0 - DEFAULT.inside) * bounds_of(beta, loss)
-    )
+    return (size > INSIDE * size.max(initial=0.0)) & (size < (1.0 - INSIDE) * bounds_of(beta, loss))
 
 
 def tangent(W: Factors) -> Coordinates:
@@ -88,9 +66,7 @@ def tangent(W: Factors) -> Coordinates:
 
     To project on them is to differentiate the thresholding of W, with hardly any threshold.
     """
-    threshold = SmoothedThresholding(
-        W.matrix, soft(DEFAULT.no_threshold * float(W.d[0])), m=0.0, cut=0.0
-    )
+    threshold = SmoothedThresholding(W.matrix, soft(NO_THRESHOLD * float(W.d[0])), m=0.0, cut=0.0)
     return threshold.coordinates(lambda O: np.round(O))
 
 
@@ -103,15 +79,15 @@ def onto_edges(
     are more free samples than such directions, those furthest inside of the box are taken.
     """
     loss = problem.loss
-    margin = np.minimum(loss.epsilon, DEFAULT.margin * float(np.abs(problem.y).max()))
+    margin = np.minimum(loss.epsilon, MARGIN * float(np.abs(problem.y).max()))
     goal = problem.y - np.sign(beta) * (loss.epsilon - margin) - loss.curvature * beta
     room = W.rank * (problem.design.p + problem.design.q - W.rank) + len(gamma)
     free = furthest_inside(beta, box, room)
-    if not 0 < len(free) <= DEFAULT.largest:
+    if not 0 < len(free) <= LARGEST:
         return W
     samples, columns = problem.design.take(free), problem.unpenalised.take(free)
     Z = columns.columns(len(free))
-    for _ in range(DEFAULT.steps):
+    for _ in range(STEPS):
         coordinates = tangent(W)
         rows = coordinates.of_samples(samples)
         off = goal[free] - samples.forward(W.matrix) - columns.times(gamma)
@@ -153,7 +129,7 @@ def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
     """Multipliers that make W stationary, within its rank, given the side of each sample there."""
     residual = problem.y - problem.design.forward(W.matrix)
     residual -= problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
-    rounding = DEFAULT.on_edge * float(np.abs(problem.y).max())
+    rounding = ON_EDGE * float(np.abs(problem.y).max())
     smallest, largest = problem.loss.subgradients(residual, rounding)
     free = smallest < largest
     out = np.where(free, 0.0, smallest)
@@ -184,7 +160,7 @@ def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Ar
         total = goal + rows.T @ beta[free]
         beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
         size = loss.size[free]
-        usable = max(rows.shape) <= DEFAULT.largest and size.min() > DEFAULT.smallest * size.max()
+        usable = max(rows.shape) <= LARGEST and size.min() > SMALLEST * size.max()
         if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
             beta[free] = in_box(rows.T, total, lower, upper)
     return beta

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ...interruption import ADVICE, may_keep
 from ...linalg.factors import Factors, zero_factors
 from ...losses import PiecewiseLoss
 from ...progress import tell
-from ..augmented.augmented import AugmentedSettings, coordinates, solve_core
+from ..augmented.augmented import coordinates, solve_core
 from ..augmented.smoothed_objective import edge_distances
 from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
@@ -37,47 +37,21 @@ STREAM_COLUMNS = np.dtype(
 )
 
 
-@dataclass(frozen=True)
-class StreamSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    rows, least_rows : int
-        Rows of a core, as a multiple of the entries of W, and at least of its coordinates.
-    overhead : int
-        Bytes that a row takes in the solver, as a multiple of itself in float64.
-    rare : float
-        Share of the sample that samples of a rare kind are raised to.
-    held_out : float
-        Share of the sample that is held out: W has fitted the others, which look nearer to the
-        kinks.
-    wide_enough, reach : float
-        A band must be `wide_enough` times the error of W wide, and samples beyond `reach` times
-        the error are left to the linear term of a graded core.
-    rough, fine : float
-        Gap of the sample, and of the cores relative to tol.
-    most_passes, most_failures : int
-        Passes at most, and passes in a row that may fail to improve on the best.
-    core : AugmentedSettings
-        Numbers of the solver of the cores.
-    """
-
-    rows: int = 20
-    least_rows: int = 40
-    overhead: int = 3
-    rare: float = 0.25
-    held_out: float = 0.1
-    wide_enough: float = 1.5
-    reach: float = 5.0
-    rough: float = 1e-4
-    fine: float = 0.2
-    most_passes: int = 25
-    most_failures: int = 4
-    core: AugmentedSettings = field(default_factory=AugmentedSettings)
-
-
-DEFAULT = StreamSettings()
+# Rows of a core, as a multiple of the entries of W, and at least of its coordinates.
+ROWS, LEAST_ROWS = 20, 40
+# Bytes that a row takes in the solver, as a multiple of itself in float64.
+OVERHEAD = 3
+# Share of the sample that samples of a rare kind are raised to.
+RARE = 0.25
+# Share of the sample that is held out: W has fitted the others, which look nearer to the kinks.
+HELD_OUT = 0.1
+# A band must be `WIDE_ENOUGH` times the error of W wide, and samples beyond `REACH` times the
+# error are left to the linear term of a graded core.
+WIDE_ENOUGH, REACH = 1.5, 5.0
+# Gap of the sample, and of the cores relative to tol.
+ROUGH, FINE = 1e-4, 0.2
+# Passes at most, and passes in a row that may fail to improve on the best.
+MOST_PASSES, MOST_FAILURES = 25, 4
 # Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
 # digits.
 ROUNDING = 1e-6
@@ -101,8 +75,6 @@ class Stream:
         Whether to print one line per pass.
     rare : ndarray of int
         Indices of samples of a rare kind, of which the sample needs enough.
-    settings : StreamSettings, default=DEFAULT
-        Numbers of the method.
     """
 
     def __init__(
@@ -113,13 +85,12 @@ class Stream:
         memory: float,
         verbose: int,
         rare: Index = NONE,
-        settings: StreamSettings = DEFAULT,
     ) -> None:
         self.blocks, self.model, self.tol = blocks, model, tol
-        self.verbose, self.rare, self.settings = verbose, rare, settings
+        self.verbose, self.rare = verbose, rare
         size = blocks.p * blocks.q
-        self.most_rows = max(int(memory / (settings.overhead * 8 * size)), 1000)
-        self.rows = min(settings.rows * size, self.most_rows, blocks.n)
+        self.most_rows = max(int(memory / (OVERHEAD * 8 * size)), 1000)
+        self.rows = min(ROWS * size, self.most_rows, blocks.n)
         nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
         self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
         self.start: Start | None = None
@@ -133,21 +104,20 @@ class Stream:
 
     def first(self) -> tuple[Factors, Array]:
         """W and gamma of a sample; sets scale and histogram of the distances, and the error."""
-        ours = self.settings
         while True:
             block, stand_for = self.look()
             share = float(np.mean(block.weights > 0.0))
             block, stand_for = with_weight(block, stand_for)
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
-            out = np.arange(len(block.y)) % round(1.0 / ours.held_out) == 0
+            out = np.arange(len(block.y)) % round(1.0 / HELD_OUT) == 0
             fitted = ~out if len(out) > 1 else out
             part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
             problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
-            result = solve_many(problem, start=self.start, tol=ours.rough, settings=ours.core)
+            result = solve_many(problem, start=self.start, tol=ROUGH)
             self.start = result.start
             d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
-            enough = min(int(ours.least_rows * d / share), self.most_rows, self.blocks.n)
+            enough = min(int(LEAST_ROWS * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
             self.rows = enough
@@ -174,7 +144,7 @@ class Stream:
         """A sample with enough of the rare ones, and how many samples each of it stands for."""
         block, index = self.blocks.sample(self.rows, seed=0)
         n, rare = self.blocks.n, self.rare
-        own, most = np.isin(index, rare), int(self.settings.rare * self.rows)
+        own, most = np.isin(index, rare), int(RARE * self.rows)
         if own.sum() >= min(most, len(rare)):
             return block, np.full(len(index), n / len(index))
         places = np.linspace(0, len(rare) - 1, min(most, len(rare))).astype(int)
@@ -205,8 +175,8 @@ class Stream:
         # There may be more on the kinks than rows.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
         far = floor = 0.0
-        if self.settings.wide_enough * self.error > near:
-            far = self.settings.reach * self.error
+        if WIDE_ENOUGH * self.error > near:
+            far = REACH * self.error
             floor = floor_for(self.counts, self.unit, far)
             near = width_for(self.counts, self.unit, self.rows, far, floor)
         return PassSpec(
@@ -228,11 +198,8 @@ class Stream:
         """The core of a pass, solved."""
         band = None if spec.graded else Band(self.model, spec, summary)
         problem = graded_core(self.model, spec, summary) if band is None else band.problem
-        ours = self.settings
-        tol = max(ours.fine * self.tol, 1e-12)
-        result = solve_core(
-            problem, self.restarted(spec), tol=tol, scale=self.best.primal, settings=ours.core
-        )
+        tol = max(FINE * self.tol, 1e-12)
+        result = solve_core(problem, self.restarted(spec), tol=tol, scale=self.best.primal)
         self.start = result.start
         if band is not None:
             self.best.offer_dual(*band.proven(result.beta))
@@ -273,12 +240,12 @@ class Stream:
                 self.best.tangent = tangent
             self.record(W, summary, spec.graded, time.perf_counter() - started)
             done = self.best.gap <= self.tol or self.stopped
-            if done or len(self.history) >= self.settings.most_passes:
+            if done or len(self.history) >= MOST_PASSES:
                 return
             # Cores are no more accurate than this.
-            good = primal <= (1.0 + self.settings.fine * self.tol) * self.best.primal
+            good = primal <= (1.0 + FINE * self.tol) * self.best.primal
             failures = 0 if good else failures + 1
-            if failures == self.settings.most_failures:
+            if failures == MOST_FAILURES:
                 return
             if step is not None:
                 self.trust = step.best_part(taken, tangent, self.model.penalty)
@@ -351,7 +318,6 @@ def solve_stream(
     memory: float = 2.0**30,
     verbose: int = 0,
     rare: Index = NONE,
-    settings: StreamSettings = DEFAULT,
 ) -> SolverResult:
     """Solve RMR on samples that are read block by block.
 
@@ -369,8 +335,6 @@ def solve_stream(
         Whether to print one line per pass.
     rare : ndarray of int, default=none
         Indices of samples of a rare kind, such as a small class: a sample of all would miss them.
-    settings : StreamSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -378,7 +342,7 @@ def solve_stream(
         The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
         empty, and `dual_of` computes it block by block.
     """
-    run = Stream(blocks, model, tol, memory, verbose, rare, settings)
+    run = Stream(blocks, model, tol, memory, verbose, rare)
     try:
         run.run()
     except KeyboardInterrupt:

@@ -27,23 +27,10 @@ EDGES = np.geomspace(1e-9, 1e3, 241)
 MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]])
 
 
-@dataclass(frozen=True)
-class ScanSettings:
-    """Numbers of a pass.
-
-    Attributes
-    ----------
-    rows : int
-        Samples that are treated at a time: their numbers stay in the cache.
-    heavy : float
-        Weights above this multiple of the mean count as lying on a kink: no part of any group.
-    """
-
-    rows: int = 2**13
-    heavy: float = 20.0
-
-
-DEFAULT = ScanSettings()
+# Samples that are treated at a time: their numbers stay in the cache.
+ROWS = 2**13
+# Weights above this multiple of the mean count as lying on a kink: no part of any group.
+HEAVY = 20.0
 
 
 @dataclass(frozen=True)
@@ -77,8 +64,6 @@ class PassSpec:
         Residuals this near to a kink are on it.
     seed : int
         Of the sampling, which is a function of the index of a sample and nothing else.
-    settings : ScanSettings, default=DEFAULT
-        Numbers of the pass.
     """
 
     W: Array
@@ -93,7 +78,6 @@ class PassSpec:
     unit: float
     rounding: float
     seed: int
-    settings: ScanSettings = DEFAULT
 
     @property
     def graded(self) -> bool:
@@ -123,7 +107,7 @@ class PassSpec:
 
     def __call__(self, block: Block) -> PassSummary:
         """Look at a block."""
-        whole, rows = self.nothing, self.settings.rows
+        whole, rows = self.nothing, ROWS
         for start in range(0, len(block.y), rows):
             whole = whole.merge(self.look(block.part(start, start + rows)))
         return whole
@@ -141,7 +125,7 @@ class PassSpec:
             r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
-            heavy = weights > self.settings.heavy * self.mean_weight
+            heavy = weights > HEAVY * self.mean_weight
             apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
             key = apart * spread_out(index + self.seed) if self.graded else apart
             kept = np.flatnonzero((key <= self.near) & (apart <= max(self.near, self.far)))

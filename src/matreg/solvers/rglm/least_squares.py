@@ -25,7 +25,7 @@ from ..certificate import SolverResult, Tracker
 from ..warm_start import Position, Start
 from .fista import ProximalGradient
 from .proximal_newton import ProximalPoint
-from .standard_form import StandardForm, flat
+from .standard_form import ROUNDING, StandardForm, flat
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def solve_least_squares(
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0
     if tau == 0.0:
         tracker.method = "least squares"
-        exact = unpenalised(tracker, form.settings.rounding)
+        exact = unpenalised(tracker, ROUNDING)
         tracker.record(k)
         result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
         result = form.restore(result, problem, tol)

@@ -20,26 +20,12 @@ from ...linalg.bordered import cholesky, factor_dual
 from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft
 from ...penalties import SpectralPenalty
-from .standard_form import StandardForm
+from .standard_form import ROUNDING, StandardForm
 
-
-@dataclass(frozen=True)
-class PointSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    growth : float
-        Growth of sigma from one proximal point step to the next. 6 is about as good.
-    max_inner : int
-        Newton steps within one proximal point step; more than 10 are rare.
-    """
-
-    growth: float = 3.0
-    max_inner: int = 20
-
-
-DEFAULT = PointSettings()
+# Growth of sigma from one proximal point step to the next. 6 is about as good.
+GROWTH = 3.0
+# Newton steps within one proximal point step; more than 10 are rare.
+MAX_INNER = 20
 
 
 @dataclass(frozen=True)
@@ -76,8 +62,6 @@ class ProximalPoint:
         Where to start.
     sigma : float, default=None
         Length of the first step, if that is known from a neighbouring problem.
-    settings : PointSettings, default=DEFAULT
-        Numbers of the method.
     """
 
     def __init__(
@@ -86,9 +70,7 @@ class ProximalPoint:
         penalty: SpectralPenalty,
         W: Array,
         sigma: float | None = None,
-        settings: PointSettings = DEFAULT,
     ) -> None:
-        self.settings, self.rounding = settings, form.settings.rounding
         self.design, self.z = form.rows
         self.tau, self.ridge = penalty.tau, penalty.ridge
         if sigma is None:
@@ -120,10 +102,10 @@ class ProximalPoint:
         off = float(np.linalg.norm(self.point.gradient))
         move = float(np.linalg.norm(self.point.W - self.centre))
         close = self.inner > 0 and off <= 0.2 * move / np.sqrt(self.sigma)
-        exact = off <= self.rounding * float(np.linalg.norm(self.z))
-        if close or exact or self.inner >= self.settings.max_inner or not self.newton():
+        exact = off <= ROUNDING * float(np.linalg.norm(self.z))
+        if close or exact or self.inner >= MAX_INNER or not self.newton():
             self.centre = self.point.W
-            self.sigma *= self.settings.growth
+            self.sigma *= GROWTH
             self.inner = 0
             self.point = self.at(self.point.beta)
             return True
@@ -137,7 +119,7 @@ class ProximalPoint:
         slope = float(point.gradient @ direction)
         # Near the solution the value is right up to rounding only.
         size = abs(point.value) + float(point.beta @ point.beta)
-        allowed = point.value + self.rounding * size
+        allowed = point.value + ROUNDING * size
         length = 1.0
         while length > 1e-6:
             new = self.at(point.beta + length * direction)

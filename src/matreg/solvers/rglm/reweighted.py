@@ -26,30 +26,13 @@ from .standard_form import StandardForm, flat
 GLMProblem = Problem[SmoothLoss, SpectralPenalty]
 
 
-@dataclass(frozen=True)
-class ReweightedSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    smallest_weight : float
-        Weights of least squares relative to the largest one: smaller ones make labels of mere
-        rounding.
-    inner_accuracy : float
-        Gap of a least squares problem relative to the present one of the problem itself; as much
-        smaller again after a step that did not descend.
-    halvings, patience : int
-        Halvings of a step after which rounding must be the reason, and steps without a smaller
-        gap.
-    """
-
-    smallest_weight: float = 1e-10
-    inner_accuracy: float = 1e-2
-    halvings: int = 30
-    patience: int = 5
-
-
-DEFAULT = ReweightedSettings()
+# Weights of least squares relative to the largest one: smaller ones make labels of mere rounding.
+SMALLEST_WEIGHT = 1e-10
+# Gap of a least squares problem relative to the present one of the problem itself; as much
+# smaller again after a step that did not descend.
+INNER_ACCURACY = 1e-2
+# Halvings of a step after which rounding must be the reason, and steps without a smaller gap.
+HALVINGS, PATIENCE = 30, 5
 
 
 @dataclass(frozen=True)
@@ -89,18 +72,14 @@ class Reweighted:
         Smooth loss and spectral elastic net.
     W : ndarray of shape (p, q)
         Where to start.
-    settings : ReweightedSettings, default=DEFAULT
-        Numbers of the method.
     """
 
-    def __init__(
-        self, problem: GLMProblem, W: Array, settings: ReweightedSettings = DEFAULT
-    ) -> None:
-        self.problem, self.settings = problem, settings
+    def __init__(self, problem: GLMProblem, W: Array) -> None:
+        self.problem = problem
         self.loss = problem.loss
         self.point = self.at(without_rounding(W))
         self.beta = np.zeros(problem.design.n)
-        self.accuracy = settings.inner_accuracy
+        self.accuracy = INNER_ACCURACY
         self.sigma: float | None = None
 
     def at(self, W: Factors) -> Point:
@@ -113,7 +92,7 @@ class Reweighted:
         """Least squares in the place of the loss."""
         r = self.point.residual
         weights = self.loss.second_derivative(r)
-        weights = np.maximum(weights, self.settings.smallest_weight * weights.max())
+        weights = np.maximum(weights, SMALLEST_WEIGHT * weights.max())
         labels = self.problem.y - r + self.loss.gradient(r) / weights
         ours = self.problem
         return Problem(ours.design, labels, squared(weights), ours.penalty, ours.unpenalised)
@@ -134,7 +113,7 @@ class Reweighted:
         self.beta = result.beta
         self.sigma = result.kept.prepared.sigma if result.kept and result.kept.prepared else None
         if not self.search(result):
-            self.accuracy *= self.settings.inner_accuracy
+            self.accuracy *= INNER_ACCURACY
         return max(result.n_iter, 1)
 
     def search(self, result: SolverResult) -> bool:
@@ -145,7 +124,7 @@ class Reweighted:
         move += ours.unpenalised.times(result.gamma - point.gamma)
         slope = ours.penalty.value(result.W.d) - ours.penalty.value(point.W.d)
         slope -= float(self.loss.gradient(point.residual) @ move)
-        for halvings in range(self.settings.halvings):
+        for halvings in range(HALVINGS):
             length = 0.5**halvings
             between = point.W.matrix + length * direction
             new = self.at(result.W if halvings == 0 else without_rounding(between))
@@ -184,7 +163,6 @@ def solve_reweighted(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: Start | None = None,
-    settings: ReweightedSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an R-GLM problem with a smooth loss to a relative duality gap.
 
@@ -200,8 +178,6 @@ def solve_reweighted(
         Whether to print a line a Newton step.
     start : Start, default=None
         Where an earlier run ended, of which the coefficients are used.
-    settings : ReweightedSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -210,15 +186,15 @@ def solve_reweighted(
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     tracker, k, since = Tracker(problem, tol, verbose), 0, 0
-    patience = settings.patience
-    method = Reweighted(problem, np.zeros(shape), settings)
+    patience = PATIENCE
+    method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
     tracker.record(k)
     # Labels that can be told apart without an error: the loss falls for ever.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
         W = start.parabola(tau)
-        warm = Reweighted(problem, W, settings)
+        warm = Reweighted(problem, W)
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
     while k < max_iter and not tracker.converged and since < patience and tracker.primal > nothing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,28 +16,12 @@ from ...problem import RMRProblem, relative_gap
 from ...unpenalised import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
-
-@dataclass(frozen=True)
-class FormSettings:
-    """Numbers of the form.
-
-    Attributes
-    ----------
-    small : int
-        Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
-    max_compressed : int
-        Replacing the samples by a triangular matrix costs pq/20 iterations: too much for more
-        columns.
-    rounding : float
-        A sum of this many units of rounding is taken for zero.
-    """
-
-    small: int = 100
-    max_compressed: int = 1024
-    rounding: float = 8.0 * float(np.finfo(float).eps)
-
-
-DEFAULT = FormSettings()
+# Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
+SMALL = 100
+# Replacing the samples by a triangular matrix costs pq/20 iterations: too much for more columns.
+MAX_COMPRESSED = 1024
+# A sum of this many units of rounding is taken for zero.
+ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
 def centred(values: Array, s: Array, rounding: float) -> tuple[Array, Array]:
@@ -88,14 +72,12 @@ class StandardForm:
     ----------
     source : RMRProblem
         Squared loss. Its penalty is not used: the form serves a whole path.
-    settings : FormSettings, default=DEFAULT
-        Numbers of the form.
     """
 
-    def __init__(self, source: RMRProblem, settings: FormSettings = DEFAULT) -> None:
+    def __init__(self, source: RMRProblem) -> None:
         if not source.loss.quadratic:
             raise ValueError("problem must have a squared loss.")
-        self.source, self.settings = source, settings
+        self.source = source
         s, design = 1.0 / source.loss.curvature, source.design
         samples = flat(design)
         rows, self.x_fits = self.without(samples, s)
@@ -105,7 +87,7 @@ class StandardForm:
 
     def without(self, values: Array, s: Array) -> tuple[Array, Array]:
         """Columns (n, m) without what Z fits of them, weighted; and the coefficients (k, m)."""
-        columns, rounding = self.source.unpenalised, self.settings.rounding
+        columns, rounding = self.source.unpenalised, ROUNDING
         if isinstance(columns, NoColumns):
             return np.sqrt(s)[:, None] * values, np.zeros((0, values.shape[1]))
         if isinstance(columns, Ones):
@@ -132,7 +114,7 @@ class StandardForm:
     def rows(self) -> tuple[Design, Array]:
         """Samples and labels of equal least squares; many samples become a triangular matrix."""
         design, size = self.design, self.design.p * self.design.q
-        if size > self.settings.max_compressed or design.n <= 4 * size:
+        if size > MAX_COMPRESSED or design.n <= 4 * size:
             return design, self.z
         R = np.asarray(np.linalg.qr(np.column_stack([flat(design), self.z]), mode="r"))
         X = np.ascontiguousarray(R[:size, :size]).reshape(size, design.p, design.q)
@@ -143,7 +125,7 @@ class StandardForm:
         """Squared norm of the map, or a little more."""
         design, _ = self.rows
         size = min(design.n, design.p * design.q)
-        if size <= self.settings.small:
+        if size <= SMALL:
             return design.norm**2
         # The start must not be a vector of ones, which is orthogonal to all centred columns.
         d = scipy.sparse.linalg.svds(
