@@ -22,8 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from unittest import mock
 
 import numpy as np
@@ -35,8 +34,7 @@ from matreg.losses import epsilon_insensitive, hinge, huber, squared_hinge
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose
-from matreg.solvers.active_set import active_set, box_qp
-from matreg.solvers.active_set.jacobian import LinearSettings
+from matreg.solvers.active_set import active_set, box_qp, jacobian
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import interior_point
@@ -187,34 +185,24 @@ def real(most: int) -> Iterator[Case]:
             yield Case(f"{name[5:]} C={C:g}", pose(X, y, C, 0.1, share))
 
 
-Patch = tuple[object, str, object]
+Mechanism = tuple[object, str, object]  # owner, name, and the value that switches it off
 
-
-@dataclass(frozen=True)
-class Mechanism:
-    """What is changed to switch a mechanism off."""
-
-    interior: dict[str, object] = field(default_factory=dict)
-    box: dict[str, object] = field(default_factory=dict)
-    linear: dict[str, object] = field(default_factory=dict)
-    steps: dict[str, object] = field(default_factory=dict)
-    patches: tuple[Patch, ...] = ()
-
-
-COLD = {
-    "smaller boxes": Mechanism(patches=((cold, "SMALLER", ()),)),
-    "crossover to a vertex": Mechanism(patches=((cold, "crossover", lambda *args: None),)),
-    "single precision": Mechanism(interior={"single_steps": 0}),
-    "caution": Mechanism(interior={"caution": 0.0}),
-    "weight of a settled W": Mechanism(interior={"heaviest": 1.0}),
-    "halvings": Mechanism(interior={"halvings": 0}),
+COLD: dict[str, Mechanism] = {
+    "smaller boxes": (cold, "SMALLER", ()),
+    "crossover to a vertex": (cold, "crossover", lambda *args: None),
+    "single precision": (interior_point, "SINGLE_STEPS", 0),
+    "caution": (interior_point, "CAUTION", 0.0),
+    "weight of a settled W": (interior_point, "HEAVIEST", 1.0),
+    "halvings": (interior_point, "HALVINGS", 0),
 }
-PATHS = {
-    "second step with a matrix": Mechanism(steps={"often": 1}),
-    "single precision of K": Mechanism(linear={"too_light": np.inf}),
-    "borders of free systems": Mechanism(box={"max_changed": -1}),
-    "interior point of the box problem": Mechanism(
-        patches=((box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None),)
+PATHS: dict[str, Mechanism] = {
+    "second step with a matrix": (active_set, "OFTEN", 1),
+    "single precision of K": (jacobian, "TOO_LIGHT", np.inf),
+    "borders of free systems": (box_qp, "MAX_CHANGED", -1),
+    "interior point of the box problem": (
+        box_qp.BoxQuadratic,
+        "solve_from_afar",
+        lambda self, t, r, b: None,
     ),
 }
 
@@ -222,20 +210,8 @@ PATHS = {
 @contextmanager
 def without(*mechanisms: Mechanism) -> Iterator[None]:
     """Solvers without some mechanisms."""
-
-    def merged(part: str) -> dict[str, object]:
-        return {k: v for one in mechanisms for k, v in getattr(one, part).items()}
-
-    interior = replace(interior_point.DEFAULT, **merged("interior"))
-    linear = LinearSettings(box=box_qp.BoxSettings(**merged("box")), **merged("linear"))
-    steps = replace(active_set.DEFAULT, linear=linear, **merged("steps"))
-    patches = [patch for one in mechanisms for patch in one.patches]
-    patches.append((cold, "DEFAULT", interior))
-    patches.append((active_set, "DEFAULT", steps))
-    runs = partial(active_set.ActiveSetNewton, settings=steps)
-    patches.append((active_set, "ActiveSetNewton", runs))
     with ExitStack() as stack:
-        for owner, name, value in patches:
+        for owner, name, value in mechanisms:
             stack.enter_context(mock.patch.object(owner, name, value))
         yield
 

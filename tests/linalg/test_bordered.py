@@ -1,6 +1,7 @@
 """Linear systems of the interior point method against a dense solve."""
 
 import contextlib
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,8 +9,6 @@ import scipy.linalg
 
 from matreg.linalg import bordered as kkt
 from matreg.linalg.bordered import (
-    DEFAULT,
-    BorderedSettings,
     cholesky,
     factor_augmented,
     factor_dual,
@@ -17,7 +16,7 @@ from matreg.linalg.bordered import (
 )
 
 
-def primal(Phi, D, border, settings=DEFAULT):
+def primal(Phi, D, border):
     return factor_primal(
         lambda index: Phi[index],
         lambda f: Phi @ f,
@@ -26,12 +25,12 @@ def primal(Phi, D, border, settings=DEFAULT):
         D,
         float(np.vdot(Phi, Phi)) / len(Phi),
         border,
-        settings,
     )
 
 
 def primal_in_stripes(Phi, D, border):
-    return primal(Phi, D, border, BorderedSettings(stripe=5))
+    with mock.patch.object(kkt, "STRIPE", 5):
+        return primal(Phi, D, border)
 
 
 FACTORS = {

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,27 +28,12 @@ Solve = Callable[[Array], Array]
 BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 
-@dataclass(frozen=True)
-class BorderedSettings:
-    """Numbers of the factorisations.
-
-    Attributes
-    ----------
-    stripe : int
-        Rows of a large matrix that are updated at a time.
-    refinements, accurate : int, float
-        Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
-    small_system : int
-        Up to this order the augmented system costs next to nothing.
-    """
-
-    stripe: int = 256
-    refinements: int = 6
-    accurate: float = 1e-3
-    small_system: int = 700
-
-
-DEFAULT = BorderedSettings()
+# Rows of a large matrix that are updated at a time.
+STRIPE = 256
+# Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
+REFINEMENTS, ACCURATE = 6, 1e-3
+# Up to this order the augmented system costs next to nothing.
+SMALL_SYSTEM = 700
 
 
 def cholesky(S: Array) -> Solve:
@@ -83,7 +67,6 @@ def refined(
     once: Callable[..., Array],
     residual: Callable[[Array, Array], tuple[Array, ...]],
     D: Array,
-    settings: BorderedSettings = DEFAULT,
 ) -> Solve:
     """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``.
 
@@ -99,18 +82,16 @@ def refined(
         Parts of the residual for a right-hand side and a solution.
     D : ndarray of shape (n,)
         Diagonal.
-    settings : BorderedSettings, optional
-        When to end.
     """
 
     def solve(rhs: Array) -> Array:
         x, size = once(rhs), float(np.linalg.norm(rhs))
-        for _ in range(settings.refinements):
+        for _ in range(REFINEMENTS):
             left = residual(rhs, x)
             x += once(*left)
             last, size = size, float(np.linalg.norm(left[0]))
             ahead = size * size / last if last > 0.0 else 0.0
-            enough = settings.accurate * float(np.linalg.norm(D * x[: len(D)]))
+            enough = ACCURATE * float(np.linalg.norm(D * x[: len(D)]))
             if not enough < ahead < 0.5 * size:
                 break
         return x
@@ -144,7 +125,6 @@ def factor_dual(
     D: Array,
     border: Array,
     least: float = 0.0,
-    settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
 
@@ -163,7 +143,7 @@ def factor_dual(
     def residual(rhs: Array, x: Array) -> tuple[Array]:
         return (rhs - Phi @ (Phi.T @ x) - D * x,)
 
-    return with_border(refined(cholesky(S), residual, D, settings), border)
+    return with_border(refined(cholesky(S), residual, D), border)
 
 
 def factor_augmented(Phi: Array, D: Array, border: Array) -> BorderedSolve:
@@ -211,7 +191,6 @@ def factor_primal(
     D: Array,
     typical: float,
     border: Array,
-    settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise a d x d system: for more samples than coordinates, which are never all stored.
 
@@ -232,10 +211,8 @@ def factor_primal(
         Mean of the diagonal of ``Phi Phi'``.
     border : ndarray of shape (n, k)
         Columns Z.
-    settings : BorderedSettings, optional
-        Numbers of the factorisation.
     """
-    n, stripe = len(D), settings.stripe
+    n, stripe = len(D), STRIPE
     tiny = np.flatnonzero(D <= 1e-6 * typical)
     if len(tiny) > d:
         tiny = np.argpartition(D, d)[:d]
@@ -274,7 +251,7 @@ def factor_primal(
         x, f = solved[:n], solved[n:]
         return rhs - D * x - forward(f), f - adjoint(x)
 
-    return with_border(refined(once, residual, D, settings), border)
+    return with_border(refined(once, residual, D), border)
 
 
 def factor(
@@ -283,7 +260,6 @@ def factor(
     D: Array,
     border: Array,
     precision: type[np.floating[Any]],
-    settings: BorderedSettings = DEFAULT,
 ) -> BorderedSolve:
     """Factorise the system in the way that its size asks for.
 
@@ -299,16 +275,14 @@ def factor(
         Columns Z.
     precision : type
         Of Phi, where it matters little.
-    settings : BorderedSettings, optional
-        Numbers of the factorisations.
     """
     n, d = design.n, coordinates.size
-    if n + d <= settings.small_system:
+    if n + d <= SMALL_SYSTEM:
         Phi = coordinates.of_samples(design)
         typical = float(np.vdot(Phi, Phi)) / n
         return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), border)
     if n <= d:
-        return factor_dual(coordinates.of_samples(design, precision), D, border, 1e-7, settings)
+        return factor_dual(coordinates.of_samples(design, precision), D, border, 1e-7)
     sample = coordinates.of_samples(design.take(slice(None, None, max(1, n // 200))))
     typical = float(np.vdot(sample, sample)) / len(sample)
     return factor_primal(
@@ -319,5 +293,4 @@ def factor(
         np.maximum(D, 1e-16 * typical),
         typical,
         border,
-        settings,
     )

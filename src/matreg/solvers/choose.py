@@ -30,7 +30,7 @@ from typing import Any
 
 from ..problem import RMRProblem
 from .active_set.active_set import solve_active_set
-from .active_set.jacobian import DEFAULT as LINEARISATION
+from .active_set.jacobian import MOST_NUMBERS
 from .active_set.working_set import solve_working_set
 from .augmented.subsamples import solve_many
 from .certificate import SolverResult
@@ -123,7 +123,7 @@ def solve_from_start(
 
 def follows(problem: RMRProblem) -> bool:
     """Whether the active set can hold the kernel matrix of all samples."""
-    return problem.design.n**2 <= LINEARISATION.most_numbers
+    return problem.design.n**2 <= MOST_NUMBERS
 
 
 def has_many_samples(problem: RMRProblem) -> bool:

@@ -19,7 +19,7 @@ W. Dinkelbach, On nonlinear fractional programming, Management Science 1967.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -33,31 +33,16 @@ from ..problem import RMRProblem
 from .choose import solve_rmr
 from .intercept_only import only_multipliers, optimal_multipliers
 
-
-@dataclass(frozen=True)
-class TauMaxSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    rounds : int
-        Values of tau that are tried at most.
-    inner : float
-        Relative duality gap of the fit to the tied samples in each.
-    max_iter : int
-        Newton steps of such a fit.
-    """
-
-    rounds: int = 20
-    inner: float = 1e-3
-    max_iter: int = 200
-
-
-DEFAULT = TauMaxSettings()
+# Values of tau that are tried at most.
+ROUNDS = 20
+# Relative duality gap of the fit to the tied samples in each.
+INNER = 1e-3
+# Newton steps of such a fit.
+MAX_ITER = 200
 
 
 @single_threaded(lambda problem: problem.design.size)
-def tau_max(problem: RMRProblem, *, tol: float = 1e-3, settings: TauMaxSettings = DEFAULT) -> float:
+def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
     """Smallest tau at which W = 0 solves an RMR problem.
 
     Parameters
@@ -67,8 +52,6 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3, settings: TauMaxSettings 
     tol : float, default=1e-3
         Relative accuracy where several samples share the edge of the tube, from above: W is zero
         at the tau that is returned, and a fit or two is what it takes.
-    settings : TauMaxSettings, optional
-        Numbers of the method for this case.
 
     Returns
     -------
@@ -78,7 +61,7 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3, settings: TauMaxSettings 
     only = only_multipliers(problem)
     if only is not None:
         return spectral_norm(problem.dual_image(only))
-    return smallest_norm(tied_samples(problem), tol, settings)
+    return smallest_norm(tied_samples(problem), tol)
 
 
 def tied_samples(problem: RMRProblem) -> RMRProblem:
@@ -101,7 +84,7 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
     )
 
 
-def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> float:
+def smallest_norm(problem: RMRProblem, tol: float) -> float:
     """Minimum of ``||A'beta - T||_2`` over the box and ``Z'beta = t``, from above.
 
     Parameters
@@ -110,25 +93,23 @@ def smallest_norm(problem: RMRProblem, tol: float, settings: TauMaxSettings) -> 
         RMR with labels of zero, a loss of kinks alone and any tau.
     tol : float
         Relative accuracy; a norm of this share of that of the middle of all beta is zero.
-    settings : TauMaxSettings
-        Numbers of the method.
     """
     Z = problem.dual_image(middle(problem))
     U, _, Vt = np.linalg.svd(Z, full_matrices=False)
     size = high = spectral_norm(Z)
     low = max(smallest_product(problem, np.outer(U[:, 0], Vt[0])), 0.0)
     start = None
-    for _ in range(settings.rounds):
+    for _ in range(ROUNDS):
         if high - low <= tol * high or high <= tol * size:
             return high
         posed = replace(problem, penalty=SpectralElasticNet(low))
-        found = solve_rmr(posed, start=start, tol=settings.inner, max_iter=settings.max_iter)
+        found = solve_rmr(posed, start=start, tol=INNER, max_iter=MAX_ITER)
         start = found.start
         high = min(high, spectral_norm(problem.dual_image(found.beta)))
         if found.W.rank:
             low = max(low, smallest_product(problem, found.W.matrix) / float(found.W.d.sum()))
     warnings.warn(
-        f"tau_max is between {low:.6g} and {high:.6g}: {settings.rounds} rounds did not bring the "
+        f"tau_max is between {low:.6g} and {high:.6g}: {ROUNDS} rounds did not bring the "
         f"bounds within a relative distance of {tol:g}. The upper one is taken.",
         ConvergenceWarning,
         stacklevel=5,

@@ -5,7 +5,8 @@ import pytest
 
 from matreg import RGLM
 from matreg.blocks import ArrayBlocks
-from matreg.solvers.passes.moments import GramSettings, moments, solve_streamed_rglm
+from matreg.solvers.passes import moments as passes
+from matreg.solvers.passes.moments import moments, solve_streamed_rglm
 from problems import random_data, random_weights
 
 TAUS = np.array([300.0, 30.0, 1.0])
@@ -74,10 +75,11 @@ def test_least_squares():
     assert result.primal == pytest.approx(model.objective_, rel=1e-10)
 
 
-def test_bad_samples_and_too_large_ones():
+def test_bad_samples_and_too_large_ones(monkeypatch):
     blocks = make_blocks()
-    with pytest.raises(ValueError, match="samples of 20 entries"):
-        moments(blocks, settings=GramSettings(most_entries=10))
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="samples of 20 entries"):
+        patch.setattr(passes, "MOST_ENTRIES", 10)
+        moments(blocks)
     blocks.X[777, 1, 1] = np.nan
     with pytest.raises(ValueError, match="sample 777 does"):
         moments(blocks)

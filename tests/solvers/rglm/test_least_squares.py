@@ -11,8 +11,8 @@ from matreg.design import ArrayDesign
 from matreg.losses import epsilon_insensitive, squared
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.solvers.rglm import least_squares
 from matreg.solvers.rglm.least_squares import (
-    LeastSquaresSettings,
     best_multiple,
     solve_least_squares,
 )
@@ -197,15 +197,15 @@ def test_nothing_to_learn(tau, kind):
 
 
 @pytest.mark.parametrize("fraction", [0.1, 1e-2, 1e-3])
-def test_both_methods_find_the_same(fraction):
+def test_both_methods_find_the_same(fraction, monkeypatch):
     X, y, s = rglm_data(40, 6, 5)
     tau = fraction * rglm_tau_max(rglm_problem(X, y, s, 1.0))
     problem = rglm_problem(X, y, s, tau)
     mixed = solve_rglm(problem, tol=1e-8)
-    never = LeastSquaresSettings(expected_steps=np.inf)
-    at_once = LeastSquaresSettings(expected_steps=0)
-    gradient = solve_least_squares(problem, tol=1e-8, max_iter=100_000, settings=never)
-    newton = solve_least_squares(problem, tol=1e-8, settings=at_once)
+    monkeypatch.setattr(least_squares, "EXPECTED_STEPS", np.inf)
+    gradient = solve_least_squares(problem, tol=1e-8, max_iter=100_000)
+    monkeypatch.setattr(least_squares, "EXPECTED_STEPS", 0)
+    newton = solve_least_squares(problem, tol=1e-8)
     assert mixed.converged and gradient.converged and newton.converged
     assert newton.n_iter < 100
     np.testing.assert_allclose([mixed.primal, newton.primal], gradient.primal, rtol=2e-8)

@@ -18,7 +18,8 @@ from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.neighbours import walk
 from matreg.solvers.passes.moments import solve_streamed_rglm
-from matreg.solvers.rglm.least_squares import LeastSquaresSettings, solve_least_squares
+from matreg.solvers.rglm import least_squares
+from matreg.solvers.rglm.least_squares import solve_least_squares
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.unpenalised import intercept as columns
 
@@ -108,11 +109,12 @@ def test_without_the_nuclear_norm_it_is_scikit_learn(family):
     assert result.b == pytest.approx(np.ravel(model.intercept_)[0], abs=1e-5)
 
 
-def test_newton_steps_and_gradient_steps_agree():
+def test_newton_steps_and_gradient_steps_agree(monkeypatch):
     problem, _ = make("normal", 2.0, 1.0, n=30, p=8, q=7)
-    never, at_once = (LeastSquaresSettings(expected_steps=k) for k in (np.inf, 0))
-    one = solve_least_squares(problem, tol=1e-9, settings=never)
-    other = solve_least_squares(problem, tol=1e-9, settings=at_once)
+    monkeypatch.setattr(least_squares, "EXPECTED_STEPS", np.inf)
+    one = solve_least_squares(problem, tol=1e-9)
+    monkeypatch.setattr(least_squares, "EXPECTED_STEPS", 0)
+    other = solve_least_squares(problem, tol=1e-9)
     assert one.converged and other.converged and other.n_iter < 100
     assert one.primal == pytest.approx(other.primal, rel=2e-9)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from matreg.losses import epsilon_insensitive
-from matreg.solvers.active_set.box_qp import BoxQuadratic, BoxSettings, FreeSystem, sides
+from matreg.solvers.active_set.box_qp import BoxQuadratic, FreeSystem, sides
 from matreg.solvers.active_set.kernels import DenseKernel, FactoredKernel
 from matreg.unpenalised import intercept
 
@@ -84,7 +84,7 @@ def test_systems_of_sets_that_come_and_go_are_solved_by_borders(k):
     K = A @ A.T
     first = rng.random(30) < 0.6
     Z = np.hstack([np.ones((30, 1)), rng.standard_normal((30, 2))])[:, :k]
-    system = FreeSystem(DenseKernel(K), first, Z, BoxSettings())
+    system = FreeSystem(DenseKernel(K), first, Z)
     for share in (0.0, 0.1, 0.2, 0.9, *([0.2] * 20)):
         free = first ^ (rng.random(30) < share)
         n, rhs, total = int(free.sum()), rng.standard_normal(30), rng.standard_normal(k)

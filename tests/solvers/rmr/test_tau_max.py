@@ -8,10 +8,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from matreg.losses import absolute, hinge, pinball
+from matreg.solvers import largest_tau
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.intercept_only import optimal_multipliers
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.largest_tau import TauMaxSettings, tau_max
+from matreg.solvers.largest_tau import tau_max
 from problems import at, make_problem, random_problem
 
 TAU_CASES = {
@@ -125,8 +126,9 @@ def test_tau_max_may_be_zero():
     assert solve_rmr(at(problem, 0.0), tol=1e-6).primal == pytest.approx(nothing, rel=1e-5)
 
 
-def test_bounds_that_do_not_meet_are_told():
+def test_bounds_that_do_not_meet_are_told(monkeypatch):
     problem = tied_problem("hinge")
-    with pytest.warns(ConvergenceWarning, match="tau_max is between"):
-        found = tau_max(problem, tol=1e-12, settings=TauMaxSettings(rounds=1))
+    with monkeypatch.context() as patch, pytest.warns(ConvergenceWarning, match="tau_max is betw"):
+        patch.setattr(largest_tau, "ROUNDS", 1)
+        found = tau_max(problem, tol=1e-12)
     assert found >= tau_max(problem, tol=1e-6) * (1.0 - 1e-6)

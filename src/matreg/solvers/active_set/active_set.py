@@ -25,7 +25,7 @@ will be small enough soon, since a new one takes the time of about four steps.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,8 +37,8 @@ from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..interior.dual_ray import best_on_ray
 from ..warm_start import Start, completed, position_of, snapped
-from .box_qp import sides
-from .jacobian import Linearisation, LinearSettings, Point, affordable
+from .box_qp import MAX_WRONG, sides
+from .jacobian import Linearisation, Point, affordable
 
 # Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.5
@@ -48,29 +48,11 @@ FAINT = 1e-4
 # Matrices, which are what takes the time, at most; and those after which to give up unless the
 # bound changes half as much as ever before.
 MOST_MATRICES, PATIENCE = 14, 6
-# A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them.
-GOOD, SOON = 0.5, 4
+# A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them,
+# OFTEN at most.
+GOOD, SOON, OFTEN = 0.5, 4, 8
 # A step that is this long relative to beta, and ten times longer than the last, leads away.
 FAR = 0.3
-
-
-@dataclass(frozen=True)
-class ActiveSetSettings:
-    """What the ablation varies.
-
-    Attributes
-    ----------
-    often : int
-        Steps with one matrix at most.
-    linear : LinearSettings
-        Those of a linearisation.
-    """
-
-    often: int = 8
-    linear: LinearSettings = field(default_factory=LinearSettings)
-
-
-DEFAULT = ActiveSetSettings()
 
 
 @dataclass(frozen=True)
@@ -131,9 +113,7 @@ class ActiveSetNewton:
         problem: RMRProblem,
         tracker: Tracker,
         neighbour: Start,
-        settings: ActiveSetSettings = DEFAULT,
     ) -> None:
-        self.settings = settings
         self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
         self.design, self.y, self.loss = problem.design, problem.y, problem.loss
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
@@ -206,15 +186,15 @@ class ActiveSetNewton:
         linear, pace = None, Pace()
         least, since = np.inf, 0
         while not self.tracker.converged:
-            spent = pace.used >= self.settings.often or not pace.promises(self.tracker.tol)
+            spent = pace.used >= OFTEN or not pace.promises(self.tracker.tol)
             if linear is None or spent:
                 yield self.remember(at)
                 if since == PATIENCE:
                     return
                 at = at if linear is None and pace.used == 0 else self.rescaled(at)
-                if not affordable(self.problem, at, self.settings.linear):
+                if not affordable(self.problem, at):
                     return
-                linear = Linearisation(self.problem, at, self.settings.linear)
+                linear = Linearisation(self.problem, at)
                 pace = Pace(pace.length)
             fresh = pace.used == 0
             new = self.step(at, linear, allow_afar=fresh)
@@ -240,7 +220,7 @@ class ActiveSetNewton:
         """
         drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
-        solution = linear.quadratic.pivot(target, at.side, self.settings.linear.box.max_wrong)
+        solution = linear.quadratic.pivot(target, at.side, MAX_WRONG)
         if solution is None and allow_afar:
             residual = self.y - self.design.forward(at.W)
             residual -= self.problem.unpenalised.times(at.gamma)

@@ -17,7 +17,6 @@ enough to start from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,44 +29,22 @@ from ...unpenalised import Basis
 from .box_qp_interior import BoxInteriorPoint
 from .kernels import Kernel
 
-
-@dataclass(frozen=True)
-class BoxSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    patience : int
-        Rounds without fewer samples on a wrong side after which to give up.
-    max_changed, most_borders : int
-        Refactorise once more than `max_changed` samples have entered or left the free set, or more
-        than `most_borders` distinct ones since the last factorisation.
-    update_fraction : int
-        Products with so many times fewer rows than K has are worth a copy of those.
-    huge : float
-        Multipliers this many times their bounds mean that K_FF is singular up to rounding.
-    rounding : float
-        Violations that are but rounding, relative to the bounds.
-    pivot_at, enough : tuple of float, float
-        Complementarity of the interior point method, relative to box times residual, at which to
-        try its sides, and at which its own solution is good enough.
-    max_wrong : float
-        Fraction of samples on a wrong side from which the interior point method is the quicker
-        way.
-    """
-
-    patience: int = 3
-    max_changed: int = 40
-    most_borders: int = 120
-    update_fraction: int = 4
-    huge: float = 1e6
-    rounding: float = 1e-9
-    pivot_at: tuple[float, ...] = (1e-4, 3e-6)
-    enough: float = 1e-9
-    max_wrong: float = 0.4
-
-
-DEFAULT = BoxSettings()
+# Rounds without fewer samples on a wrong side after which to give up.
+PATIENCE = 3
+# Refactorise once more than `MAX_CHANGED` samples have entered or left the free set, or more than
+# `MOST_BORDERS` distinct ones since the last factorisation.
+MAX_CHANGED, MOST_BORDERS = 40, 120
+# Products with so many times fewer rows than K has are worth a copy of those.
+UPDATE_FRACTION = 4
+# Multipliers this many times their bounds mean that K_FF is singular up to rounding.
+HUGE = 1e6
+# Violations that are but rounding, relative to the bounds.
+ROUNDING = 1e-9
+# Complementarity of the interior point method, relative to box times residual, at which to try
+# its sides, and at which its own solution is good enough.
+PIVOT_AT, ENOUGH = (1e-4, 3e-6), 1e-9
+# Fraction of samples on a wrong side from which the interior point method is the quicker way.
+MAX_WRONG = 0.4
 
 
 class BoxSolution(NamedTuple):
@@ -92,8 +69,7 @@ class FreeSystem:
     complement is small. What is known of a border is kept: samples come and go.
     """
 
-    def __init__(self, K: Kernel, free: Mask, Z: Array, settings: BoxSettings) -> None:
-        self.settings = settings
+    def __init__(self, K: Kernel, free: Mask, Z: Array) -> None:
         self.K, self.free, self.Z = K, free, Z
         self.index = np.flatnonzero(free)
         self.position = np.cumsum(free) - 1
@@ -112,8 +88,8 @@ class FreeSystem:
 
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
-        few = int(np.count_nonzero(free != self.free)) <= self.settings.max_changed
-        return few and len(self.bordering) <= self.settings.most_borders
+        few = int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
+        return few and len(self.bordering) <= MOST_BORDERS
 
     def solve(self, free: Mask, rhs: Array, total: Array) -> tuple[Array, Array]:
         """Solution for the samples `free`, zero for all others, and gamma."""
@@ -179,9 +155,7 @@ class BoxQuadratic:
         loss: PiecewiseLoss,
         basis: Basis,
         total: Array,
-        settings: BoxSettings = DEFAULT,
     ) -> None:
-        self.settings = settings
         self.without_curvature = K
         self.K = K.plus(loss.curvature) if loss.curved else K
         self.loss, self.basis, self.total = loss, basis, total
@@ -200,7 +174,7 @@ class BoxQuadratic:
         side.
         """
         side = np.where(self.no_inside & (side == 0.0), 1.0, side)
-        fewest, patience = len(t) + 1, self.settings.patience
+        fewest, patience = len(t) + 1, PATIENCE
         while True:
             solved = self.solve(t, side)
             if solved is None:
@@ -211,7 +185,7 @@ class BoxQuadratic:
             if wrong == 0:
                 return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), gamma, side)
             if wrong < fewest:
-                fewest, patience = wrong, self.settings.patience
+                fewest, patience = wrong, PATIENCE
             else:
                 patience -= 1
                 self.system = None  # the borders of an ill-conditioned system may be to blame
@@ -224,16 +198,16 @@ class BoxQuadratic:
 
         `r` and `gamma` are about the residuals and the coefficients that it will have.
         """
-        tries = list(self.settings.pivot_at)
+        tries = list(PIVOT_AT)
         self.system = None  # its sides are far from those to come, and it is large
         interior = BoxInteriorPoint(self.K, self.loss, self.basis, self.total)
         for inner in interior.iterate(t, r, gamma):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
-                solution = self.pivot(t, inner.side, self.settings.max_wrong)
+                solution = self.pivot(t, inner.side, MAX_WRONG)
                 if solution is not None:
                     return solution
-            if inner.mu <= self.settings.enough:
+            if inner.mu <= ENOUGH:
                 beta = np.clip(inner.beta, self.loss.lower, self.loss.upper)
                 return BoxSolution(beta, inner.gamma, inner.side)
         return None
@@ -248,16 +222,16 @@ class BoxQuadratic:
             return beta, self.basis.best(median, left, np.zeros_like(self.total))
         try:
             if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free, self.columns, self.settings)
+                self.system = FreeSystem(self.K, free, self.columns)
             missing = self.total - self.basis.sums(beta)
             x, gamma = self.system.solve(free, left - self.loss.epsilon * side, missing)
         except np.linalg.LinAlgError:
             return None
         beta += x
         # A singular system may be solved in name: its solution is huge, or has another sum.
-        singular = not float(np.abs(beta).max()) <= self.settings.huge * self.size
+        singular = not float(np.abs(beta).max()) <= HUGE * self.size
         off = np.abs(self.basis.sums(beta) - self.total).max(initial=0.0)
-        singular |= not off <= self.settings.rounding * (float(np.abs(beta).sum()) + self.size)
+        singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
         return None if singular else (beta, gamma)
 
     def image_of(self, beta: Array) -> Array:
@@ -267,7 +241,7 @@ class BoxQuadratic:
     def residual(self, t: Array, side: Array, beta: Array, gamma: Array) -> Array:
         """``t - K beta - Z gamma`` of a solution for given sides: free samples are on the edge."""
         fixed = np.flatnonzero(np.abs(side) != 1.0)
-        if self.settings.update_fraction * len(fixed) > len(t):
+        if UPDATE_FRACTION * len(fixed) > len(t):
             return t - self.K.times(beta) - self.basis.times(gamma)
         r = self.loss.epsilon * side
         r[fixed] = t[fixed] - self.K.some_times(fixed, beta)
@@ -278,7 +252,7 @@ class BoxQuadratic:
         """``K @ fixed`` for multipliers of which few have changed since the last time."""
         change = fixed - self.fixed
         changed = np.flatnonzero(change)
-        if self.settings.update_fraction * len(changed) <= len(fixed):
+        if UPDATE_FRACTION * len(changed) <= len(fixed):
             self.image = self.image + self.K.times_some(changed, change[changed])
         else:
             self.image = self.K.times(fixed)
@@ -288,11 +262,11 @@ class BoxQuadratic:
     def next_sides(self, side: Array, beta: Array, r: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""
         loss, epsilon = self.loss, self.loss.epsilon
-        slack = self.settings.rounding * (float(np.abs(r).max()) + epsilon)
+        slack = ROUNDING * (float(np.abs(r).max()) + epsilon)
         sign = np.where(side < 0.0, -1.0, 1.0)
         size = np.abs(side)
         free = size == 1.0
-        rounding = self.settings.rounding * np.where(np.isfinite(loss.size), loss.size, 0.0)
+        rounding = ROUNDING * np.where(np.isfinite(loss.size), loss.size, 0.0)
         new = side.copy()
         up = free & (beta > loss.upper + rounding)
         down = free & (beta < loss.lower - rounding)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,43 +13,21 @@ from ...design import Design
 from ...linalg.factors import Factors, truncated
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
-from .box_qp import BoxQuadratic, BoxSettings
+from .box_qp import BoxQuadratic
 from .kernels import DenseKernel, FactoredKernel, Kernel
 
-
-@dataclass(frozen=True)
-class LinearSettings:
-    """Numbers of a linearisation.
-
-    Attributes
-    ----------
-    ridge_single, ridge_double : float
-        Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta
-        down.
-    light, too_light : float
-        Coordinates heavier than the typical weight (of those below 1) divided by `light` are
-        computed in double precision; otherwise their rounding errors would swamp the light ones.
-        All are computed in double precision if the typical weight is below `too_light`.
-    concentrated : float
-        Use double precision if the effective rank of K, trace(K)^2 / ||K||_F^2, is below this
-        fraction of n, as for samples that are nearly of low rank.
-    most_numbers : int
-        Numbers in K, or in Phi where that has fewer, up to which a linearisation is worth its
-        memory: 64 MB.
-    box : BoxSettings
-        Those of the quadratic problem in the box.
-    """
-
-    ridge_single: float = 1e-7
-    ridge_double: float = 1e-14
-    light: float = 1e-3
-    too_light: float = 1e-6
-    concentrated: float = 0.1
-    most_numbers: int = 2**23
-    box: BoxSettings = field(default_factory=BoxSettings)
-
-
-DEFAULT = LinearSettings()
+# Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
+RIDGE_SINGLE, RIDGE_DOUBLE = 1e-7, 1e-14
+# Coordinates heavier than the typical weight (of those below 1) divided by `LIGHT` are computed
+# in double precision; otherwise their rounding errors would swamp the light ones. All are
+# computed in double precision if the typical weight is below `TOO_LIGHT`.
+LIGHT, TOO_LIGHT = 1e-3, 1e-6
+# Use double precision if the effective rank of K, trace(K)^2 / ||K||_F^2, is below this fraction
+# of n, as for samples that are nearly of low rank.
+CONCENTRATED = 0.1
+# Numbers in K, or in Phi where that has fewer, up to which a linearisation is worth its memory:
+# 64 MB.
+MOST_NUMBERS = 2**23
 
 
 @dataclass(frozen=True)
@@ -75,9 +53,9 @@ class Point:
         return truncated(self.W, self.threshold.r)
 
 
-def gram(settings: LinearSettings, *parts: NDArray[Any]) -> Array:
+def gram(*parts: NDArray[Any]) -> Array:
     """Sum of ``Phi Phi'`` over the parts of Phi, each in its own precision, with their ridges."""
-    ridge = {np.float32: settings.ridge_single, np.float64: settings.ridge_double}
+    ridge = {np.float32: RIDGE_SINGLE, np.float64: RIDGE_DOUBLE}
     products = [Phi @ Phi.T for Phi in parts]
     ridges = [ridge[P.dtype.type] * float(np.trace(P)) / len(P) for P in products]
     K = products[0].astype(np.float64, copy=False)
@@ -100,26 +78,25 @@ class Linearisation:
     ``phi(O) = O psi(O)``.
     """
 
-    def __init__(self, problem: RMRProblem, at: Point, settings: LinearSettings = DEFAULT) -> None:
-        self.settings = settings
+    def __init__(self, problem: RMRProblem, at: Point) -> None:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
-        self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t, settings.box)
+        self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t)
 
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
         """``K = Phi Phi'``, in single precision as far as that is enough."""
-        n, typical, settings = design.n, self.typical_weight(), self.settings
+        n, typical = design.n, self.typical_weight()
         if coordinates.size < n:
             Phi = coordinates.of_samples(design)
-            ridge = settings.ridge_double * float(np.vdot(Phi, Phi)) / n
+            ridge = RIDGE_DOUBLE * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
-        if typical >= settings.too_light:
+        if typical >= TOO_LIGHT:
             single = coordinates.of_samples(design, np.float32)
-            K = gram(settings, *split(single, coordinates.weights > typical / settings.light))
-            if float(np.trace(K)) ** 2 >= settings.concentrated * n * float(np.vdot(K, K)):
+            K = gram(*split(single, coordinates.weights > typical / LIGHT))
+            if float(np.trace(K)) ** 2 >= CONCENTRATED * n * float(np.vdot(K, K)):
                 return DenseKernel(K)
-        return DenseKernel(gram(settings, coordinates.of_samples(design)))
+        return DenseKernel(gram(coordinates.of_samples(design)))
 
     def typical_weight(self) -> float:
         """Median of the weights of the coordinates that turn the singular vectors of W."""
@@ -144,8 +121,8 @@ class Linearisation:
         return self.threshold.apply(dZ, self.phi)
 
 
-def affordable(problem: RMRProblem, at: Point, settings: LinearSettings = DEFAULT) -> bool:
+def affordable(problem: RMRProblem, at: Point) -> bool:
     """Whether the matrix of a linearisation is small enough."""
     n, r = problem.design.n, at.threshold.r
     d = r * (problem.design.p + problem.design.q - r)
-    return n * min(n, d) <= settings.most_numbers
+    return n * min(n, d) <= MOST_NUMBERS

@@ -16,7 +16,7 @@ from ..intercept_only import only_multipliers
 from ..warm_start import Start
 from .crossover import crossover
 from .dual_ray import label_ray
-from .interior_point import DEFAULT, InteriorPoint
+from .interior_point import InteriorPoint
 
 # Boxes to try before the own one, as multiples of what the labels ask for, and by how much,
 # relative to it, the tube is narrower there.
@@ -111,7 +111,7 @@ def solve_cold(
 def attempt(tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int) -> int:
     """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
     tracker.method = "interior point"
-    run = InteriorPoint(posed, tracker, DEFAULT)
+    run = InteriorPoint(posed, tracker)
     for step, _ in enumerate(run.iterate(run.start())):
         if step > 0:
             n_iter += 1

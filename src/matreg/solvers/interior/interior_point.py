@@ -37,51 +37,29 @@ from ...problem import RMRProblem
 from ..certificate import Tracker
 from .dual_ray import best_on_ray, label_ray
 
-
-@dataclass(frozen=True)
-class InteriorSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    cut : float
-        Slopes of the thresholding below this, times the weight of W, are not worth coordinates of
-        their own. Where the optimum is degenerate the small ones count: without that weight 1e-4
-        costs half as many steps again there.
-    widest : float
-        Smoothing is never wider than this fraction of tau: wider says nothing about the solution.
-    settled, heaviest : float
-        sigma grows as W converges, so that small singular values are resolved too: with `settled`
-        times the size of W over its last step, up to `heaviest`.
-    centrality : float
-        The barrier parameter may run ahead of the duality gap by this factor, or the steps get
-        short; by more where the prediction was good.
-    caution : float
-        After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth
-        larger, the next ones leave at least this share of the barrier parameter; it fades.
-    halvings : int
-        How often a step is halved while the thresholding is far from linear along it. With many
-        samples per coordinate and W next to zero the steps stall otherwise.
-    single_steps : int
-        Steps in single precision, which halves their time. Problems that need more than these are
-        degenerate, and take half as many again without double precision.
-    patience : int
-        Steps without progress after which an attempt is given up.
-    """
-
-    cut: float = 1e-5
-    widest: float = 0.1
-    settled: float = 0.1
-    heaviest: float = 300.0
-    centrality: float = 0.1
-    caution: float = 0.2
-    halvings: int = 6
-    single_steps: int = 12
-    patience: int = 12
-
-
-DEFAULT = InteriorSettings()
-
+# Slopes of the thresholding below this, times the weight of W, are not worth coordinates of their
+# own. Where the optimum is degenerate the small ones count: without that weight 1e-4 costs half
+# as many steps again there.
+CUT = 1e-5
+# Smoothing is never wider than this fraction of tau: wider says nothing about the solution.
+WIDEST = 0.1
+# sigma grows as W converges, so that small singular values are resolved too: with `SETTLED` times
+# the size of W over its last step, up to `HEAVIEST`.
+SETTLED, HEAVIEST = 0.1, 300.0
+# The barrier parameter may run ahead of the duality gap by this factor, or the steps get short;
+# by more where the prediction was good.
+CENTRALITY = 0.1
+# Steps without progress after which an attempt is given up.
+PATIENCE = 12
+# After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth larger,
+# the next ones leave at least this share of the barrier parameter; it fades.
+CAUTION = 0.2
+# How often a step is halved while the thresholding is far from linear along it. With many samples
+# per coordinate and W next to zero the steps stall otherwise.
+HALVINGS = 6
+# Steps in single precision, which halves their time. Problems that need more than these are
+# degenerate, and take half as many again without double precision.
+SINGLE_STEPS = 12
 # How far the thresholding may be from linear along a step, relative to the step.
 TRUST = 0.3
 EMPTY = np.zeros((0, 0))
@@ -134,20 +112,15 @@ class InteriorPoint:
         RMR, with a ridge and at least one finite bound of its dual variables.
     tracker : Tracker
         Where points are offered; it belongs to the problem that the user posed.
-    settings : InteriorSettings
-        Numbers of the method.
     """
 
-    def __init__(
-        self, problem: RMRProblem, tracker: Tracker, settings: InteriorSettings = DEFAULT
-    ) -> None:
+    def __init__(self, problem: RMRProblem, tracker: Tracker) -> None:
         self.problem = problem
         self.design = problem.design
         self.y = problem.y
         self.box = Box(problem.loss)
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.tracker = tracker
-        self.settings = settings
         self.primal, self.steps = np.inf, 0
         self.size = self.fitting_size()
         self.last_W: Array | None = None
@@ -211,7 +184,7 @@ class InteriorPoint:
             best, lowest = min(best, max(gap, 0.0)), min(lowest, mu)
             since = 0 if progress else since + 1
             solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
-            if since >= self.settings.patience or solved:
+            if since >= PATIENCE or solved:
                 return
             direction, length, target = self.direction(point, system, gap)
             if not direction.finite:
@@ -254,16 +227,16 @@ class InteriorPoint:
         # A W smaller than what fits the labels says nothing yet about its final size.
         norm = max(float(d[0]), self.size)
         moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
-        settled = self.settings.settled * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
+        settled = SETTLED * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
         self.last_W = W
-        weight = min(max(settled, 1.0), self.settings.heaviest)
+        weight = min(max(settled, 1.0), HEAVIEST)
         sigma = max(self.ridge, weight * self.tau / norm) if norm > 0.0 else self.ridge
         # Small slopes count by what they are relative to sigma.
-        return sigma, self.settings.cut * weight
+        return sigma, CUT * weight
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
-        return min(sigma * mu, (self.settings.widest * self.tau) ** 2)
+        return min(sigma * mu, (WIDEST * self.tau) ** 2)
 
     def offer(self, point: Point, system: ThresholdingAt) -> float:
         """Offer the points at hand to the tracker; return the gap of this run."""
@@ -310,7 +283,7 @@ class InteriorPoint:
         after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
         mu, count = self.mu(point), self.box.count
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
-        lead = self.settings.centrality * (1.0 - length)
+        lead = CENTRALITY * (1.0 - length)
         floor = lead * gap / (count + 2 * min(point.W.shape))
         target = max(centring(mu, after / count), floor, self.caution * mu)
         step.aim_at(target)
@@ -322,7 +295,7 @@ class InteriorPoint:
         gap = self.primal - self.least(self.dual)
         lost = self.last_dual - self.dual
         if lost > 0.1 * (self.tracker.primal - self.tracker.dual) or gap > 1.2 * self.gap:
-            self.caution = min(max(3.0 * self.caution, self.settings.caution), 0.5)
+            self.caution = min(max(3.0 * self.caution, CAUTION), 0.5)
         else:
             self.caution /= 1.3
         self.last_dual, self.gap = self.dual, gap
@@ -336,7 +309,7 @@ class InteriorPoint:
         off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
         rounding = 1e-9 * (self.tau + float(threshold.d[0]))
         way = float(np.linalg.norm(direction.Z + (sigma - self.ridge) * direction.W))
-        for _ in range(self.settings.halvings):
+        for _ in range(HALVINGS):
             new = point.moved(length, direction)
             at = self.thresholding(new, sigma, smoothing, cut=-1.0)
             reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
@@ -370,7 +343,7 @@ class NewtonStep:
         curvature, columns = run.problem.loss.curvature, run.problem.unpenalised
         g = system.AW + columns.times(point.gamma) - run.y + curvature * point.beta
         self.barriers = Barriers(run.box, point.s, point.m, g)
-        precision = np.float32 if run.steps < run.settings.single_steps else np.float64
+        precision = np.float32 if run.steps < SINGLE_STEPS else np.float64
         self.solve = factor(
             run.design,
             system.coordinates,

@@ -28,36 +28,16 @@ from ...unpenalised import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from ..rglm.solve import solve_rglm
 
-
-@dataclass(frozen=True)
-class GramSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    piece : int
-        Rows that are treated at a time, in float64.
-    most_entries : int
-        Entries of a sample up to which the Gram matrix of them is worth its memory and time.
-    rounding : float
-        Eigenvalues below this, relative to the largest, are rounding.
-    exact : float
-        Residuals below this, relative to the labels, are rounding: the fit is exact.
-    fine : float
-        Gap of the reduced problem relative to the tolerance.
-    most_corrections : int
-        Corrections at most.
-    """
-
-    piece: int = 2048
-    most_entries: int = 8192
-    rounding: float = 1e-14
-    exact: float = 1e-12
-    fine: float = 0.1
-    most_corrections: int = 3
-
-
-DEFAULT = GramSettings()
+# Rows that are treated at a time, in float64.
+PIECE = 2048
+# Entries of a sample up to which the Gram matrix of them is worth its memory and time.
+MOST_ENTRIES = 8192
+# Residuals below this, relative to the labels, are rounding: the fit is exact.
+EXACT = 1e-12
+# Gap of the reduced problem relative to the tolerance.
+FINE = 0.1
+# Corrections at most.
+MOST_CORRECTIONS = 3
 NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
 
 
@@ -92,17 +72,14 @@ class MomentScan:
         Fold of each sample.
     count : int
         Number of folds.
-    settings : GramSettings
-        Numbers of the method.
     """
 
     folds: Index | None = None
     count: int = 1
-    settings: GramSettings = DEFAULT
 
     def __call__(self, block: Block) -> Moments:
         """Moments of a block."""
-        m, piece = block.X.shape[1], self.settings.piece
+        m, piece = block.X.shape[1], PIECE
         order = m + 2 + (0 if block.Z is None else block.Z.shape[1])
         G, bad = np.zeros((self.count, order, order)), -1
         for start in range(0, len(block.y), piece):
@@ -209,8 +186,6 @@ class Reduced:
         (p, q).
     fit_intercept : bool
         Whether there is an intercept, without covariates.
-    settings : GramSettings, default=DEFAULT
-        Numbers of the method.
     """
 
     def __init__(
@@ -218,10 +193,8 @@ class Reduced:
         G: Array,
         shape: tuple[int, int],
         fit_intercept: bool,
-        settings: GramSettings = DEFAULT,
     ) -> None:
         m = shape[0] * shape[1]
-        self.settings = settings
         self.shape, self.fit_intercept = shape, fit_intercept
         several = len(G) > m + 2
         columns = slice(m + 1, -1) if several else slice(m, m + int(fit_intercept))
@@ -236,7 +209,7 @@ class Reduced:
     def factor(self) -> tuple[Array, Array]:
         """Roots (k,) and eigenvectors (m, k) of the eigenvalues of S that are not rounding."""
         values, V = np.linalg.eigh(self.S)
-        kept = values > self.settings.rounding * max(values[-1], 0.0) if len(values) else values > 0
+        kept = values > ROUNDING * max(values[-1], 0.0) if len(values) else values > 0
         return np.sqrt(values[kept]), V[:, kept]
 
     def problem(self, penalty: SpectralElasticNet, c: Array | None = None) -> Problem:
@@ -271,7 +244,7 @@ class Reduced:
     @property
     def noise(self) -> float:
         """Sum of squares of residuals below which they are the rounding of the labels."""
-        return (self.settings.exact * self.size) ** 2
+        return (EXACT * self.size) ** 2
 
     @property
     def curvature(self) -> float:
@@ -288,7 +261,6 @@ def moments(
     blocks: Blocks,
     folds: Index | None = None,
     count: int = 1,
-    settings: GramSettings = DEFAULT,
 ) -> Array:
     """Moments of all samples, by fold: one pass.
 
@@ -300,8 +272,6 @@ def moments(
         Fold of each sample; one for all by default.
     count : int, default=1
         Number of folds.
-    settings : GramSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -309,14 +279,14 @@ def moments(
         Gram matrices of samples, ones, covariates and labels.
     """
     m = blocks.p * blocks.q
-    most = settings.most_entries
+    most = MOST_ENTRIES
     if m > most:
         raise ValueError(
             f"X has samples of {m} entries; R-GLM on data beyond memory holds the Gram matrix of "
             f"the entries, which is meant for up to {most} of them. Reduce the samples, "
             "for example by block means, or take a part of them that fits into memory."
         )
-    summary = blocks.map_reduce(MomentScan(folds, count, settings), 8 * count * (m + 2) ** 2)
+    summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
     if summary.bad >= 0:
         raise_not_finite(summary.bad)
     return summary.G
@@ -335,7 +305,7 @@ def solve_moments(
     problem = reduced.problem(penalty, c)
     results: list[SolverResult] = []
     for tau in taus:
-        start, fine = results[-1].start if results else None, reduced.settings.fine * tol
+        start, fine = results[-1].start if results else None, FINE * tol
         posed = replace(problem, penalty=problem.penalty.at(float(tau)))
         if problem.design.n == 0:  # all samples are equal
             p, q = reduced.shape
@@ -358,7 +328,6 @@ def solve_streamed_rglm(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     G: Array | None = None,
-    settings: GramSettings = DEFAULT,
 ) -> list[SolverResult]:
     """R-GLM with the squared loss on samples that are read block by block.
 
@@ -378,8 +347,6 @@ def solve_streamed_rglm(
         Largest number of iterations for one tau.
     G : ndarray of shape (m + k + 2, m + k + 2), default=None
         Moments of all samples, if they are known: then one pass is spared.
-    settings : GramSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -387,12 +354,12 @@ def solve_streamed_rglm(
         One per tau, certified on all samples. `beta` is empty, `dual_of` computes it by blocks.
     """
     if G is None:
-        (G,) = moments(blocks, settings=settings)
-    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept, settings)
+        (G,) = moments(blocks)
+    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept)
     penalties = [penalty.at(float(tau)) for tau in taus]
     results = solve_moments(reduced, taus, tol, max_iter, penalty=penalty)
     proven = certified(blocks, reduced, penalties, results, tol)
-    for _ in range(settings.most_corrections):
+    for _ in range(MOST_CORRECTIONS):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
         if not wrong:
             break

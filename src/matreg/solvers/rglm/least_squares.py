@@ -13,7 +13,7 @@ therefore within a small factor of that of the better one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,30 +27,13 @@ from .fista import ProximalGradient
 from .proximal_newton import ProximalPoint
 from .standard_form import ROUNDING, StandardForm, flat
 
-
-@dataclass(frozen=True)
-class LeastSquaresSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    check : int
-        FISTA iterations between two certificates, each of which costs about as much as an
-        iteration.
-    expected_steps, expected_warm_steps : int
-        Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the
-        solution of a neighbouring one.
-    patience : int
-        Proximal point steps without progress after which rounding must be the reason.
-    """
-
-    check: int = 10
-    expected_steps: int = 20
-    expected_warm_steps: int = 6
-    patience: int = 12
-
-
-DEFAULT = LeastSquaresSettings()
+# FISTA iterations between two certificates, each of which costs about as much as an iteration.
+CHECK = 10
+# Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the solution of
+# a neighbouring one.
+EXPECTED_STEPS, EXPECTED_WARM_STEPS = 20, 6
+# Proximal point steps without progress after which rounding must be the reason.
+PATIENCE = 12
 
 
 class PreparedForm(NamedTuple):
@@ -139,7 +122,6 @@ def solve_least_squares(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: Start | None = None,
-    settings: LeastSquaresSettings = DEFAULT,
 ) -> SolverResult:
     """Solve an R-GLM problem with the squared loss to a relative duality gap.
 
@@ -156,8 +138,6 @@ def solve_least_squares(
     start : Start, default=None
         Where an earlier run ended. If that was on the same design, labels and loss (the objects,
         not copies), what it prepared is used again.
-    settings : LeastSquaresSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -186,7 +166,7 @@ def solve_least_squares(
     certifier.offer(tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
-        k, sigma = run(start, form, certifier, max_iter, settings)
+        k, sigma = run(start, form, certifier, max_iter)
     kept = kept_at(tracker, PreparedForm(form, sigma)).after(start)
     return form.restore(tracker.result(k, kept), problem, tol)
 
@@ -202,14 +182,13 @@ def run(
     form: StandardForm,
     certifier: Certifier,
     max_iter: int,
-    settings: LeastSquaresSettings,
 ) -> tuple[int, float | None]:
     """Proximal point steps at once if their sigma is known, else FISTA first.
 
     Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
     """
     tracker, k = certifier.tracker, 0
-    penalty, patience = tracker.problem.penalty, settings.patience
+    penalty, patience = tracker.problem.penalty, PATIENCE
     W, sigma = start.parabola(penalty.tau), start.prepared and start.prepared.sigma
     if sigma is not None:
         if start.known:
@@ -218,8 +197,8 @@ def run(
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(form, penalty, W)
-    newton_steps = settings.expected_warm_steps if start.before else settings.expected_steps
-    k = run_gradient(gradient, certifier, k, max_iter, newton_steps, settings.check)
+    newton_steps = EXPECTED_WARM_STEPS if start.before else EXPECTED_STEPS
+    k = run_gradient(gradient, certifier, k, max_iter, newton_steps, CHECK)
     if tracker.converged or k >= max_iter:
         return k, None
     point = ProximalPoint(form, penalty, gradient.W)
