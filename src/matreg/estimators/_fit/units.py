@@ -39,6 +39,8 @@ from ...samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
 C, TAU = 3.0, 0.005
 # Of the share of chance, where that is more than TAU.
 CHANCE = 0.25
+# Rows on which the size is measured where there are many: medians of all entries take long.
+SIZE_ROWS = 1024
 # Residuals that are zero, relative to the labels.
 ROUNDING = 1e-9
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
@@ -95,7 +97,8 @@ class Units:
     @cached_property
     def size(self) -> float:
         """Size of the samples."""
-        return size(self.samples.X, self.samples.weights, self.fit_intercept)
+        part = self.samples if self.given.n < MANY_SAMPLES else self.samples.few(SIZE_ROWS)
+        return size(part.X, part.weights, self.fit_intercept)
 
     def C(self, given: Any) -> float:
         """C as a number."""
