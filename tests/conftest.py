@@ -18,7 +18,7 @@ SLOW = (
     "faults/test_limits.py",
     "faults/test_signals.py",
     "peers/test_noise_free.py",
-    "solvers/rmr/test_cold.py",
+    "solvers/interior/test_attempts.py",
     "test_dask_blocks.py",
     "test_extension.py",
     "test_interruption.py",

@@ -40,30 +40,14 @@ from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult, Tracker
 from .warm_start import Start
 
-
-@dataclass(frozen=True)
-class SparseSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    check_every : int
-        Iterations between two certificates, each of which costs about five iterations.
-    relaxation : float
-        Over-relaxation, between 1 and 2.
-    imbalance : float
-        Ratio of primal and dual residuals from which the step lengths change.
-    fading : float
-        How much smaller each change of the step lengths may be than the last.
-    """
-
-    check_every: int = 20
-    relaxation: float = 1.6
-    imbalance: float = 3.0
-    fading: float = 0.95
-
-
-DEFAULT = SparseSettings()
+# Iterations between two certificates, each of which costs about five iterations.
+CHECK_EVERY = 20
+# Over-relaxation, between 1 and 2.
+RELAXATION = 1.6
+# Ratio of primal and dual residuals from which the step lengths change.
+IMBALANCE = 3.0
+# How much smaller each change of the step lengths may be than the last.
+FADING = 0.95
 
 
 @dataclass(frozen=True)
@@ -127,17 +111,14 @@ class Splitting:
         A loss with a prox and a :class:`SparseLowRank` penalty.
     start : SparseState or None
         Where to start.
-    settings : SparseSettings
-        Numbers of the method.
     """
 
     def __init__(
         self,
         problem: Problem[Any, SparseLowRank],
         start: SparseState | None,
-        settings: SparseSettings,
     ) -> None:
-        self.problem, self.settings = problem, settings
+        self.problem = problem
         n, shape = problem.design.n, (problem.design.p, problem.design.q)
         if start is None or start.S.shape != shape or len(start.r) != n:
             start = first_state(problem)
@@ -157,7 +138,7 @@ class Splitting:
 
     def iterate(self) -> None:
         """One step of all variables; the step lengths follow the residuals."""
-        problem, penalty, over = self.problem, self.problem.penalty, self.settings.relaxation
+        problem, penalty, over = self.problem, self.problem.penalty, RELAXATION
         rho, sigma, y = self.rho, self.sigma, self.problem.y
         c = penalty.ridge + 2.0 * sigma
         G = (sigma * (self.Sm + self.E) - self.Lambda - self.M) / c
@@ -186,13 +167,13 @@ class Splitting:
         """
         self.rho *= self._change(*self.off_r)
         self.sigma *= self._change(*self.off_W)
-        self.eagerness *= self.settings.fading
+        self.eagerness *= FADING
 
     def _change(self, primal: float, dual: float) -> float:
         if not (primal > 0.0 and dual > 0.0):
             return 1.0
         ratio = primal / dual
-        if 1.0 / self.settings.imbalance <= ratio <= self.settings.imbalance:
+        if 1.0 / IMBALANCE <= ratio <= IMBALANCE:
             return 1.0
         return float(np.clip(np.sqrt(ratio), 0.5, 2.0)) ** self.eagerness
 
@@ -256,7 +237,6 @@ def solve_sparse(
     max_iter: int = 10_000,
     verbose: int = 0,
     start: Start | None = None,
-    settings: SparseSettings = DEFAULT,
 ) -> SolverResult:
     """Solve a problem with the penalty of sparse matrices of low rank to a relative duality gap.
 
@@ -272,8 +252,6 @@ def solve_sparse(
         Whether to print one line per certificate.
     start : Start, default=None
         Where an earlier run on the same samples ended.
-    settings : SparseSettings, default=DEFAULT
-        Numbers of the method.
 
     Returns
     -------
@@ -296,13 +274,13 @@ def solve_sparse(
         raise ValueError("problem must have no linear term; this solver knows none.")
     problem.penalty.check_shape(problem.design.p, problem.design.q)
     tracker, k = Tracker(problem, tol, verbose, "alternating directions"), 0
-    method = Splitting(problem, None if start is None else start.split, settings)
+    method = Splitting(problem, None if start is None else start.split)
     method.offer(tracker)
     tracker.record(k)
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
-        if k % settings.check_every == 0 or k == max_iter:
+        if k % CHECK_EVERY == 0 or k == max_iter:
             method.offer(tracker)
             tracker.record(k)
             method.balance()

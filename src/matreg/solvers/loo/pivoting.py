@@ -21,7 +21,6 @@ learning, NIPS 2000).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,34 +29,17 @@ from ..._typing import Array, Mask
 from ...linalg.bordered import cholesky
 from ...losses import PiecewiseLoss
 
-
-@dataclass(frozen=True)
-class PivotSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    patience : int
-        Rounds without fewer samples on a wrong side after which they change one at a time.
-    max_changes : int
-        Changes one at a time after which to give up.
-    rounding : float
-        Violations that are but rounding, relative to bounds and residuals.
-    at_kink : float
-        Curvature of a kink, relative to the diagonal of K: K alone may be singular, with more
-        samples on an edge than it has coordinates.
-    snap : float
-        A dual variable this close to zero or to its bound, relative to the bound, is there.
-    """
-
-    patience: int = 3
-    max_changes: int = 200
-    rounding: float = 1e-7
-    at_kink: float = 1e-7
-    snap: float = 1e-4
-
-
-DEFAULT = PivotSettings()
+# Rounds without fewer samples on a wrong side after which they change one at a time.
+PATIENCE = 3
+# Changes one at a time after which to give up.
+MAX_CHANGES = 200
+# Violations that are but rounding, relative to bounds and residuals.
+ROUNDING = 1e-7
+# Curvature of a kink, relative to the diagonal of K: K alone may be singular, with more samples
+# on an edge than it has coordinates.
+AT_KINK = 1e-7
+# A dual variable this close to zero or to its bound, relative to the bound, is there.
+SNAP = 1e-4
 
 
 class Solution(NamedTuple):
@@ -106,19 +88,18 @@ class Pivoting:
         r: Array,
         beta: Array,
         size: float,
-        settings: PivotSettings = DEFAULT,
     ) -> None:
-        self.loss, self.settings, self.r = loss, settings, r
-        self.D = np.where(loss.curvature > 0.0, loss.curvature, settings.at_kink * size)
+        self.loss, self.r = loss, r
+        self.D = np.where(loss.curvature > 0.0, loss.curvature, AT_KINK * size)
         self.no_inside = without_inside(loss)
-        self.side = sides_at(loss, beta, settings)
+        self.side = sides_at(loss, beta)
         self.free = np.abs(self.side) == 1.0
         self.beta = np.where(self.free, beta, self.bounds(self.side))
         self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
         self.T = transform(F, self.D, self.free)
         bounded = np.where(np.isfinite(loss.size), loss.size, np.abs(beta).max(initial=0.0))
-        self.small_beta = settings.rounding * bounded
-        self.small_e = settings.rounding * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
+        self.small_beta = ROUNDING * bounded
+        self.small_e = ROUNDING * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
 
     def bounds(self, side: Array) -> Array:
         """Dual variables of samples that are not on an edge."""
@@ -139,7 +120,7 @@ class Pivoting:
 
     def _all_at_once(self, i: int) -> Solution | None:
         """Solution by changing all wrong sides at once; None where that does not end."""
-        side, fewest, patience = self.side.copy(), len(self.side) + 1, self.settings.patience
+        side, fewest, patience = self.side.copy(), len(self.side) + 1, PATIENCE
         side[i] = 0.0
         while patience > 0:
             beta, e = self._solve(side, i, self.e)
@@ -149,7 +130,7 @@ class Pivoting:
             if wrong == 0:
                 return Solution(beta, e, side, True)
             if wrong < fewest:
-                fewest, patience = wrong, self.settings.patience
+                fewest, patience = wrong, PATIENCE
             else:
                 patience -= 1
             side = after
@@ -162,11 +143,11 @@ class Pivoting:
         """
         side, beta, e, last = self.side.copy(), self.beta, self.e, -1
         side[i] = 0.0
-        for _ in range(self.settings.max_changes):
+        for _ in range(MAX_CHANGES):
             end_beta, end_e = self._solve(side, i, self.e)
             reach, after = self._reach(side, beta, e, end_beta, end_e)
             reach[i] = np.inf
-            if last >= 0 and reach[last] <= self.settings.rounding:  # it has only just come there
+            if last >= 0 and reach[last] <= ROUNDING:  # it has only just come there
                 reach[last] = np.inf
             last = int(np.argmin(reach))
             if reach[last] >= 1.0:
@@ -234,9 +215,9 @@ class Pivoting:
         return new
 
 
-def sides_at(loss: PiecewiseLoss, beta: Array, settings: PivotSettings = DEFAULT) -> Array:
+def sides_at(loss: PiecewiseLoss, beta: Array) -> Array:
     """The side of each sample at a solution, by its dual variable."""
-    snap, no_inside = settings.snap, without_inside(loss)
+    snap, no_inside = SNAP, without_inside(loss)
     bound = np.where(beta > 0.0, loss.upper, -loss.lower)
     finite = np.where(np.isfinite(bound), bound, np.abs(beta).max(initial=0.0))
     size = np.where(np.abs(beta) <= snap * finite, 0.0, 1.0)

@@ -31,22 +31,9 @@ from .pivoting import Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
 
-
-@dataclass(frozen=True)
-class LeaveOneOutSettings:
-    """Numbers of the method.
-
-    Attributes
-    ----------
-    most_numbers : int
-        Numbers in a square matrix of all samples, up to which it is formed: 64 MB. Beyond, only
-        the first-order formula is used.
-    """
-
-    most_numbers: int = 2**23
-
-
-DEFAULT = LeaveOneOutSettings()
+# Numbers in a square matrix of all samples, up to which it is formed: 64 MB. Beyond, only the
+# first-order formula is used.
+MOST_NUMBERS = 2**23
 # Second derivatives of a smooth loss relative to the largest one; smaller ones are nothing.
 NO_WEIGHT = 1e-12
 # Doubt up to which residuals are trusted.
@@ -168,7 +155,6 @@ def leave_one_out(
     *,
     columns: Array | None = None,
     residual: Array | None = None,
-    settings: LeaveOneOutSettings = DEFAULT,
 ) -> LeaveOneOut:
     """Leave-one-out residuals of all samples, from the solution with all of them.
 
@@ -183,8 +169,6 @@ def leave_one_out(
         Unpenalised columns; by default those of the problem.
     residual : ndarray of shape (n,), default=None
         Residuals of the solution, where the columns are not those of the problem.
-    settings : LeaveOneOutSettings, optional
-        Numbers of the method.
 
     Returns
     -------
@@ -216,7 +200,7 @@ def leave_one_out(
     if own < n:
         beta = np.append(beta, problem.loss.gradient(residual)[own:])
     response = Response(problem, W, beta, columns)
-    if n * n > settings.most_numbers:
+    if n * n > MOST_NUMBERS:
         return _by_spans(problem, residual, beta, response)
     return _by_pivoting(problem, residual, beta, response, own)
 
