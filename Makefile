@@ -40,7 +40,7 @@ test-newest:
 test-friends:
 	$(PYTHON) -m venv $(VENV)-friends
 	$(VENV)-friends/bin/python -m pip $(QUIET) -e ".[friends,check]"
-	$(VENV)-friends/bin/python -m pytest -q tests/docs/test_snippets.py tests/test_other_libraries.py
+	$(VENV)-friends/bin/python -m pytest -q -k other_libraries tests/docs/test_snippets.py tests/test_other_libraries.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

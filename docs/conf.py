@@ -97,7 +97,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "navbar_persistent": ["search-button"],  # small: the header stays one row
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 4,
     "secondary_sidebar_items": ["page-toc", "edit-this-page"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
