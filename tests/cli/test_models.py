@@ -42,6 +42,18 @@ def test_fit_predict_inspect_report(fitted, npz, arrays, tmp_path, capsys):
     assert "emission" in page.read_text()
 
 
+@pytest.mark.parametrize("name", ["rmr", "grmr"])
+def test_adaptive_models(name, npz, tmp_path, capsys):
+    path = str(tmp_path / "model.skops")
+    options = ["--model", name, "--tau", "1", "--cv", "0", "--adaptive", "1"]
+    assert main(["fit", npz, *options, "-o", path]) == 0
+    assert main(["inspect", path]) == 0
+    assert "adaptive    1 further step" in capsys.readouterr().out
+    page = tmp_path / "report.html"
+    assert main(["report", path, npz, "-o", str(page), "--cv", "0"]) == 0
+    assert "adaptive" in page.read_text()
+
+
 def test_the_command_and_the_method_make_the_same_page(fitted, npz, arrays, tmp_path):
     page = tmp_path / "report.html"
     assert main(["report", fitted, npz, "-o", str(page), "--cv", "0"]) == 0

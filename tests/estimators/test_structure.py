@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
-from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
+from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
 from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
 from matreg.inspection import bootstrap_maps, components, permutation_map
@@ -191,6 +191,14 @@ def test_maps_refit_the_steps_that_were_chosen(data):
     assert len(components(model).singular_values) == model.rank_
     assert bootstrap_maps(model, data.X, data.y, n_resamples=5, random_state=0) is not None
     assert permutation_map(model, data.X, data.y, n_permutations=5, random_state=0) is not None
+
+
+@pytest.mark.parametrize("model", [GRMR(2.0, adaptive=1), RGLM(20.0, l1=0.3, adaptive=1, tol=1e-3)])
+def test_maps_of_models_that_clean_and_of_sparse_ones(model, data):
+    X, y = data.X[:30], data.y[:30]
+    assert len(components(model.fit(X, y)).singular_values) == model.rank_
+    assert bootstrap_maps(model, X, y, n_resamples=2, random_state=0) is not None
+    assert permutation_map(model, X, y, n_permutations=2, random_state=0) is not None
 
 
 # -- sparse and low rank

@@ -79,7 +79,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--adaptive",
         type=int,
         metavar="K",
-        help="rmr, rglm, smm: up to K further steps that shrink large singular values less; where "
+        help="up to K further steps that shrink large singular values less; where "
         "folds choose, they are taken only if they gain more than a standard error",
     )
 
