@@ -109,3 +109,18 @@ def test_tau_zero_is_not_called_too_large(tmp_path):
         pytest.warns(UserWarning, match=r"W = 0.*: the samples do not vary with the labels\.$"),
     ):
         RMR(tau=0.0).fit(X, np.arange(6.0))
+
+
+def test_a_fold_of_equal_labels_from_blocks(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "X.npy", rng.standard_normal((12, 2, 2)))
+    X, y = np.load(tmp_path / "X.npy", mmap_mode="r"), np.repeat([1.0, 2.0, 1.5], 4)
+    y[8:] += np.arange(4.0)
+    with sklearn.config_context(working_memory=1e-9), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        search = RGLMCV([1e6, 1.0], ridge=0.0, cv=KFold(3)).fit(X, y)
+        memory = RGLMCV([1e6, 1.0], ridge=0.0, cv=KFold(3)).fit(np.asarray(X), y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    for name in ("split0_test_score", "split2_test_score"):
+        expected = memory.cv_results_[name]
+        np.testing.assert_allclose(search.cv_results_[name], expected, rtol=1e-4)

@@ -10,6 +10,7 @@ from matreg.design import ArrayDesign
 from matreg.penalties import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.smooth_losses import Logistic, Poisson
+from matreg.solvers.rglm.reweighted import Reweighted
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.unpenalised import NOTHING, ONES
 
@@ -175,3 +176,11 @@ def test_separable_labels_without_penalty_do_not_converge():
     X, t, s = make("binomial", 10, 4, 4)
     result = solve_rglm(pose("binomial", X, t, s, 0.0))
     assert np.isfinite(result.W.matrix).all() and result.primal < 1e-3
+
+
+def test_least_squares_in_the_place_of_a_loss_that_is_flat():
+    """Classes that are told apart so well that all derivatives are zero in float64."""
+    X = np.array([[[1.0]], [[-1.0]]])
+    problem = pose("binomial", X, np.array([1.0, 0.0]), np.ones(2), 0.0)
+    model = Reweighted(problem, np.array([[1e4]])).parabola()
+    assert np.isfinite(model.y).all() and np.all(model.loss.curvature > 0.0)

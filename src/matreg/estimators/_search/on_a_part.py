@@ -149,14 +149,18 @@ class RGLMFolds:
         results = solve_moments(reduced, candidate.values, *limits, penalty=penalty)
         m, test = self.shape[0] * self.shape[1], self.G[fold]
         several = len(test) > m + 2  # columns of covariates, which have the ones among them
-        spread = test[-1, -1] - test[m, -1] ** 2 / test[m, m]
+        spread = float(test[-1, -1] - test[m, -1] ** 2 / test[m, m])
+        # Of equal labels, as scikit-learn has it: 1 for the labels themselves, and 0 for all else.
+        rounding = 1e-14 * float(test[-1, -1])
         scores = []
         for result in results:
             W = bases.restore(result.W).matrix.reshape(-1)
             gamma = plain.gamma(W)
             b = 0.0 if several else float(gamma.sum())  # of the ones, or of no column
             residual = np.concatenate([-W, [-b], -gamma if several else [], [1.0]])
-            scores.append(1.0 - float(residual @ test @ residual) / spread)
+            error = float(residual @ test @ residual)
+            equal = 0.0 if error <= rounding else 1.0
+            scores.append(1.0 - (error / spread if spread > rounding else equal))
         return np.array(scores), np.array([float(result.W.rank) for result in results])
 
     def cross_validate(self, candidates: list[Any]) -> tuple[Array, Array]:

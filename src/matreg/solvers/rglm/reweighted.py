@@ -92,7 +92,9 @@ class Reweighted:
         """Least squares in the place of the loss."""
         r = self.point.residual
         weights = self.loss.second_derivative(r)
-        weights = np.maximum(weights, SMALLEST_WEIGHT * weights.max())
+        least = SMALLEST_WEIGHT * float(weights.max())
+        # Of classes that are told apart too well every derivative is zero in float64.
+        weights = np.maximum(weights, max(least, float(np.finfo(float).tiny)))
         labels = self.problem.y - r + self.loss.gradient(r) / weights
         ours = self.problem
         return Problem(ours.design, labels, squared(weights), ours.penalty, ours.unpenalised)
