@@ -1,6 +1,8 @@
-"""Searches of parameters beside each other: R2 on new samples and seconds of one core.
+"""Searches of parameters beside each other: scores on new samples and seconds of one core.
 
-    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar]
+    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar digits]
+
+The multiple behind the seconds is that of the first search. "Whole grid" tries all combinations.
 
 Each task is split into training and new samples, the same for all; with wrong labels a tenth of the
 training labels is another label of the task plus or minus three standard deviations. Real data
@@ -15,10 +17,11 @@ import time
 import warnings
 
 import numpy as np
+from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
-from sklearn.svm import SVR
+from sklearn.svm import SVR, LinearSVC
 
-from matreg import RMRCV
+from matreg import RMRCV, SMMCV
 from matreg.datasets import (
     load_air_quality,
     load_cmu_faces,
@@ -28,6 +31,9 @@ from matreg.datasets import (
     make_matrix_regression,
     make_shape,
 )
+from matreg.estimators._search.climb import Climb
+from matreg.estimators._search.rounds import Rounds
+from matreg.estimators._search.search import Training
 
 
 def real(load, standardise: bool = False):
@@ -46,6 +52,12 @@ def shape(name: str, n: int, noise: float):
     return data.X, data.y
 
 
+def digits():
+    """Images of 8 x 8 with ten classes."""
+    data = load_digits()
+    return data.images / 16.0, data.target
+
+
 # How to load a task, and how many samples to train on.
 TASKS = {
     "faces": (lambda: real(load_cmu_faces), 250),
@@ -56,28 +68,53 @@ TASKS = {
     "air": (lambda: real(load_air_quality, True), 150),
     "cross": (lambda: shape("cross", 100, 2.0), 100),
     "square": (lambda: shape("square", 200, 0.5), 200),
+    "digits": (digits, 300),
 }
 
 
-class FlatSVR(GridSearchCV):
-    """Linear support vector regression on the entries, C by five folds."""
+class Flat:
+    """A linear model on the entries, C by five folds."""
 
-    def __init__(self) -> None:
-        super().__init__(SVR(kernel="linear"), {"C": np.logspace(-3.0, 3.0, 7)}, cv=5)
+    def __init__(self, model) -> None:
+        self.search = GridSearchCV(model, {"C": np.logspace(-3.0, 3.0, 7)}, cv=5)
 
     def fit(self, X, y):
         """Fit to matrices."""
-        return super().fit(X.reshape(len(X), -1), y)
+        self.search.fit(X.reshape(len(X), -1), y)
+        return self
 
     def score(self, X, y):
-        """R2 on matrices."""
-        return super().score(X.reshape(len(X), -1), y)
+        """Score on matrices."""
+        return self.search.score(X.reshape(len(X), -1), y)
+
+
+class WholeGrid:
+    """In front of a search: all combinations instead of those from coarse to fine."""
+
+    def _cross_validate(self, samples, folds, candidates, score):
+        climb = Climb(candidates, True, self.one_standard_error)
+        training = Training(samples, folds, self._weighed_parts)
+        return Rounds(self, climb, training, score).run()
+
+
+class WholeRMRCV(WholeGrid, RMRCV):
+    """RMRCV on the whole grid."""
+
+
+class WholeSMMCV(WholeGrid, SMMCV):
+    """SMMCV on the whole grid."""
 
 
 METHODS = {
-    "GridSearchCV(SVR), 5 folds": FlatSVR,
+    "GridSearchCV(SVR), 5 folds": lambda: Flat(SVR(kernel="linear")),
     "RMRCV()": RMRCV,
+    "whole grid": WholeRMRCV,
     'RMRCV(cv="loo")': lambda: RMRCV(cv="loo"),
+}
+CLASSIFIERS = {
+    "GridSearchCV(LinearSVC), 5 folds": lambda: Flat(LinearSVC()),
+    "SMMCV()": SMMCV,
+    "whole grid": WholeSMMCV,
 }
 
 
@@ -108,19 +145,22 @@ def compare(task: str, methods, splits: int, wrong: bool) -> dict[str, list[floa
 
 
 def table(methods, tasks, splits: int) -> None:
-    """Print R2 on honest labels, with wrong ones, and seconds."""
+    """Print scores on honest labels, with wrong ones, and seconds."""
     print("| task | " + " | ".join(methods) + " |")
     print("|---" * (len(methods) + 1) + "|")
+    first = next(iter(methods))
     for task in tasks:
+        kinds = (False,) if task == "digits" else (False, True)  # classes are honest
         try:
-            honest, wrong = (compare(task, methods, splits, kind) for kind in (False, True))
+            found = [compare(task, methods, splits, kind) for kind in kinds]
         except (OSError, KeyError) as error:
             print(f"left out: {task} ({error})")
             continue
-        cells = [
-            f"{honest[name][0]:.3f} / {wrong[name][0]:.3f}, {honest[name][1]:.1f} s"
-            for name in methods
-        ]
+        cells = []
+        for name in methods:
+            scores = " / ".join(f"{one[name][0]:.3f}" for one in found)
+            times = " / ".join(f"{one[name][1] / one[first][1]:.1f}" for one in found)
+            cells.append(f"{scores}, {found[0][name][1]:.2f} s, {times}")
         print(f"| {task}, {TASKS[task][1]} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -128,9 +168,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    table(METHODS, given.tasks, given.splits)
+    regressions = [task for task in given.tasks if task != "digits"]
+    if regressions:
+        table({name: METHODS[name] for name in given.methods}, regressions, given.splits)
+    if "digits" in given.tasks:
+        table(CLASSIFIERS, ["digits"], given.splits)
 
 
 if __name__ == "__main__":
