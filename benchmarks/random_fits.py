@@ -448,9 +448,9 @@ def complaints(claim: Claim) -> list[str]:
     nuclear = tau * (float(singular.sum()) + float(np.sum(claim.l1 * np.abs(W))))
     square = 0.5 * float(singular @ singular)
     ridge = 0.0 if claim.name == "RGLM" else 1.0
-    if claim.share and square:
+    if claim.share and square and tau > 0.0:  # it is in proportion to tau
         ridge = max((claim.objective - loss - nuclear - beside) / square, 0.0)
-    elif claim.share:
+    elif claim.share and tau > 0.0:
         return out
     primal = loss + ridge * square + nuclear + beside
     # What the rounding of the residuals may cost.
