@@ -30,8 +30,8 @@ import numpy as np
 from matreg._typing import Array
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive, hinge, huber, squared_hinge
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, hinge, huber, squared_hinge
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose
 from matreg.solvers.active_set import active_set, box_qp, jacobian
@@ -40,7 +40,7 @@ from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import interior_point
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.neighbours import tau_grid, walk
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 
 TOL = 1e-6
 

@@ -23,13 +23,13 @@ from matreg.adaptive import adaptive_steps, reweighted_bases
 from matreg.bases import Bases, in_bases, smooth_basis
 from matreg.datasets import make_shape
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive, squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, squared
+from matreg.penalties.sparse import SparseLowRank
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.neighbours import walk
-from matreg.sparse_penalty import SparseLowRank
 
 RATIOS = (0.03, 0.08, 0.2)  # of the weights of the entries to that of the nuclear norm
 TOL = 1e-3

@@ -15,12 +15,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from matreg import losses
 from matreg.design import ArrayDesign
-from matreg.penalties import SpectralElasticNet
+from matreg.losses import piecewise as losses
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.choose import solve_rmr
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 
 TOL = 1e-6
 

@@ -38,7 +38,7 @@ import numpy as np
 
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
-from matreg.losses import epsilon_insensitive
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.split import SplitProblem
 

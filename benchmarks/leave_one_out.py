@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 
-from matreg import losses
 from matreg.datasets import (
     load_air_quality,
     load_cmu_faces,
@@ -35,10 +34,11 @@ from matreg.datasets import (
     make_shape,
 )
 from matreg.design import ArrayDesign
-from matreg.penalties import SpectralElasticNet
+from matreg.losses import piecewise as losses
+from matreg.losses.smooth import Logistic, Poisson
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.robust import size, spread
-from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers import (
     leave_one_out,
     problem_tau_max,
@@ -47,7 +47,7 @@ from matreg.solvers import (
 )
 from matreg.solvers.loo.refits import solve_again, without
 from matreg.solvers.loo.residuals import spans_of
-from matreg.unpenalised import Basis, covariates, intercept
+from matreg.unpenalised.basis import Basis, covariates, intercept
 
 
 @dataclass(frozen=True)

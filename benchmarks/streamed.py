@@ -31,8 +31,8 @@ from sklearn.svm import LinearSVR
 from benchmarks.streamed_data import KINDS, SIDE, Clock, Peak, direct_read, evict, write
 from benchmarks.timing import print_table
 from matreg import RGLM, RGLMCV, RMR, RMRCV
+from matreg._runtime.progress import listening
 from matreg.datasets import make_matrix_regression
-from matreg.progress import listening
 
 VALUES = {"tau": 100.0, "epsilon": 0.01}
 HEADER = ["samples", "CPU s", "seconds", "passes", "gap", "rank", "peak GB"]
@@ -172,7 +172,7 @@ def stores(n: int, folder: Path) -> None:
 
 
 def models(n: int, folder: Path) -> None:
-    from matreg.blocks import ArrayBlocks
+    from matreg.data.blocks import ArrayBlocks
     from matreg.solvers import moments
 
     path = folder / "matreg-models.npy"

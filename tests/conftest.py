@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from matreg import interruption
+from matreg._runtime import interruption
 
 # Asserts of these count under `python -O`, too, as those of the tests themselves do.
 pytest.register_assert_rewrite("problems", "own", "vectors")
@@ -19,9 +19,9 @@ SLOW = (
     "faults/test_signals.py",
     "peers/test_noise_free.py",
     "solvers/interior/test_attempts.py",
-    "test_dask_blocks.py",
+    "data/test_dask_blocks.py",
     "test_extension.py",
-    "test_interruption.py",
+    "runtime/test_interruption.py",
     "test_random_fits.py",
 )
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from matreg.families import LossFamily
 from matreg.linalg.factors import svd
 from matreg.linalg.thresholding import soft_threshold
-from matreg.losses import PiecewiseLoss
+from matreg.losses import LossFamily, PiecewiseLoss
 from matreg.penalties import SpectralPenalty
 
 

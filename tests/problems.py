@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive, squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, squared
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 
 # Losses of RMR by name, with parameters to test them at.
 RMR_LOSSES = {

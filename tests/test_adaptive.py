@@ -8,13 +8,13 @@ import pytest
 
 from matreg.adaptive import adaptive_steps, first_delta, next_bases, reweighted_bases
 from matreg.bases import in_bases
+from matreg.data.samples import Samples
 from matreg.design import ArrayDesign
-from matreg.families import Squared
 from matreg.linalg.factors import svd
+from matreg.losses.families import Squared
 from matreg.model import Model
-from matreg.penalties import SpectralElasticNet
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.samples import Samples
 from matreg.solvers import path, solve, tau_grid, tau_max
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm

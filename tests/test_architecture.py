@@ -142,7 +142,7 @@ def test_the_door_names_what_is_there_once_and_in_order():
 @pytest.mark.parametrize(
     ("file", "text", "found"),
     [
-        ("losses.py", "from .estimators.rmr import RMR", ["matreg.estimators.rmr.RMR"]),
+        ("design.py", "from .estimators.rmr import RMR", ["matreg.estimators.rmr.RMR"]),
         ("solvers/path.py", "def f():\n    from ..reporting import a", ["matreg.reporting.a"]),
         ("estimators/_base.py", "from ..inspection import a", ["matreg.inspection.a"]),
         ("estimators/_base.py", "def f():\n    from ..inspection import a", []),

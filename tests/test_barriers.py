@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from matreg.barriers import Barriers, Box, largest_step
-from matreg.losses import PiecewiseLoss, absolute, epsilon_insensitive, hinge, squared_hinge
+from matreg.losses.piecewise import (
+    PiecewiseLoss,
+    absolute,
+    epsilon_insensitive,
+    hinge,
+    squared_hinge,
+)
 
 ONE = np.ones(6)
 SIGN = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])

@@ -16,7 +16,7 @@ from matreg.bases import (
     smooth_basis,
     whitening,
 )
-from matreg.blocks import ArrayBlocks
+from matreg.data.blocks import ArrayBlocks
 from matreg.design import ArrayDesign
 from matreg.solvers import solve_streamed_rglm
 from matreg.solvers.choose import solve_rmr

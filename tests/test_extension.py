@@ -9,7 +9,7 @@ import pytest
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import Factors, svd
 from matreg.linalg.thresholding import soft_threshold
-from matreg.losses import (
+from matreg.losses.piecewise import (
     PiecewiseLoss,
     absolute,
     epsilon_insensitive,
@@ -19,7 +19,7 @@ from matreg.losses import (
     squared,
     squared_hinge,
 )
-from matreg.penalties import SpectralElasticNet, SpectralPenalty
+from matreg.penalties.spectral import SpectralElasticNet, SpectralPenalty
 from matreg.problem import Problem
 from matreg.solvers.active_set.active_set import solve_active_set
 from matreg.solvers.choose import following
@@ -27,7 +27,7 @@ from matreg.solvers.first_order import solve_universal
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.neighbours import walk
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 from problems import random_data
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
-from matreg.smooth_losses import Logistic
+from matreg.losses.smooth import Logistic
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((40, 2, 2)), rng.standard_normal(40)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._typing import Array, Mask
-from .losses import PiecewiseLoss
+from .losses.piecewise import PiecewiseLoss
 
 
 class Box:

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array, Index
-from .blocks import Block, BlockSamples
+from .data.blocks import Block, BlockSamples
+from .data.samples import Samples, SampleSet
 from .design import PIECE, ArrayDesign, Design
 from .linalg.factors import Factors, svd
 from .linalg.threads import LARGE
 from .problem import Problem
-from .samples import Samples, SampleSet
 
 
 @dataclass(frozen=True)

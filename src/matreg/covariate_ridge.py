@@ -16,9 +16,9 @@ import numpy as np
 
 from ._typing import Array, Mask
 from .design import ArrayDesign
-from .losses import PiecewiseLoss, squared
+from .losses.piecewise import PiecewiseLoss, squared
 from .problem import Problem
-from .unpenalised import Columns
+from .unpenalised.basis import Columns
 
 
 def with_ridge(problem: Problem, ridge: float, fit_intercept: bool) -> Problem:

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
+from .data.samples import Samples, merge_duplicates
 from .design import Design
 from .estimators._input.arrays import validate_labels, validate_samples
 from .estimators._input.classes import encode_classes
@@ -43,10 +44,9 @@ from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
 from .linalg.threads import single_threaded
-from .losses import PiecewiseLoss
-from .samples import Samples, merge_duplicates
+from .losses.piecewise import PiecewiseLoss
 from .solvers import SolverResult
-from .unpenalised import Basis
+from .unpenalised.basis import Basis
 
 COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float), ("bic", float)])
 

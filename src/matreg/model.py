@@ -9,9 +9,9 @@ import numpy as np
 
 from ._typing import Array
 from .covariate_ridge import with_ridge, with_squares
-from .families import LossFamily
+from .data.samples import Samples
+from .losses.families import LossFamily
 from .problem import Problem
-from .samples import Samples
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> from matreg.families import Absolute
-    >>> from matreg.penalties import SpectralElasticNet
-    >>> from matreg.samples import Samples
+    >>> from matreg.losses.families import Absolute
+    >>> from matreg.penalties.spectral import SpectralElasticNet
+    >>> from matreg.data.samples import Samples
     >>> model = Model(Absolute(), SpectralElasticNet(1.0), C=2.0)
     >>> X, y = np.array([[[1.0, 0.0]], [[0.0, 1.0]]]), np.array([3.0, -3.0])
     >>> problem = model.at(tau=0.5).on(Samples.of(X, y, np.ones(2)))

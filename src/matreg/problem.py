@@ -10,9 +10,11 @@ import numpy as np
 from ._typing import Array
 from .design import Design
 from .linalg.factors import Factors
-from .losses import Loss, PiecewiseLoss
-from .penalties import Penalty, SpectralPenalty
-from .unpenalised import ONES, Basis, ratio
+from .losses.base import Loss
+from .losses.piecewise import PiecewiseLoss
+from .penalties.base import Penalty
+from .penalties.spectral import SpectralPenalty
+from .unpenalised.basis import ONES, Basis, ratio
 
 L = TypeVar("L", bound=Loss)
 P = TypeVar("P", bound=Penalty)

@@ -18,9 +18,8 @@ RECORDS = sorted((DOCS / "records").glob("*.json"))
 # What results depend on.
 SOURCES = [
     *(f"src/matreg/{name}" for name in ("solvers", "linalg", "estimators", "experiments")),
-    *(f"src/matreg/{name}.py" for name in ("families", "losses", "smooth_losses", "penalties")),
-    *(f"src/matreg/{name}.py" for name in ("design", "problem", "samples", "scoring", "robust")),
-    "src/matreg/datasets",
+    *(f"src/matreg/{name}" for name in ("losses", "penalties", "unpenalised", "data", "datasets")),
+    *(f"src/matreg/{name}.py" for name in ("design", "problem", "scoring", "robust", "adaptive")),
     # How results are written is not what they are.
     *(f":!src/matreg/experiments/{name}.py" for name in ("records", "tables", "figures")),
 ]

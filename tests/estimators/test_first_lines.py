@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from matreg import RGLM, RGLMCV, RMRCV, SMM, progress, rmr_path
+from matreg import RGLM, RGLMCV, RMRCV, SMM, rmr_path
+from matreg._runtime import progress
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(40, (4, 3), noise_scale=0.5, random_state=0)

@@ -6,8 +6,8 @@ from sklearn.base import clone
 
 from matreg import GSMM, GSMMCV, SMM, SMMCV
 from matreg.datasets import make_matrix_regression
-from matreg.families import Binomial, Hinge
-from matreg.losses import PiecewiseLoss
+from matreg.losses.families import Binomial, Hinge
+from matreg.losses.piecewise import PiecewiseLoss
 
 DATA = make_matrix_regression(90, (6, 5), x_rank=4, x_corruption=0.08, random_state=0)
 TWO = np.where(DATA.y_clean > 0.0, "up", "down")

@@ -6,7 +6,7 @@ import pytest
 
 from matreg import GRMR, RGLM, RMR, RMRCV, SMM, path
 from matreg.datasets import make_matrix_regression
-from matreg.families import LossFamily
+from matreg.losses import LossFamily
 from own import AsymmetricTube, CappedSlope, EntrywiseElasticNet, LogCosh, LogCoshLoss
 
 

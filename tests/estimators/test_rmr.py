@@ -13,9 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 
 from matreg import RMR
+from matreg.data.samples import merge_duplicates
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._fit import convex as _convex
-from matreg.samples import merge_duplicates
 from problems import gap_of_model, objective, random_data, random_weights
 
 X, Y = random_data(40, 5, 4, seed=0)

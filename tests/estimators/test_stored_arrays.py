@@ -7,9 +7,9 @@ import pytest
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
 
-import matreg.blocks
+import matreg.data.blocks
 from matreg import GRMR, RGLM, RMR, SMM
-from matreg.blocks import FileReader
+from matreg.data.blocks import FileReader
 from problems import objective, random_data
 
 N, P, Q = 6000, 6, 5
@@ -24,7 +24,7 @@ MODELS = {
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Little memory and blocks of some hundred samples."""
-    monkeypatch.setattr(matreg.blocks, "BLOCK", 2**16)
+    monkeypatch.setattr(matreg.data.blocks, "BLOCK", 2**16)
     with sklearn.config_context(working_memory=1):
         yield
 
@@ -162,7 +162,7 @@ def test_a_dataset_that_shrinks(tmp_path):
     model = sklearn.clone(MODELS["RMR"]).fit(X[:500], y[:500])
     with h5py.File(tmp_path / "X.h5", "w") as file:
         stored = file.create_dataset("X", data=X, maxshape=X.shape, chunks=(900, P, Q))
-        blocks = matreg.blocks.ArrayBlocks(stored, y, np.ones(N), (P, Q))
+        blocks = matreg.data.blocks.ArrayBlocks(stored, y, np.ones(N), (P, Q))
         stored.resize(3000, axis=0)
         with pytest.raises(ValueError, match=r"X ends before sample \d+: it was shortened"):
             blocks.map_rows(lambda block: block.y)
@@ -272,7 +272,7 @@ def test_a_fit_takes_the_working_memory_and_some_numbers_per_sample(name, tmp_pa
 
 def test_ctrl_c_keeps_the_best_model(monkeypatch, tmp_path):
     X, y = make_data()
-    passes, whole = [], matreg.blocks.ArrayBlocks.map_reduce
+    passes, whole = [], matreg.data.blocks.ArrayBlocks.map_reduce
 
     def interrupted(blocks, scan):
         passes.append(1)
@@ -280,7 +280,7 @@ def test_ctrl_c_keeps_the_best_model(monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return whole(blocks, scan)
 
-    monkeypatch.setattr(matreg.blocks.ArrayBlocks, "map_reduce", interrupted)
+    monkeypatch.setattr(matreg.data.blocks.ArrayBlocks, "map_reduce", interrupted)
     stored = store(X, tmp_path, "file")
     with (
         pytest.warns(ConvergenceWarning, match="The model is kept"),
@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_the_best_model(monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["RMR", "RGLM", "SMM"])
 def test_a_file_that_shrinks_between_passes(name, monkeypatch, tmp_path):
     X, y = make_data()
-    stored, whole = store(X, tmp_path, "file"), matreg.blocks.ArrayBlocks.map_reduce
+    stored, whole = store(X, tmp_path, "file"), matreg.data.blocks.ArrayBlocks.map_reduce
 
     def shrinking(blocks, *scan):
         seen = whole(blocks, *scan)
@@ -304,7 +304,7 @@ def test_a_file_that_shrinks_between_passes(name, monkeypatch, tmp_path):
             file.truncate(X.nbytes // 2)
         return seen
 
-    monkeypatch.setattr(matreg.blocks.ArrayBlocks, "map_reduce", shrinking)
+    monkeypatch.setattr(matreg.data.blocks.ArrayBlocks, "map_reduce", shrinking)
     model = sklearn.clone(MODELS[name])
     with pytest.raises(ValueError, match=r"X\.npy ends before sample \d+ of X.*Write it again"):
         model.fit(stored, y > 0.0 if name == "SMM" else y)

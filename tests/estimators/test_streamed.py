@@ -309,10 +309,10 @@ def test_many_samples_in_memory_keep_their_type():
 
 
 def test_the_number_of_threads_changes_nothing(mapped, data, monkeypatch):
-    monkeypatch.setattr("matreg.blocks.BLOCK", 40_000)  # many blocks
+    monkeypatch.setattr("matreg.data.blocks.BLOCK", 40_000)  # many blocks
     found = []
     for count in (1, 3):
-        monkeypatch.setattr("matreg.blocks.allowed", lambda count=count: count)
+        monkeypatch.setattr("matreg.data.blocks.allowed", lambda count=count: count)
         model = RMR(**PARAMETERS).fit(mapped, data[1])
         found.append((model.coef_, model.dual_coef_, model.predict(mapped)))
     for one, other in zip(*found, strict=True):

@@ -8,8 +8,9 @@ import pytest
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg import SMM, SMMCV, interruption
-from matreg.blocks import ArrayBlocks, sample_runs
+from matreg import SMM, SMMCV
+from matreg._runtime import interruption
+from matreg.data.blocks import ArrayBlocks, sample_runs
 from problems import bound, random_data
 
 N, P, Q = 8000, 6, 5

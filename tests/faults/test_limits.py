@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import matreg
-from matreg import files
+from matreg._runtime import files
 from matreg.cli import main
 from matreg.datasets import make_matrix_regression
 

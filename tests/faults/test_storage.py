@@ -4,7 +4,7 @@ import pytest
 import sklearn
 
 from matreg import RMR
-from matreg.blocks import ArrayBlocks
+from matreg.data.blocks import ArrayBlocks
 from problems import random_data
 
 zarr = pytest.importorskip("zarr", reason="zarr is not installed")

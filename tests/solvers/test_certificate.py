@@ -5,11 +5,11 @@ import pytest
 
 from matreg import SMM
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive, hinge, squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, hinge, squared
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.certificate import Tracker
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 
 
 def separable(seed, n, weighted=False):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from matreg import RMR
+from matreg.data.samples import Samples
 from matreg.datasets import make_matrix_regression
-from matreg.losses import epsilon_insensitive, huber, pinball
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, huber, pinball
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.samples import Samples
 from matreg.solvers import SOLVERS, choose, solve_problem
 from matreg.solvers.warm_start import Start
-from matreg.unpenalised import covariates, intercept
+from matreg.unpenalised.basis import covariates, intercept
 
 LOSSES = {
     "tube": lambda c: epsilon_insensitive(c, 0.1),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg.losses import absolute, hinge, pinball
+from matreg.losses.piecewise import absolute, hinge, pinball
 from matreg.solvers import largest_tau
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.intercept_only import optimal_multipliers

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from matreg import losses
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import Factors
-from matreg.penalties import SpectralElasticNet
+from matreg.losses import piecewise as losses
+from matreg.losses.smooth import Logistic, Poisson
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers import (
     Start,
     jackknife_plus,
@@ -21,7 +21,7 @@ from matreg.solvers import (
 from matreg.solvers.loo import residuals as loo_residuals
 from matreg.solvers.loo.refits import without
 from matreg.solvers.loo.residuals import spans_of
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 from problems import random_data, random_weights
 
 TIGHT = 1e-9

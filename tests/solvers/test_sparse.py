@@ -8,17 +8,17 @@ import pytest
 
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
-from matreg.losses import absolute, epsilon_insensitive, huber, pinball, squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import absolute, epsilon_insensitive, huber, pinball, squared
+from matreg.penalties.sparse import SparseLowRank
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.neighbours import walk
 from matreg.solvers.rglm.solve import solve_rglm
 from matreg.solvers.sparse import solve_sparse
-from matreg.sparse_penalty import SparseLowRank
-from matreg.unpenalised import Columns
-from matreg.unpenalised import intercept as columns
+from matreg.unpenalised.basis import Columns
+from matreg.unpenalised.basis import intercept as columns
 from problems import random_data, random_weights
 
 N, P, Q = 40, 5, 4

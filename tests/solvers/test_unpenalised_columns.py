@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from matreg.blocks import ArrayBlocks
+from matreg.data.blocks import ArrayBlocks
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive, hinge, squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, hinge, squared
+from matreg.losses.smooth import Logistic, Poisson
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.passes.loop import solve_stream
@@ -18,7 +18,7 @@ from matreg.solvers.passes.moments import solve_streamed_rglm
 from matreg.solvers.passes.reduced_problems import Model
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.solvers.rglm.standard_form import StandardForm
-from matreg.unpenalised import NOTHING, covariates
+from matreg.unpenalised.basis import NOTHING, covariates
 
 N, P, Q = 150, 5, 4
 FAMILIES = ("normal", "binomial", "poisson")
@@ -173,7 +173,7 @@ def test_passes_over_blocks_find_what_memory_finds(name):
 
 def test_dask_blocks_carry_the_covariates():
     da = pytest.importorskip("dask.array")
-    from matreg.dask_blocks import DaskBlocks
+    from matreg.data.dask_blocks import DaskBlocks
 
     X, basis, y = many("tube", 4000)
     weights, model = np.ones(len(y)), Model(tube, SpectralElasticNet(30.0), True, (4, 3))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from matreg.losses import epsilon_insensitive
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.warm_start import Position, Start, completed, snapped
 from problems import make_problem, random_data

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from .. import files
+from .._runtime import files
 
 # Files that the running command has written.
 WRITTEN: list[str] = []
@@ -54,7 +54,7 @@ def check_folder(path: str) -> None:
 
 @contextmanager
 def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
-    """As :func:`matreg.files.writing`, and note what is written."""
+    """As :func:`matreg._runtime.files.writing`, and note what is written."""
     with files.writing(path, mode) as stream:
         yield stream
     WRITTEN.append(path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Array
-from ..losses import PiecewiseLoss
+from ..data.samples import Samples
+from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
-from ..samples import Samples
 from ..solvers import SolverResult, robust_scale
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
-from ..families import REGRESSION_LOSSES, LossFamily
+from ..data.samples import Samples
+from ..losses.families import REGRESSION_LOSSES, LossFamily
 from ..robust import weighted_median
-from ..samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, typical_size
 from ._fit.base import MatrixRegressor
 from ._fit.joint import JointFit

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..families import REGRESSION_LOSSES, LossFamily
+from ..losses.families import REGRESSION_LOSSES, LossFamily
 from ._fit.base import MatrixRegressor
 from ._input.parameters import constrained
 from ._search.joint_search import JointSearch

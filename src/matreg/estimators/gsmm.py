@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
-from ..families import MARGIN_LOSSES, LossFamily, family_of
-from ..samples import Samples
+from ..data.samples import Samples
+from ..losses.families import MARGIN_LOSSES, LossFamily, family_of
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
 from ._fit.classifier import MatrixClassifier
 from ._fit.convex import Part, by_sample, store

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
-from ..families import MARGIN_LOSSES, LossFamily
-from ..samples import Samples
+from ..data.samples import Samples
+from ..losses.families import MARGIN_LOSSES, LossFamily
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import MatrixClassifier
 from ._fit.convex import Part

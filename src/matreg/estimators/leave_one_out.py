@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Covariates, Mask, Weights
 from ..bases import PLAIN, Bases, samples_in
+from ..data.samples import Samples
 from ..model import Model
-from ..samples import Samples
 from ..solvers import (
     LeaveOneOut,
     Refined,

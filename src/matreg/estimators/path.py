@@ -13,11 +13,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import solvers
+from .._runtime.interruption import ADVICE, may_keep
+from .._runtime.progress import track
+from .._runtime.warn import warn
 from .._typing import Covariates, Weights
-from .._warn import warn
-from ..interruption import ADVICE, may_keep
-from ..progress import track
-from ..samples import Samples
+from ..data.samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator

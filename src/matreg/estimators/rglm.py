@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array, Covariates, Weights
-from ..families import LossFamily
+from ..data.samples import Samples, SampleSet
+from ..losses.families import LossFamily
 from ..model import Model
-from ..penalties import SpectralElasticNet
-from ..samples import Samples, SampleSet
+from ..penalties.spectral import SpectralElasticNet
 from ..solvers import SolverResult, Start, mean_curvature, tau_max
 from ._fit.classifier import labels_of
 from ._fit.convex import ConvexEstimator, Part, gamma_of, together
@@ -55,7 +55,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     family : {"normal", "gaussian", "binomial", "poisson"} or LossFamily, default="normal"
         Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
         the model is a classifier. A family of your own is an object of a subclass of
-        :class:`matreg.families.LossFamily`.
+        :class:`matreg.losses.LossFamily`.
     ridge : float, default=0.0
         Share of a ridge in the penalty, from 0 to below 1, for effects that are dense and not of
         low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean

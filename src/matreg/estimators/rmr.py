@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._typing import Array
-from ..families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
-from ..losses import PiecewiseLoss
+from ..data.samples import Samples
+from ..losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
+from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
-from ..samples import Samples
 from ..solvers import SolverResult, rounding_floor
 from ._fit.base import MatrixEstimator, MatrixRegressor
 from ._fit.convex import ConvexEstimator, Part
@@ -61,7 +61,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
     loss : {"epsilon_insensitive", "absolute", "huber", "quantile"} or LossFamily
         "huber" is the most accurate where small errors are normal and only large ones are not;
         "quantile" predicts a quantile of the labels, "absolute" their median. A loss of your own is
-        an object of a subclass of :class:`matreg.families.LossFamily`.
+        an object of a subclass of :class:`matreg.losses.LossFamily`.
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, such as an object of a subclass of
         :class:`matreg.penalties.SpectralPenalty`; `tau` is its weight, and must be a number.

@@ -8,9 +8,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._typing import Array
-from ..families import MARGIN_LOSSES, LossFamily, family_of
+from ..data.samples import Samples
+from ..losses.families import MARGIN_LOSSES, LossFamily, family_of
 from ..model import Model
-from ..samples import Samples
 from ..solvers import SolverResult
 from ._fit.classifier import MatrixClassifier
 from ._fit.convex import ConvexEstimator
@@ -43,7 +43,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
         "squared_hinge" is ``max(0, 1 - y f)^2``, which has no kink and more support vectors. A loss
         of your own, for labels of -1 and 1, is an object of a subclass of
-        :class:`matreg.families.LossFamily`.
+        :class:`matreg.losses.LossFamily`.
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, as in :class:`RMR`.
     adaptive, row_basis, column_basis

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.files import writing
 from .._typing import Array
-from ..files import writing
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; markers help in print.
 STYLE: dict[str, dict[str, Any]] = {

@@ -11,9 +11,9 @@ from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils import Bunch
 
 from .. import GRMRCV
+from .._runtime.progress import Progress
 from .._typing import Array
 from ..datasets import load_istanbul
-from ..progress import Progress
 from .certainty import block_bootstrap, near_ties
 from .figures import STYLE, require_matplotlib
 from .methods import METHODS, Tuning, fit_methods, rae

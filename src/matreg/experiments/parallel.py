@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from joblib import delayed
 
+from .._runtime.parallel import in_parallel
+from .._runtime.progress import track
 from ..linalg.threads import one_thread
-from ..parallel import in_parallel
-from ..progress import track
 
 T = TypeVar("T")
 

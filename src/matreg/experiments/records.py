@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import writing
+from .._runtime.files import writing
 from .figures import save
 from .tables import Table
 

@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from .._runtime.parallel import in_parallel
+from .._runtime.progress import track
 from .._typing import Array
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._input.stored import refuse_streamed
 from ..estimators._linear_part import linear_part
 from ..estimators._search.folds import make_splitter
-from ..parallel import in_parallel
-from ..progress import track
 from ._chosen import at_chosen_parameters
 from ._covariates import fit_with, rows_of
 

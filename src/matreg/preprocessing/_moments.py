@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from ..blocks import Block
+from ..data.blocks import Block
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
-from ..blocks import ArrayBlocks
-from ..dask_blocks import DaskBlocks, is_dask
+from ..data.blocks import ArrayBlocks
+from ..data.dask_blocks import DaskBlocks, is_dask
 from ..estimators._input.arrays import (
     check_matrix_shape,
     flatten,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..blocks import reader, sample_runs
-from ..dask_blocks import is_dask
+from ..data.blocks import reader, sample_runs
+from ..data.dask_blocks import is_dask
 
 # Axes of (n, p, q) along which entries share a unit.
 AXES = {"columns": (0, 1), "rows": (0, 2), "entries": (0,), "all": (0, 1, 2)}

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from .._runtime.progress import track
 from .._typing import Array
 from ..estimators._fit.classifier import one_vs_rest
 from ..estimators._linear_part import linear_part
 from ..inspection._chosen import at_chosen_parameters
 from ..inspection._covariates import bound, fit_with, rows_of
 from ..inspection._refits import folds_of, take
-from ..progress import track
 from ._baselines import Baseline, fold_of
 from ._scoring import Scoring
 

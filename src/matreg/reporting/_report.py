@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..files import writing
+from .._runtime.files import writing
 from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.progress import tell
 from .._typing import Array
-from ..blocks import Block
+from ..data.blocks import Block
 from ..linalg.factors import Factors, svd, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
-from ..progress import tell
-from ..unpenalised import Basis, Columns
+from ..unpenalised.basis import Basis, Columns
 from .warm_start import Start
 
 COLUMNS = np.dtype(
@@ -51,7 +51,8 @@ class SolverResult:
         Coefficients in factored form; zero singular values are exact.
     gamma : ndarray of shape (k,)
         Coefficients of the columns without a penalty, as the problem has them
-        (:meth:`matreg.unpenalised.Basis.coefficients` says what they are for the user's columns).
+        (:meth:`matreg.unpenalised.basis.Basis.coefficients` says what they are for the user's
+        columns).
     beta : ndarray of shape (n,)
         Feasible dual point.
     primal, dual, gap : float

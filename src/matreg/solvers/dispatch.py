@@ -17,12 +17,12 @@ import numpy as np
 from .._typing import Array
 from ..adaptive import Step, adaptive_steps, next_bases
 from ..bases import Bases, ScanInBases, samples_in
-from ..losses import PiecewiseLoss
+from ..data.samples import Samples, SampleSet
+from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
-from ..penalties import SpectralElasticNet, SpectralPenalty
+from ..penalties.sparse import SparseLowRank
+from ..penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..problem import Problem
-from ..samples import Samples, SampleSet
-from ..sparse_penalty import SparseLowRank
 from .certificate import STEPS, SolverResult
 from .choose import remembered, solve_rmr
 from .first_order import solve_universal

@@ -35,7 +35,7 @@ from .._typing import Array
 from ..linalg.factors import Factors, svd
 from ..linalg.threads import single_threaded
 from ..problem import Problem
-from ..unpenalised import Columns
+from ..unpenalised.basis import Columns
 from .certificate import SolverResult, Tracker
 from .warm_start import Start
 
@@ -104,8 +104,8 @@ def solve_universal(
     --------
     >>> import numpy as np
     >>> from matreg.design import ArrayDesign
-    >>> from matreg.losses import absolute
-    >>> from matreg.penalties import SpectralElasticNet
+    >>> from matreg.losses.piecewise import absolute
+    >>> from matreg.penalties.spectral import SpectralElasticNet
     >>> X = np.random.default_rng(0).standard_normal((30, 3, 2))
     >>> problem = Problem(
     ...     ArrayDesign(X), X[:, 0, 0], absolute(np.ones(30)), SpectralElasticNet(0.1)

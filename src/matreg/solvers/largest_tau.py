@@ -27,8 +27,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._typing import Array
 from ..linalg.factors import spectral_norm
 from ..linalg.threads import single_threaded
-from ..losses import PiecewiseLoss
-from ..penalties import SpectralElasticNet
+from ..losses.piecewise import PiecewiseLoss
+from ..penalties.spectral import SpectralElasticNet
 from ..problem import RMRProblem
 from .choose import solve_rmr
 from .intercept_only import only_multipliers, optimal_multipliers

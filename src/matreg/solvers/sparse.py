@@ -35,8 +35,8 @@ import scipy.optimize
 from .._typing import Array
 from ..linalg.factors import svd
 from ..linalg.threads import single_threaded
+from ..penalties.sparse import SparseLowRank
 from ..problem import Problem
-from ..sparse_penalty import SparseLowRank
 from .certificate import SolverResult, Tracker
 from .warm_start import Start
 
@@ -262,7 +262,7 @@ def solve_sparse(
     --------
     >>> import numpy as np
     >>> from matreg.design import ArrayDesign
-    >>> from matreg.losses import squared
+    >>> from matreg.losses.piecewise import squared
     >>> X = np.random.default_rng(0).standard_normal((40, 5, 4))
     >>> penalty = SparseLowRank(1.0, l1=2.0)
     >>> problem = Problem(ArrayDesign(X), X[:, 0, 0] + X[:, 1, 0], squared(np.ones(40)), penalty)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..losses import PiecewiseLoss
+from ..losses.piecewise import PiecewiseLoss
 from ..problem import RMRProblem
 
 if TYPE_CHECKING:  # what engines keep; they import this module

@@ -4,10 +4,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from matreg.losses import epsilon_insensitive
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.active_set.box_qp import BoxQuadratic, FreeSystem, sides
 from matreg.solvers.active_set.kernels import DenseKernel, FactoredKernel
-from matreg.unpenalised import intercept
+from matreg.unpenalised.basis import intercept
 
 
 def make_box(n=25, seed=0, *, weighted=False, rank=None):

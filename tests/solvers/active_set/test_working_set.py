@@ -7,7 +7,7 @@ import pytest
 
 from matreg import smm_path
 from matreg.datasets import make_matrix_regression
-from matreg.losses import absolute, epsilon_insensitive, pinball
+from matreg.losses.piecewise import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
 from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_working_set

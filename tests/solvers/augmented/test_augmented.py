@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matreg.design import ArrayDesign
-from matreg.losses import (
+from matreg.losses.piecewise import (
     absolute,
     epsilon_insensitive,
     hinge,
@@ -14,7 +14,7 @@ from matreg.losses import (
     pinball,
     squared_hinge,
 )
-from matreg.penalties import SpectralElasticNet
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.augmented import subsamples as solve
 from matreg.solvers.augmented.augmented import AugmentedLagrangian, solve_core
@@ -24,7 +24,7 @@ from matreg.solvers.augmented.smoothed_objective import SmoothedObjective
 from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.certificate import Tracker
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.unpenalised import ONES, covariates, intercept
+from matreg.unpenalised.basis import ONES, covariates, intercept
 from problems import random_data, random_weights
 
 LOSSES = {

@@ -5,7 +5,7 @@ import pytest
 
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
-from matreg.losses import epsilon_insensitive
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.grmr.noise import alike, left_out, spread
 from matreg.solvers.grmr.problem import GRMRProblem
 from matreg.solvers.grmr.start import Limits, prepare, robust_pca

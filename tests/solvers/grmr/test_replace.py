@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from matreg.linalg.factors import svd
-from matreg.losses import epsilon_insensitive
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.new_samples import ReplaceSpace
 from matreg.solvers.grmr.replace import ReplaceProblem, fill, reflag, replace_outliers

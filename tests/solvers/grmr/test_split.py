@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from matreg.families import REGRESSION_LOSSES, family_of
 from matreg.linalg.factors import singular_values
-from matreg.losses import epsilon_insensitive, squared
+from matreg.losses.families import REGRESSION_LOSSES, family_of
+from matreg.losses.piecewise import epsilon_insensitive, squared
 from matreg.solvers.grmr.admm import ExactSplit
 from matreg.solvers.grmr.decompose import decompose
 from matreg.solvers.grmr.paper import PaperSplit

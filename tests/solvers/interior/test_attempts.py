@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matreg.datasets import make_matrix_regression, make_shape
-from matreg.penalties import SpectralElasticNet
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.interior.dual_ray import label_ray

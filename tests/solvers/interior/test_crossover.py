@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matreg.linalg.factors import singular_values, svd
-from matreg.losses import epsilon_insensitive
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.problem import relative_gap
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.interior.crossover import (

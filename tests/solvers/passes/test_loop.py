@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from matreg.blocks import ArrayBlocks
-from matreg.losses import epsilon_insensitive, hinge
-from matreg.penalties import SpectralElasticNet
-from matreg.progress import listening
+from matreg._runtime.progress import listening
+from matreg.data.blocks import ArrayBlocks
+from matreg.losses.piecewise import epsilon_insensitive, hinge
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes.loop import Stream, solve_stream
 from matreg.solvers.passes.pass_spec import PassSpec, width_for
 from matreg.solvers.passes.reduced_problems import Band, Model, graded_core

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matreg import RGLM
-from matreg.blocks import ArrayBlocks
+from matreg.data.blocks import ArrayBlocks
 from matreg.solvers.passes import moments as passes
 from matreg.solvers.passes.moments import moments, solve_streamed_rglm
 from problems import random_data, random_weights

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matreg.linalg.factors import svd
-from matreg.penalties import SpectralElasticNet
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes.step_length import Step, Tangent
 
 

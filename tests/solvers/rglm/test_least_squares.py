@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.design import ArrayDesign
-from matreg.losses import epsilon_insensitive, squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import epsilon_insensitive, squared
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.rglm import least_squares
 from matreg.solvers.rglm.least_squares import (

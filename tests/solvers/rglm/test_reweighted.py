@@ -7,12 +7,12 @@ from scipy.special import expit, xlogy
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from matreg.design import ArrayDesign
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.smooth import Logistic, Poisson
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.rglm.reweighted import Reweighted
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
-from matreg.unpenalised import NOTHING, ONES
+from matreg.unpenalised.basis import NOTHING, ONES
 
 LOSSES = {"binomial": Logistic, "poisson": Poisson}
 each_family = pytest.mark.parametrize("family", LOSSES)

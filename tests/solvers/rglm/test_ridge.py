@@ -9,19 +9,19 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from matreg.blocks import ArrayBlocks
+from matreg.data.blocks import ArrayBlocks
 from matreg.design import ArrayDesign
-from matreg.losses import squared
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.piecewise import squared
+from matreg.losses.smooth import Logistic, Poisson
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.neighbours import walk
 from matreg.solvers.passes.moments import solve_streamed_rglm
 from matreg.solvers.rglm import least_squares
 from matreg.solvers.rglm.least_squares import solve_least_squares
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
-from matreg.unpenalised import intercept as columns
+from matreg.unpenalised.basis import intercept as columns
 
 FAMILIES = ("normal", "binomial", "poisson")
 each_family = pytest.mark.parametrize("family", FAMILIES)

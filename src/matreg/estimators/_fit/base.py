@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ... import unpenalised
 from ..._typing import Array, Covariates, Weights
-from ...blocks import Block
-from ...dask_blocks import is_dask
-from ...families import r2_of_rows
+from ...data.blocks import Block
+from ...data.dask_blocks import is_dask
+from ...data.samples import MANY_SAMPLES, Samples, SampleSet
+from ...losses.families import r2_of_rows
 from ...preprocessing.units import warn_of_units
-from ...samples import MANY_SAMPLES, Samples, SampleSet
+from ...unpenalised import basis as unpenalised
 from .._input.arrays import (
     check_matrix_shape,
     check_units,

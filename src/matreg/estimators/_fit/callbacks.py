@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
-from ...progress import GapLine, listening
+from ..._runtime.progress import GapLine, listening
 
 try:
     from sklearn.callback import CallbackSupportMixin

@@ -19,8 +19,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..._typing import Array, Covariates
-from ...families import check_weighted_classes
-from ...samples import Samples, SampleSet
+from ...data.samples import Samples, SampleSet
+from ...losses.families import check_weighted_classes
 from .._input.classes import classes_at, encode_classes
 from .base import MatrixEstimator
 from .convex import Part, together

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from ..._typing import Array
-from ...dask_blocks import is_dask
+from ...data.dask_blocks import is_dask
 from ...solvers import clean, space_from
 from .._input.stored import is_streamed
 from .._input.streamed import clean_streamed

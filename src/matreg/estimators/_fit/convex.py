@@ -17,16 +17,16 @@ from joblib import delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.interruption import may_keep
+from ..._runtime.parallel import in_parallel
+from ..._runtime.progress import Line, track
+from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Index, Weights
-from ..._warn import warn
 from ...bases import samples_in
-from ...families import LossFamily, in_units
-from ...interruption import may_keep
+from ...data.samples import UNIT_ROWS, Samples, SampleSet
+from ...losses.families import LossFamily, in_units
 from ...model import Model
-from ...parallel import in_parallel
-from ...penalties import SpectralElasticNet
-from ...progress import Line, track
-from ...samples import UNIT_ROWS, Samples, SampleSet
+from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
 from .._input.classes import check_classes_of_part
 from .._input.stored import is_streamed, refuse_streamed, working_memory

@@ -15,9 +15,9 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from ..._typing import Array, Covariates, Weights
-from ...dask_blocks import on_blocks
-from ...families import GLM_FAMILIES, LossFamily, family_of
-from ...smooth_losses import Logistic
+from ...data.dask_blocks import on_blocks
+from ...losses.families import GLM_FAMILIES, LossFamily, family_of
+from ...losses.smooth import Logistic
 from .._input.arrays import validate_labels
 from .._input.classes import check_two_classes, classes_at, encode_classes
 from .base import MatrixEstimator

@@ -10,15 +10,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Weights
-from ..._warn import warn
 from ...bases import samples_in
-from ...families import LossFamily, in_units
-from ...losses import PiecewiseLoss
+from ...data.samples import Samples
+from ...losses.families import LossFamily, in_units
+from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
-from ...penalties import SpectralElasticNet
+from ...penalties.spectral import SpectralElasticNet
 from ...robust import weighted_median
-from ...samples import Samples
 from ...solvers import (
     Decomposition,
     GRMRProblem,

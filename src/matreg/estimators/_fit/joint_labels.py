@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._typing import Array, Covariates, Weights
-from ...families import Squared
+from ...data.samples import Samples
 from ...linalg.factors import svd
-from ...samples import Samples
+from ...losses.families import Squared
 from ...solvers import SolverResult
 from .._input.arrays import check_length
 from .._input.covariates import INPUT

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.warn import warn
 from ..._typing import Array
-from ..._warn import warn
 from ...solvers import SolverResult
 
 # Columns from which flat samples look like matrices: 8 x 8, the smallest images there are.

@@ -9,8 +9,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from ..._runtime.warn import warn
 from ..._typing import Array, Weights
-from ..._warn import warn
 from .._input.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
 from .._input.streamed import LazyDual

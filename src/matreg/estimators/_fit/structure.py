@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...bases import Bases
-from ...penalties import SpectralElasticNet
-from ...sparse_penalty import SparseLowRank
+from ...penalties.sparse import SparseLowRank
+from ...penalties.spectral import SpectralElasticNet
 
 
 def bases_of(model: Any) -> Bases:

@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...losses import epsilon_insensitive
+from ...data.samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
+from ...losses.piecewise import epsilon_insensitive
 from ...preprocessing.units import warn_of_units
 from ...robust import chance_share, size, spread
-from ...samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
 
 # "scale" in the units above; that of epsilon and delta is in their loss families.
 C, TAU = 3.0, 0.005

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from ..._typing import Array
-from ...dask_blocks import is_dask
+from ...data.dask_blocks import is_dask
 from .arrays import check_length, reject_complex
 
 

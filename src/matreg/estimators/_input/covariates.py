@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._runtime.warn import warn
 from ..._typing import Array
-from ..._warn import warn
-from ...dask_blocks import is_dask
+from ...data.dask_blocks import is_dask
 from ...preprocessing.covariates import CovariateEncoder
-from ...unpenalised import COLLINEAR
+from ...unpenalised.basis import COLLINEAR
 from .stored import is_stored
 
 # What a model knows of its covariates.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from ...families import GLM_FAMILIES, LossFamily
+from ...losses.families import GLM_FAMILIES, LossFamily
 from ...solvers import SOLVERS
 
 Estimator = TypeVar("Estimator", bound=type)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._runtime.warn import warn
 from ..._typing import Array, Index
-from ..._warn import warn
 
 
 def make_folds(

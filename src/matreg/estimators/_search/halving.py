@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._runtime.interruption import may_keep
 from ..._typing import Array, Fold
-from ...interruption import may_keep
 from .search import Candidate, warn_interrupted
 
 Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]

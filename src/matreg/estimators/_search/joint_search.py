@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._typing import Array, Covariates, Fold, Weights
-from ...samples import Samples
+from ...data.samples import Samples
 from ...solvers import (
     Decomposition,
     GRMRProblem,

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from ..._runtime.progress import track
 from ..._typing import Array, Fold, Index
+from ...data.samples import Samples
 from ...linalg.threads import one_thread
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
-from ...penalties import SpectralPenalty
+from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
-from ...progress import track
-from ...samples import Samples
 from ...solvers import SolverResult, leave_one_out
 from .._fit.callbacks import reported
 from .adaptive_search import step_counts

@@ -19,7 +19,7 @@ from sklearn.base import clone, is_classifier
 from ..._typing import Array, Covariates, Index, Weights
 from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in, samples_in
-from ...penalties import SpectralElasticNet
+from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
 from .._fit.structure import bases_of, check_bases
 from .._input.arrays import check_grid

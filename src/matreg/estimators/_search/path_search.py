@@ -12,8 +12,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Covariates, Fold, Weights
+from ...data.samples import Samples
 from ...model import Model
-from ...samples import Samples
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 
+from ..._runtime.interruption import ADVICE, may_keep
+from ..._runtime.parallel import in_parallel
+from ..._runtime.progress import Progress
+from ..._runtime.warn import warn
 from ..._typing import Array
-from ..._warn import warn
-from ...interruption import ADVICE, may_keep
 from ...linalg.threads import one_thread
-from ...parallel import in_parallel
-from ...progress import Progress
 from ...solvers import SolverResult, Start
 from .._fit.callbacks import reported
 from .._input.streamed import linear

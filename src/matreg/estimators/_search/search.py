@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ..._runtime.interruption import ADVICE, may_keep
+from ..._runtime.parallel import in_parallel
+from ..._runtime.progress import Line, track
+from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Fold, Index, Mask, Weights
-from ..._warn import warn
 from ...bases import samples_in
-from ...interruption import ADVICE, may_keep
+from ...data.samples import Samples
 from ...linalg.threads import one_thread
-from ...parallel import in_parallel
-from ...progress import Line, track
 from ...robust import weighted_median
-from ...samples import Samples
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from .._fit.base import MatrixEstimator
 from .._fit.callbacks import callback_context, reported, watched

@@ -24,8 +24,8 @@ import scipy.linalg.lapack
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
-from ...losses import PiecewiseLoss, absolute
-from ...unpenalised import Basis
+from ...losses.piecewise import PiecewiseLoss, absolute
+from ...unpenalised.basis import Basis
 from .box_qp_interior import BoxInteriorPoint
 from .kernels import Kernel
 

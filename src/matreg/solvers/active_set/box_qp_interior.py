@@ -16,8 +16,8 @@ import numpy as np
 from ..._typing import Array
 from ...barriers import Barriers, Box, centring, largest_step
 from ...linalg.bordered import with_border
-from ...losses import PiecewiseLoss
-from ...unpenalised import Basis
+from ...losses.piecewise import PiecewiseLoss
+from ...unpenalised.basis import Basis
 from .kernels import Kernel
 
 # Complementarity to begin with, relative to box times residual.

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...problem import ROUNDING, RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Position, Start, position_of, snapped, solution_of

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._typing import Array, Index, Mask
 from ...design import Design
-from ...unpenalised import Basis
+from ...unpenalised.basis import Basis
 
 # Samples that are added to a sum at a time.
 PIECE = 512

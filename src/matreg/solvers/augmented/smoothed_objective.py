@@ -22,7 +22,7 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.thresholding import SmoothedThresholding
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 
 

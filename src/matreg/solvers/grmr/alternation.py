@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._runtime.progress import tell
 from ..._typing import Array, Mask
 from ...adaptive import Step, adaptive_steps, next_bases
 from ...bases import Bases
 from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
 from ...problem import relative_gap
-from ...progress import tell
 from ..certificate import STEPS, History, SolverResult, starting_point
 from ..choose import solve_rmr
 from .decompose import Decomposition, decompose

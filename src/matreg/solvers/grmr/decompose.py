@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._runtime.progress import tell
 from ..._typing import Array
 from ...linalg.factors import Factors, singular_values, svd
 from ...problem import relative_gap
-from ...progress import tell
 from ..certificate import History
 from .admm import ExactSplit, SplitState, start_state
 from .paper import PaperSplit
@@ -243,7 +243,7 @@ def decompose(
     Examples
     --------
     >>> import numpy as np
-    >>> from matreg.losses import epsilon_insensitive
+    >>> from matreg.losses.piecewise import epsilon_insensitive
     >>> from matreg.solvers.grmr.split import SplitProblem
     >>> rng = np.random.default_rng(0)
     >>> D = np.outer(rng.standard_normal(30), rng.standard_normal(20))

@@ -30,8 +30,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.warn import warn
 from ..._typing import Array, Mask
-from ..._warn import warn
 from ...linalg.threads import single_threaded
 from .decompose import Decomposition
 from .default_weights import default_ratio

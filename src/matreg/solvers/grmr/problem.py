@@ -12,10 +12,10 @@ from ..._typing import Array, Mask
 from ...bases import PLAIN, Bases
 from ...covariate_ridge import with_ridge
 from ...design import ArrayDesign
-from ...losses import PiecewiseLoss, squared
-from ...penalties import SpectralElasticNet
+from ...losses.piecewise import PiecewiseLoss, squared
+from ...penalties.spectral import SpectralElasticNet
 from ...problem import Problem
-from ...unpenalised import Basis, covariates, intercept
+from ...unpenalised.basis import Basis, covariates, intercept
 from ..certificate import SolverResult
 from .replace import ReplaceProblem
 from .split import SplitProblem

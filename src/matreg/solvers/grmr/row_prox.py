@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 
 # Entries treated at a time, so few that they stay in the cache.
 BLOCK = 2**15

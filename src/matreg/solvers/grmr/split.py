@@ -24,7 +24,7 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.factors import gram_norm
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from .decompose import Point, Splitting
 from .row_prox import RowProblem, blocks, priced
 

@@ -17,7 +17,7 @@ import scipy.sparse.linalg
 from ..._typing import Array, Index, Mask
 from ...linalg.factors import Factors, truncated
 from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from .interior_point import Best

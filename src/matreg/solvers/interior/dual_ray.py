@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import singular_values
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.bordered import cholesky
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 
 # Rounds without fewer samples on a wrong side after which they change one at a time.
 PATIENCE = 3

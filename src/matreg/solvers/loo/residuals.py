@@ -24,9 +24,9 @@ import numpy as np
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss, squared
+from ...losses.piecewise import PiecewiseLoss, squared
+from ...losses.smooth import SmoothLoss
 from ...problem import Problem
-from ...smooth_losses import SmoothLoss
 from .pivoting import Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
@@ -179,10 +179,10 @@ def leave_one_out(
     --------
     >>> import numpy as np
     >>> from matreg.design import ArrayDesign
-    >>> from matreg.losses import squared
-    >>> from matreg.penalties import SpectralElasticNet
+    >>> from matreg.losses.piecewise import squared
+    >>> from matreg.penalties.spectral import SpectralElasticNet
     >>> from matreg.solvers import solve_problem
-    >>> from matreg.unpenalised import intercept
+    >>> from matreg.unpenalised.basis import intercept
     >>> X, y = np.array([[[1.0]], [[2.0]], [[3.0]]]), np.array([1.0, 2.0, 5.0])
     >>> loss, penalty = squared(np.ones(3)), SpectralElasticNet(0.0)
     >>> problem = Problem(ArrayDesign(X), y, loss, penalty, intercept(False))

@@ -22,7 +22,7 @@ import numpy as np
 from ..._typing import Array
 from ...linalg.factors import Factors, svd
 from ...linalg.thresholding import SmoothedThresholding
-from ...penalties import SpectralPenalty
+from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
 
 # What is not penalised is penalised this much less than what is.

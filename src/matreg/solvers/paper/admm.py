@@ -30,9 +30,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._typing import Array
 from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
-from ...unpenalised import ONES, NoColumns, Ones
+from ...unpenalised.basis import ONES, NoColumns, Ones
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Start, completed, position_of
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._runtime.interruption import ADVICE, may_keep
+from ..._runtime.progress import tell
 from ..._typing import Array, Index, Mask
-from ...blocks import Block, Blocks, joined, raise_not_finite
-from ...interruption import ADVICE, may_keep
+from ...data.blocks import Block, Blocks, joined, raise_not_finite
 from ...linalg.factors import Factors, zero_factors
-from ...losses import PiecewiseLoss
-from ...progress import tell
+from ...losses.piecewise import PiecewiseLoss
 from ..augmented.augmented import coordinates, solve_core
 from ..augmented.smoothed_objective import edge_distances
 from ..augmented.subsamples import solve_many

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Index
-from ...blocks import Block, Blocks, raise_not_finite
+from ...data.blocks import Block, Blocks, raise_not_finite
 from ...design import ArrayDesign
 from ...linalg.factors import Factors, singular_values, zero_factors
-from ...losses import squared
-from ...penalties import SpectralElasticNet
+from ...losses.piecewise import squared
+from ...penalties.spectral import SpectralElasticNet
 from ...problem import ROUNDING, Problem, relative_gap
-from ...unpenalised import NOTHING
+from ...unpenalised.basis import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from ..rglm.solve import solve_rglm
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
-from ...blocks import Block
-from ...losses import PiecewiseLoss
+from ...data.blocks import Block
+from ...losses.piecewise import PiecewiseLoss
 from ..augmented.incremental_gram import spread_out
 from ..augmented.smoothed_objective import edge_distances
 from .summary import GROUPS, ROW, PassSummary, added_up

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import Array, Index
-from ...blocks import Block
+from ...data.blocks import Block
 from ...design import ArrayDesign
-from ...losses import PiecewiseLoss
-from ...penalties import SpectralPenalty
+from ...losses.piecewise import PiecewiseLoss
+from ...penalties.spectral import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
-from ...unpenalised import Columns, intercept
+from ...unpenalised.basis import Columns, intercept
 from .pass_spec import LossOf, PassSpec
 from .summary import GROUPS, PassSummary
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import Factors, svd
-from ...penalties import SpectralPenalty
+from ...penalties.spectral import SpectralPenalty
 from ...problem import relative_gap
 from .reduced_problems import Lift
 from .summary import PassSummary

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import svd
-from ...penalties import SpectralPenalty
+from ...penalties.spectral import SpectralPenalty
 from .standard_form import StandardForm
 
 

@@ -19,7 +19,7 @@ from ..._typing import Array
 from ...linalg.bordered import cholesky, factor_dual
 from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft
-from ...penalties import SpectralPenalty
+from ...penalties.spectral import SpectralPenalty
 from .standard_form import ROUNDING, StandardForm
 
 # Growth of sigma from one proximal point step to the next. 6 is about as good.

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..._typing import Array
 from ...linalg.factors import Factors, svd
-from ...losses import squared
-from ...penalties import SpectralPenalty
+from ...losses.piecewise import squared
+from ...losses.smooth import SmoothLoss
+from ...penalties.spectral import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
-from ...smooth_losses import SmoothLoss
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Start
 from .least_squares import PreparedForm, kept_at, solve_least_squares

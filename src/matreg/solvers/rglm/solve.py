@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...linalg.threads import single_threaded
-from ...losses import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss
 from ...problem import Problem
 from ..certificate import SolverResult
 from ..warm_start import Start
@@ -75,8 +75,8 @@ def rglm_tau_max(problem: Problem) -> float:
     --------
     >>> import numpy as np
     >>> from matreg.design import ArrayDesign
-    >>> from matreg.losses import squared
-    >>> from matreg.penalties import SpectralElasticNet
+    >>> from matreg.losses.piecewise import squared
+    >>> from matreg.penalties.spectral import SpectralElasticNet
     >>> from matreg.problem import Problem
     >>> X = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     >>> loss, penalty = squared(np.ones(2)), SpectralElasticNet(1.0, ridge=0.0)

@@ -11,9 +11,9 @@ import scipy.sparse.linalg
 
 from ..._typing import Array
 from ...design import ArrayDesign, Design
-from ...losses import squared
+from ...losses.piecewise import squared
 from ...problem import RMRProblem, relative_gap
-from ...unpenalised import NOTHING, NoColumns, Ones
+from ...unpenalised.basis import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
 # Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matreg import RGLM, RMR, SMM
-from matreg.blocks import ArrayBlocks, sample_runs
-from matreg.losses import epsilon_insensitive
+from matreg.data.blocks import ArrayBlocks, sample_runs
+from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.passes.pass_spec import PassSpec
 from problems import assert_same_seen, random_data
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
-from matreg.dask_blocks import DaskBlocks, Runs  # noqa: E402
+from matreg.data.dask_blocks import DaskBlocks, Runs  # noqa: E402
 
 N, P, Q = 12_000, 6, 5
 PARAMETERS = {"tau": 100.0, "C": 1.0, "epsilon": 0.1}

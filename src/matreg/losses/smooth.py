@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, wrightomega, xlogy
 
-from ._typing import Array
-from .losses import Loss, shared_out
+from .._typing import Array
+from .base import Loss
+from .piecewise import shared_out
 
 # Steps of Newton's method, or halvings, in a prox: far more than it takes.
 NEWTON_STEPS = 100

@@ -6,9 +6,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from matreg.best_columns import best_coefficients, into_box
 from matreg.design import ArrayDesign
-from matreg.losses import (
+from matreg.losses.piecewise import (
     absolute,
     epsilon_insensitive,
     hinge,
@@ -17,9 +16,9 @@ from matreg.losses import (
     squared,
     squared_hinge,
 )
-from matreg.penalties import SpectralElasticNet
+from matreg.losses.smooth import Logistic, Poisson
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.smooth_losses import Logistic, Poisson
 from matreg.solvers.augmented.augmented import solve_core
 from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.choose import following
@@ -27,7 +26,8 @@ from matreg.solvers.first_order import solve_universal
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.paper.admm import solve_admm
-from matreg.unpenalised import NOTHING, ONES, Columns, covariates, intercept
+from matreg.unpenalised.basis import NOTHING, ONES, Columns, covariates, intercept
+from matreg.unpenalised.best_columns import best_coefficients, into_box
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 N, P, Q = 60, 4, 3

@@ -15,8 +15,8 @@ own family is a subclass of :class:`LossFamily` with this one method::
     RMR(loss=Lopsided(3.0)).fit(X, y)
 
 Which solvers take it follows from what `of` returns: all of them where it is a
-:class:`~matreg.losses.PiecewiseLoss`, the first-order solver where it has the methods of
-:class:`~matreg.losses.Loss`.
+:class:`~matreg.losses.piecewise.PiecewiseLoss`, the first-order solver where it has the methods of
+:class:`~matreg.losses.piecewise.Loss`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._typing import Array
-from .losses import (
-    Loss,
+from .._typing import Array
+from .base import Loss
+from .piecewise import (
     PiecewiseLoss,
     epsilon_insensitive,
     hinge,
@@ -37,8 +37,8 @@ from .losses import (
     squared,
     squared_hinge,
 )
-from .smooth_losses import Logistic as LogisticLoss
-from .smooth_losses import Poisson as PoissonLoss
+from .smooth import Logistic as LogisticLoss
+from .smooth import Poisson as PoissonLoss
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize_scalar
 
-from matreg.losses import (
+from matreg.losses.piecewise import (
     PiecewiseLoss,
     absolute,
     epsilon_insensitive,

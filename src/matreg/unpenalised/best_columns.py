@@ -22,9 +22,10 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from ._typing import Array
-from .barriers import Barriers, Box, centring, largest_step
-from .losses import Loss, PiecewiseLoss
+from .._typing import Array
+from ..barriers import Barriers, Box, centring, largest_step
+from ..losses.base import Loss
+from ..losses.piecewise import PiecewiseLoss
 
 # Complementarity of the interior point method to begin and to end with, relative to box times
 # residual.

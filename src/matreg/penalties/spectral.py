@@ -7,34 +7,14 @@ every solver. Any other one needs the methods of :class:`Penalty` and goes to th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 import scipy.optimize
 
-from ._typing import Array
-from .linalg.factors import Factors, singular_values, svd
-from .linalg.thresholding import soft_threshold
-
-
-class Penalty(Protocol):
-    """What a certificate and the universal solver ask of a penalty."""
-
-    def value_of(self, W: Factors) -> float:
-        """Penalty of a matrix."""
-        ...
-
-    def conjugate_of(self, Z: Array) -> float:
-        """``sup_W <Z, W> - penalty(W)`` for a Z where it is finite."""
-        ...
-
-    def shrink_factor_of(self, Z: Array) -> float:
-        """Largest factor of at most 1 that brings Z into the domain of the conjugate."""
-        ...
-
-    def prox(self, Z: Array, step: float) -> Factors:
-        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``."""
-        ...
+from .._typing import Array
+from ..linalg.factors import Factors, singular_values, svd
+from ..linalg.thresholding import soft_threshold
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from matreg.blocks import ArrayBlocks, FileReader, aligned, sample_runs
+from matreg.data.blocks import ArrayBlocks, FileReader, aligned, sample_runs
 
 
 @pytest.fixture

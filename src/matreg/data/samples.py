@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Array, Index
-from .design import ArrayDesign
-from .unpenalised import Basis, covariates, intercept
+from .._typing import Array, Index
+from ..design import ArrayDesign
+from ..unpenalised.basis import Basis, covariates, intercept
 
 # From this many samples on, X is neither copied nor converted, and units are measured on a part.
 MANY_SAMPLES = 20_000

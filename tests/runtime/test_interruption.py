@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from matreg import interruption
+from matreg._runtime import interruption
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

@@ -19,11 +19,11 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Array, Index
-from .design import ArrayDesign
-from .linalg.threads import LARGE, allowed, one_thread
+from .._typing import Array, Index
+from ..design import ArrayDesign
+from ..linalg.threads import LARGE, allowed, one_thread
+from ..unpenalised.basis import Basis, Columns, intercept
 from .samples import Samples, merge_duplicates
-from .unpenalised import Basis, Columns, intercept
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
@@ -188,7 +188,7 @@ class ArrayBlocks(BlockSamples):
     shape : tuple of int
         (p, q).
     Z : ndarray of shape (n, m), default=None
-        Columns without a penalty, as :func:`matreg.unpenalised.covariates` makes them.
+        Columns without a penalty, as :func:`matreg.unpenalised.basis.covariates` makes them.
 
     Examples
     --------

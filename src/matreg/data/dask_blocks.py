@@ -15,7 +15,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Array, Index, Mask
+from .._typing import Array, Index, Mask
 from .blocks import Block, BlockSamples, S, Scan, joined
 
 # Summaries that one task merges.
@@ -79,8 +79,8 @@ class DaskBlocks(BlockSamples):
     shape : tuple of int
         (p, q).
     Z : ndarray or dask array of shape (n, m), default=None
-        Columns without a penalty, as :func:`matreg.unpenalised.covariates` makes them; a dask array
-        of the chunks of X.
+        Columns without a penalty, as :func:`matreg.unpenalised.basis.covariates` makes
+        them; a dask array of the chunks of X.
     """
 
     def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int], Z: Any = None) -> None:

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from ._typing import Array
-from .linalg.factors import Factors, spectral_norm, svd
+from .._typing import Array
+from ..linalg.factors import Factors, spectral_norm, svd
 
 # Alternating projections where nothing better is known.
 ROUNDS = 1000

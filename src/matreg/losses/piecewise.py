@@ -18,40 +18,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Array, Mask
+from .._typing import Array, Mask
 
 # Two sums of weights that differ by less than this, relative to them, are equal up to rounding.
 EQUAL_SUMS = 1e-14
-
-
-class Loss(Protocol):
-    """What a certificate asks of a loss."""
-
-    def value(self, r: Array) -> float:
-        """Sum of the losses of the residuals."""
-        ...
-
-    def conjugate(self, beta: Array) -> float:
-        """``sup_r beta'r - L(r)`` for a `beta` where it is finite."""
-        ...
-
-    def best_intercept(self, r: Array, total: float = 0.0) -> float:
-        """Number ``b`` that minimises ``L(r - b) + total b``."""
-        ...
-
-    def feasible(self, beta: Array, total: float | None) -> Array:
-        """Nearby point of finite conjugate, of sum `total` unless that is None."""
-        ...
-
-    @property
-    def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest dual variable by sample; asked for with covariates alone."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
-from matreg.smooth_losses import Logistic, Poisson
+from matreg.losses.smooth import Logistic, Poisson
 
 S = np.array([0.3, 1.0, 2.5, 0.7, 1.3])
 LOSSES = {

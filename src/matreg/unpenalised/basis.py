@@ -17,9 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import Array
+from .._typing import Array
+from ..losses.base import Loss
+from ..losses.piecewise import PiecewiseLoss
 from .best_columns import best_coefficients, into_box
-from .losses import Loss, PiecewiseLoss
 
 # A column whose part outside of the columns before it is smaller than this, relative to the column,
 # is a combination of those.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matreg.linalg.factors import Factors, singular_values, svd
-from matreg.penalties import SpectralElasticNet, SpectralPenalty
+from matreg.penalties.spectral import SpectralElasticNet, SpectralPenalty
 from problems import SHAPE_IDS, SHAPES
 
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)

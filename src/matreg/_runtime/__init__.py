@@ -1,0 +1,6 @@
+"""What happens around the work: progress, Ctrl-C, files that are whole, workers, warnings.
+
+``progress`` is the line on a terminal, ``interruption`` decides what Ctrl-C keeps, ``files``
+writes a file whole or not at all, ``parallel`` runs workers that end with their parent, ``warn``
+points a warning at the user's line.
+"""
