@@ -6,7 +6,7 @@ import pytest
 from matreg import RGLM
 from matreg.data.blocks import ArrayBlocks
 from matreg.solvers.passes import moments as passes
-from matreg.solvers.passes.moments import moments, solve_streamed_rglm
+from matreg.solvers.passes.moments import Reduced, moments, solve_streamed_rglm
 from problems import random_data, random_weights
 
 TAUS = np.array([300.0, 30.0, 1.0])
@@ -92,3 +92,10 @@ def test_equal_samples_have_no_coefficients():
     (result,) = solve_streamed_rglm(blocks, np.array([1.0]))
     assert result.W.rank == 0
     assert result.b == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_samples_have_no_negative_curvature(seed):
+    one = 100.0 * np.random.default_rng(seed).standard_normal((1, 5, 4))
+    blocks = ArrayBlocks(np.repeat(one, 13, axis=0), np.arange(13.0), random_weights(13), (5, 4))
+    assert Reduced(moments(blocks)[0], (5, 4), True).curvature >= 0.0

@@ -249,7 +249,7 @@ class Reduced:
     @property
     def curvature(self) -> float:
         """Sum of the squares of the samples, around their mean if there is an intercept."""
-        return float(np.trace(self.S))
+        return max(float(np.trace(self.S)), 0.0)  # of equal samples it is rounding
 
     @property
     def tau_max(self) -> float:
