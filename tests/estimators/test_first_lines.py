@@ -36,7 +36,7 @@ def edge(chosen):
     model.best_index_ = int(scores.argmax())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model._warn_at_edges(["tau"], np.ones(5, dtype=bool), scores, -0.5)
+        model._warn_at_edges(["tau"], np.ones(5, dtype=bool), scores, scores, -0.5)
     return "".join(str(one.message) for one in caught)
 
 

@@ -145,7 +145,7 @@ def test_a_command_ends_in_a_whole_file_or_in_none(name, start):
 def test_workers_end_with_a_terminated_search(start):
     search = "matreg.RMRCV(C=1.0, epsilon=0.1, cv=100, n_taus=4, n_jobs=2, verbose=1)"
     script = start(DATA + search + ".fit(data.X, data.y)")
-    script.wait_for("folds: ", "stderr")
+    script.wait_for("fits: ", "stderr")
     os.kill(script.pid, signal.SIGTERM)  # to the parent alone, as a batch system does
     assert script.end() == -signal.SIGTERM
     assert script.leaves_nobody()

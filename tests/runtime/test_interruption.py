@@ -28,7 +28,7 @@ LOOPS = {
     "searches": "cross_val_score(search, data.X, data.y, cv=100)",
 }
 SEARCH = """
-search.set_params(n_jobs=2, cv=60, n_taus=10).fit(data.X, data.y)
+search.set_params(n_jobs=2, cv=60, taus=[50.0 / 2**k for k in range(10)]).fit(data.X, data.y)
 print(len([name for name in search.cv_results_ if name.startswith("split")]))
 """
 
@@ -84,7 +84,7 @@ def test_pressed_twice_a_loop_ends(started, loop):
 
 def test_a_search_with_workers_keeps_finished_folds_and_leaves_no_process(started):
     run = started(SEARCH)
-    press_ctrl_c_after("folds: 6/60", run)
+    press_ctrl_c_after("fits: 60/600", run)
     output, errors = run.communicate(timeout=60)
     assert run.returncode == 0, errors
     assert 6 <= int(output) < 60 and f"on the {int(output)} of 60 folds" in errors

@@ -1,8 +1,9 @@
 """Coarse to fine: which points of a grid a search tries, and from where each of them starts.
 
-The first round is a coarse path of tau with the middle C. Then the neighbours in tau of the best
-point follow, at distances that shrink to one; then its neighbours in every other parameter, until
-all neighbours of the best point were tried. A fit starts from the point whose neighbour it is.
+The first round is a coarse path of tau with the middle C, one for each value of all other
+parameters. Then the neighbours in tau of the best point of each of them follow, at distances that
+shrink to one; then the neighbours of the best point in every other parameter, until all neighbours
+of the best point were tried. A fit starts from the point whose neighbour it is.
 What this chooses beside whole grids is in the developers' page on searches.
 """
 
@@ -85,6 +86,19 @@ class Climb:
             ]
         )
 
+    def best_of_paths(self, mean: Array) -> set[int]:
+        """The best point of each path of the first round.
+
+        Penalties of another kind, such as a ridge in place of low rank, are valleys of their own.
+        """
+        known = np.where(np.isnan(mean), -np.inf, mean)
+        lasts = self.edges[1:] - 1  # which the first round tries on every path that it follows
+        return {
+            int(first + known[first : last + 1].argmax())
+            for first, last in zip(self.edges[:-1], lasts, strict=True)
+            if np.isfinite(known[last])
+        }
+
     def coarse(self, n: int) -> tuple[int, ...]:
         """Places of the first round among n of them."""
         if self.everything:
@@ -99,7 +113,7 @@ class Climb:
         found = Found(mean, standard_errors(scores), np.zeros(len(mean)), self.owner)
         centres = {found.best(False), found.best(self.one_standard_error)}
         while True:
-            new = self.untried(centres, self.along_tau)
+            new = self.untried(centres | self.best_of_paths(mean), self.along_tau)
             if new:
                 return new
             if self.step == 1:

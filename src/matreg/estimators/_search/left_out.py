@@ -35,11 +35,10 @@ class LeftOutSearch(Search):
     def _check_left_out(self) -> None:
         """Refuse adaptive steps: their bases know the labels of the samples that are left out.
 
-        A ridge on covariates and classes that are one problem are not known to fits without one.
+        Classes that are one problem are not known to fits without one.
         """
-        for name, only in (("covariate_ridge", 0.0), ("joint", None)):
-            if (given := getattr(self, name, only)) != only:
-                raise ValueError(f'{name} must be {only} with cv="loo"; got {given!r}.')
+        if (joint := getattr(self, "joint", None)) is not None:
+            raise ValueError(f'joint must be None with cv="loo"; got {joint!r}.')
         if step_counts(self.adaptive)[-1]:
             raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
 

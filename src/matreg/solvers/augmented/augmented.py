@@ -228,7 +228,7 @@ def solve_core(
     """
     tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
     run = AugmentedLagrangian(problem, tracker, start)
-    best, waited = np.inf, 0
+    best, waited, steps = np.inf, 0, 0
     with np.errstate(over="ignore", invalid="ignore"):
         for at in run.iterate():
             tracker.record(run.n_steps)
@@ -238,7 +238,9 @@ def solve_core(
                 break
             if np.count_nonzero(at.ramp) <= few * d:
                 break
-            best, waited = (tracker.gap, 0) if tracker.gap < 0.5 * best else (best, waited + 1)
-            if waited == PATIENCE:
+            better, cut_off = tracker.gap < 0.5 * best, run.n_steps - steps >= MOST_STEPS
+            best, waited = (tracker.gap, 0) if better else (best, waited + 1)
+            if waited == PATIENCE or (waited > 1 and cut_off):  # rounding is all that is left
                 break
+            steps = run.n_steps
     return tracker.result(run.n_steps, run.kept)
