@@ -17,8 +17,9 @@ def data():
 
 def grid(shape, n_taus):
     """Candidates of a grid of parameters with paths of equal length."""
+    taus = np.arange(n_taus, 0.0, -1)
     return [
-        Candidate({"C": 10.0 ** place[0], "a": place[-1]}, np.arange(n_taus, 0.0, -1), place=place)
+        Candidate(dict(zip(("C", "a"), place, strict=False)), taus, place=place)
         for place in np.ndindex(*shape)
     ]
 

@@ -1,9 +1,10 @@
 """Coarse to fine: which points of a grid a search tries, and from where each of them starts.
 
-The first round is a coarse path of tau with the middle C, one for each value of all other
-parameters. Then the neighbours in tau of the best point of each of them follow, at distances that
-shrink to one; then the neighbours of the best point in every other parameter, until all neighbours
-of the best point were tried. A fit starts from the point whose neighbour it is.
+The first round is a coarse path of tau with the middle C, or the two middle ones, for each value of
+all other parameters. Then the neighbours in tau of the best point for each of these values follow,
+at distances that shrink to one; then the neighbours of the best point in every other parameter,
+until all neighbours of the best point were tried. A fit starts from the point whose neighbour it
+is.
 What this chooses beside whole grids is in the developers' page on searches.
 """
 
@@ -70,34 +71,35 @@ class Climb:
         self.tried = np.zeros(len(self.owner), dtype=bool)
 
     def first(self) -> list[Stretch]:
-        """The coarse paths of the middle C, along the whole grid of tau.
+        """The coarse paths of the one or two middle C, along the whole grid of tau.
 
         Where labels are wrong and W has low rank, large tau are in a valley of their own, which no
         step from the small ones leads to.
         """
         weights = [one.parameters.get("C", 0.0) for one in self.candidates]
         values = np.unique(weights)
-        middle = values[(len(values) - 1) // 2]
+        middle = values[(len(values) - 1) // 2 : len(values) // 2 + 1]
         return self.noted(
             [
                 Stretch(c, self.coarse(len(one.values)))
                 for c, one in enumerate(self.candidates)
-                if self.everything or weights[c] == middle
+                if self.everything or weights[c] in middle
             ]
         )
 
-    def best_of_paths(self, mean: Array) -> set[int]:
-        """The best point of each path of the first round.
+    def best_of_kinds(self, mean: Array) -> set[int]:
+        """The best point for each value of all parameters but tau and C.
 
         Penalties of another kind, such as a ridge in place of low rank, are valleys of their own.
         """
-        known = np.where(np.isnan(mean), -np.inf, mean)
-        lasts = self.edges[1:] - 1  # which the first round tries on every path that it follows
-        return {
-            int(first + known[first : last + 1].argmax())
-            for first, last in zip(self.edges[:-1], lasts, strict=True)
-            if np.isfinite(known[last])
-        }
+        best: dict[tuple[int, ...], int] = {}
+        for point in np.flatnonzero(~np.isnan(mean)).tolist():
+            one = self.candidates[self.owner[point]]
+            places = zip(one.parameters, one.place, strict=True)
+            kind = tuple(place for name, place in places if name != "C")
+            if kind not in best or mean[point] > mean[best[kind]]:
+                best[kind] = point
+        return set(best.values())
 
     def coarse(self, n: int) -> tuple[int, ...]:
         """Places of the first round among n of them."""
@@ -113,7 +115,7 @@ class Climb:
         found = Found(mean, standard_errors(scores), np.zeros(len(mean)), self.owner)
         centres = {found.best(False), found.best(self.one_standard_error)}
         while True:
-            new = self.untried(centres | self.best_of_paths(mean), self.along_tau)
+            new = self.untried(centres | self.best_of_kinds(mean), self.along_tau)
             if new:
                 return new
             if self.step == 1:
