@@ -1,10 +1,9 @@
 """Coarse to fine: which points of a grid a search tries, and from where each of them starts.
 
-The first round is a coarse path of tau with the middle C, or the two middle ones, for each value of
-all other parameters. Then the neighbours in tau of the best point for each of these values follow,
-at distances that shrink to one; then the neighbours of the best point in every other parameter,
-until all neighbours of the best point were tried. A fit starts from the point whose neighbour it
-is.
+The first round is a coarse path of tau with the middle C for each value of all other parameters.
+Then the neighbours in tau of the best point for each of these values follow, at distances that
+shrink to one; then the neighbours of the best point in every other parameter, until all neighbours
+of the best point were tried. A fit starts from the point whose neighbour it is.
 What this chooses beside whole grids is in the developers' page on searches.
 """
 
@@ -71,19 +70,19 @@ class Climb:
         self.tried = np.zeros(len(self.owner), dtype=bool)
 
     def first(self) -> list[Stretch]:
-        """The coarse paths of the one or two middle C, along the whole grid of tau.
+        """The coarse paths of the middle C, along the whole grid of tau.
 
         Where labels are wrong and W has low rank, large tau are in a valley of their own, which no
         step from the small ones leads to.
         """
         weights = [one.parameters.get("C", 0.0) for one in self.candidates]
         values = np.unique(weights)
-        middle = values[(len(values) - 1) // 2 : len(values) // 2 + 1]
+        middle = values[(len(values) - 1) // 2]
         return self.noted(
             [
                 Stretch(c, self.coarse(len(one.values)))
                 for c, one in enumerate(self.candidates)
-                if self.everything or weights[c] in middle
+                if self.everything or weights[c] == middle
             ]
         )
 
