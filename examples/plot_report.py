@@ -7,7 +7,7 @@ and asks it the question that every model of matrices has to answer: does low ra
 """
 
 # %%
-# One label in ten is grossly wrong, so that the parameters are chosen by a median.
+# One label in ten is grossly wrong, so that the parameters are chosen by a score that bounds each error.
 
 import matplotlib.pyplot as plt
 
@@ -17,7 +17,7 @@ from matreg.datasets import make_matrix_regression, make_shape
 data = make_matrix_regression(
     300, coef=make_shape("square", 16), noise_scale=0.5, label_outliers=0.1, random_state=0
 )
-model = RMRCV(n_taus=15, cv=3, scoring="neg_median_absolute_error", tol=1e-4)
+model = RMRCV(n_taus=15, cv=3, scoring="neg_bounded_absolute_error", tol=1e-4)
 model.fit(data.X, data.y)
 
 # %%

@@ -35,7 +35,7 @@ def make_page() -> str:
     data = make_matrix_regression(
         300, coef=make_shape("square", 16), noise_scale=0.5, label_outliers=0.1, random_state=0
     )
-    model = RMRCV(n_taus=15, cv=3, scoring="neg_median_absolute_error", tol=1e-4)
+    model = RMRCV(n_taus=15, cv=3, scoring="neg_bounded_absolute_error", tol=1e-4)
     model.fit(data.X, data.y)
     return model.report(data.X, data.y).html.replace("</head>", f"{LOOK}</head>")
 
