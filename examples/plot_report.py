@@ -7,7 +7,8 @@ and asks it the question that every model of matrices has to answer: does low ra
 """
 
 # %%
-# One label in ten is grossly wrong, so that the parameters are chosen by a score that bounds each error.
+# One label in ten is grossly wrong, so that the parameters are chosen by a score that bounds each
+# error.
 
 import matplotlib.pyplot as plt
 

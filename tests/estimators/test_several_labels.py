@@ -1,13 +1,12 @@
 """Several labels per sample: the same as one fit after another."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 import sklearn
 
-from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, SMM
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM
 from matreg.inspection import components, pattern
 
 N, K = 50, 3
@@ -26,6 +25,8 @@ MODELS = [
     RGLM(),
     RMRCV(n_taus=4, cv=3, C="scale", epsilon="scale"),
     RGLMCV(n_taus=4, cv=3),
+    GRMR(),
+    GRMRCV(taus=[1.0, 0.1], gamma=1.0, limit=4.0, cv=2, C="scale", epsilon="scale"),
 ]
 
 
@@ -137,9 +138,8 @@ def test_bad_labels_are_refused_by_name(data):
         RMR().fit(X, np.full((N, 2), "a"))
     with pytest.raises(ValueError, match="one label for each of the 50 samples"):
         RMR().fit(X, Y[1:])
-    with warnings.catch_warnings(), pytest.raises(ValueError, match="1d array"):
-        warnings.simplefilter("ignore")
-        GRMR().fit(X, Y)
+    with pytest.raises(ValueError, match=r"cleaned for each label on its own: estimators_\[0\]"):
+        GRMR().fit(X, Y).transform(X)
     for model in (SMM(), RGLM(family="binomial")):
         with pytest.raises(ValueError):
             model.fit(X, Y > 0.0)

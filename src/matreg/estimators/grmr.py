@@ -184,6 +184,7 @@ class GRMR(JointFit, MatrixRegressor):
     (5, 8, 8)
     """
 
+    _several_labels = True
     _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _name, _plain_name = "G-RMR", "RMR"
     tau: float | str = "scale"

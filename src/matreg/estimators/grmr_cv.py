@@ -95,6 +95,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
     (60, 6, 5)
     """
 
+    _several_labels = True
     _plain = GRMR
     _searched = ("C", "epsilon")
 

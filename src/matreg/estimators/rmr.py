@@ -147,7 +147,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
         work.
     solver_ : str
-        Method that ended the fit, as in `history_`.
+        Method that ended the fit, as in `history_`; "start" if `warm_start` had the solution.
     tau_, C_, epsilon_, delta_ : float
         Numbers used.
     l1_ : float or array-like

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from ..._typing import Array
+from ..._typing import Array, Covariates
 from ...data.dask_blocks import is_dask
 from ...solvers import clean, space_from
 from .._input.stored import is_streamed
 from .._input.streamed import clean_streamed
 from .base import MatrixEstimator
+from .several import transposed
 
 
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
@@ -25,7 +26,18 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     clean_predict: bool
     _takes_missing = True
 
+    def _decide(self, X: Any, covariates: Covariates = None) -> Any:
+        """As everywhere; for several labels each model cleans the samples in its own way."""
+        if "estimators_" not in vars(self):
+            return super()._decide(X, covariates)
+        return transposed(np.array([one._decide(X, covariates) for one in self.estimators_]))
+
     def _clean(self, D: Array) -> Array:
+        if "estimators_" in vars(self):
+            raise ValueError(
+                "Samples are cleaned for each label on its own: estimators_[0] is the model of the "
+                f"first of {len(self.estimators_)} labels."
+            )
         rows = D.reshape(len(D), self.n_features_in_)
         return clean(rows, space_from(self._row_space)).reshape(D.shape)
 

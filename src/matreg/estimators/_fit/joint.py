@@ -41,6 +41,7 @@ from .._input.stored import refuse_streamed_cleaning
 from .base import MatrixEstimator, SingleFit
 from .cleaning import Cleaning, outlier_score
 from .convex import Part, store
+from .several import fit_each, has_several
 from .structure import bases_of, check_bases, earlier_taus
 from .units import TAU, Units, scaled
 
@@ -113,6 +114,11 @@ class JointFit(Cleaning, SingleFit):
 
     def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
         refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
+        if self._several_labels and has_several(y):
+            with self._unchanged_on_failure():
+                fit_each(self, y, X, sample_weight, {"covariates": covariates})
+            return
+        self.__dict__.pop("estimators_", None)  # of an earlier fit
         with self._fitting():
             samples = self._read(X, y, sample_weight, covariates)
             assert isinstance(samples, Samples)
