@@ -136,8 +136,8 @@ def run(
             "error stays small where R-GLM's comes near that of W = 0. Without wrong labels R-GLM "
             "is as good and faster, and with Gaussian noise it is better. Methods on vectors (SVR, "
             "Huber ridge) resist wrong labels but cannot use the low rank.",
-            "Labels that are shifted to one side look like another intercept. From a share of about "
-            "0.4 on RMR's lead is gone, and of two halves no monotone loss tells which is right.",
+            "Labels that are shifted to one side look like another intercept. From a share of "
+            "about 0.4 on RMR's lead is gone; of two halves no monotone loss tells which is right.",
         ],
     )
 
