@@ -15,6 +15,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from matreg import RMR
 from matreg.datasets import make_matrix_regression
 
@@ -62,7 +63,7 @@ def main() -> None:
     parser.add_argument("--data-sets", type=int, default=20)
     number = parser.parse_args().data_sets
     warnings.simplefilter("ignore")
-    print("| noise | method | covered | least | width | seconds |", "|---" * 6 + "|", sep="\n")
+    found = []
     for kind in NOISES:
         sets = [drawn(seed, kind) for seed in range(number)]
         for name, method in METHODS.items():
@@ -75,11 +76,11 @@ def main() -> None:
                 rows.append([covered, np.median(upper - lower) / y_new.std(), seconds])
             table = np.array(rows)
             covered, width, seconds = table.mean(axis=0)
-            print(
-                f"| {kind} | {name} | {covered:.3f} | {table[:, 0].min():.3f} | {width:.2f} | "
-                f"{seconds:.2f} |",
-                flush=True,
-            )
+            least = table[:, 0].min()
+            numbers = (f"{covered:.3f}", f"{least:.3f}", f"{width:.2f}", f"{seconds:.2f}")
+            found.append([kind, name, *numbers])
+    title = f"New labels covered at a confidence of {CONFIDENCE}, {number} data sets for each noise"
+    print_table(title, ["noise", "method", "covered", "least", "width", "CPU s"], found)
 
 
 if __name__ == "__main__":

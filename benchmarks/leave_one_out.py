@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from matreg.datasets import (
     load_air_quality,
     load_cmu_faces,
@@ -249,12 +250,15 @@ def main() -> None:
             print(line, flush=True)
     table = np.array(found)
     trusted = table[:, -1] <= 5.0
-    print(f"\n{len(table)} problems, {trusted.sum()} of them trusted (doubt at most 5 %).")
-    for name, column in zip(head[4:8], table.T, strict=False):
-        print(
-            f"{name}: median {np.median(column):.2f} %, worst {column.max():.1f} %, "
-            f"worst of the trusted {column[trusted].max():.1f} %"
-        )
+    rows = [
+        [
+            name,
+            *(f"{one:.2f} %" for one in (np.median(column), column.max(), column[trusted].max())),
+        ]
+        for name, column in zip(head[4:8], table.T, strict=False)
+    ]
+    title = f"Error of the mean absolute residual, {len(table)} problems, {trusted.sum()} trusted"
+    print_table(title, ["residuals", "median", "worst", "worst of the trusted"], rows)
 
 
 if __name__ == "__main__":

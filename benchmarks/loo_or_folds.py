@@ -16,6 +16,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from matreg import RMRCV
 from matreg.datasets import load_cmu_faces, load_eem_cells, load_sugar, make_matrix_regression
 
@@ -63,8 +64,7 @@ def main() -> None:
     given = parser.parse_args()
     splits = given.splits
     warnings.simplefilter("ignore")
-    head = ("data", "samples", "labels", "five folds", "leave-one-out", "difference", "s", "s")
-    print("| " + " | ".join(head) + " |", "|---" * len(head) + "|", sep="\n")
+    found = []
     tasks = [(name, n) for name, (_, sizes) in REAL.items() for n in sizes]
     tasks += [(name, n) for name in SIMULATED for n in SIZES]
     tasks = [one for one in tasks if one[1] <= given.most]
@@ -85,11 +85,10 @@ def main() -> None:
             folds, s_folds, loo, s_loo = table.mean(axis=0)
             gain = table[:, 2] - table[:, 0]
             error = gain.std(ddof=1) / np.sqrt(splits) if splits > 1 else np.nan
-            print(
-                f"| {name} | {n} | {labels} | {folds:.3f} | {loo:.3f} | {loo - folds:+.3f} "
-                f"± {error:.3f} | {s_folds:.1f} | {s_loo:.1f} |",
-                flush=True,
-            )
+            scores = (f"{folds:.3f}", f"{loo:.3f}", f"{loo - folds:+.3f} ± {error:.3f}")
+            found.append([name, str(n), labels, *scores, f"{s_folds:.1f}", f"{s_loo:.1f}"])
+    head = ["data", "samples", "labels", "five folds", "leave-one-out", "difference", "s", "s, loo"]
+    print_table(f"R2 on new samples, {splits} splits, CPU s", head, found)
 
 
 if __name__ == "__main__":

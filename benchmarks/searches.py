@@ -21,6 +21,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR, LinearSVC
 
+from benchmarks.timing import print_table
 from matreg import RMRCV, SMMCV
 from matreg.datasets import (
     load_air_quality,
@@ -146,9 +147,7 @@ def compare(task: str, methods, splits: int, wrong: bool) -> dict[str, list[floa
 
 def table(methods, tasks, splits: int) -> None:
     """Print scores on honest labels, with wrong ones, and seconds."""
-    print("| task | " + " | ".join(methods) + " |")
-    print("|---" * (len(methods) + 1) + "|")
-    first = next(iter(methods))
+    first, rows = next(iter(methods)), []
     for task in tasks:
         kinds = (False,) if task == "digits" else (False, True)  # classes are honest
         try:
@@ -156,12 +155,14 @@ def table(methods, tasks, splits: int) -> None:
         except (OSError, KeyError) as error:
             print(f"left out: {task} ({error})")
             continue
-        cells = []
+        cells = [f"{task}, {TASKS[task][1]}"]
         for name in methods:
             scores = " / ".join(f"{one[name][0]:.3f}" for one in found)
             times = " / ".join(f"{one[name][1] / one[first][1]:.1f}" for one in found)
             cells.append(f"{scores}, {found[0][name][1]:.2f} s, {times}")
-        print(f"| {task}, {TASKS[task][1]} | " + " | ".join(cells) + " |", flush=True)
+        rows.append(cells)
+    title = "Score on new samples (honest labels / a tenth wrong), CPU s, multiples of the first"
+    print_table(title, ["task", *methods], rows)
 
 
 def main() -> None:

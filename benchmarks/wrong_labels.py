@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.timing import print_table
 from matreg import RMR, SMM
 from matreg.datasets import (
     load_cmu_faces,
@@ -97,13 +98,11 @@ def main() -> None:
             given, wrong = planted(y, kind, seed)
             if wrong.any():
                 found[name, kind].append(areas(X, given, wrong, kind))
-    print("| samples | wrong labels | label_outlier_score_ | leave-one-out | residual |")
-    print("|---" * 5 + "|")
-    for (name, kind), rows in found.items():
-        cells = " | ".join(f"{one:.3f}" for one in np.mean(rows, axis=0))
-        print(f"| {name} | {kind} | {cells} |")
-    every = np.mean([np.mean(rows, axis=0) for rows in found.values()], axis=0)
-    print(f"| all | | {' | '.join(f'{one:.3f}' for one in every)} |")
+    means = {key: np.mean(rows, axis=0) for key, rows in found.items()}
+    means["all", ""] = np.mean(list(means.values()), axis=0)
+    rows = [[*key, *(f"{one:.3f}" for one in mean)] for key, mean in means.items()]
+    head = ["samples", "wrong labels", "label_outlier_score_", "leave-one-out", "residual"]
+    print_table(f"Areas under the ROC curve of planted wrong labels, {seeds} seeds", head, rows)
 
 
 if __name__ == "__main__":

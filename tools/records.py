@@ -27,7 +27,14 @@ EXPERIMENTS: dict[str, int | None] = {
     "smm": 5,
     "shapes": 10,
 }
-BENCHMARKS: dict[str, list[str]] = {"fold_accuracy": ["--rounds", "3"]}
+BENCHMARKS: dict[str, list[str]] = {
+    "fold_accuracy": ["--rounds", "3"],
+    "searches": [],
+    "leave_one_out": ["--count", "60", "--seed", "1000"],
+    "loo_or_folds": ["--most", "100"],
+    "wrong_labels": [],
+    "intervals": [],
+}
 KEPT = (".json", ".md", ".png")
 
 
