@@ -82,6 +82,13 @@ def test_scores_are_those_of_scikit_learn():
     assert errors["MAE, units of y"][0] == f"{np.mean(np.abs(residual)):.3g}"
 
 
+def test_the_bounded_score_has_its_name_and_units():
+    model = RMRCV(n_taus=3, C="scale", cv=3, scoring="neg_bounded_absolute_error").fit(X, Y)
+    scoring = scoring_of(model)
+    assert scoring.name == "bounded absolute error" and scoring.is_error and scoring.by_medians
+    assert scoring(model, X, Y) == model.scorer_(model, X, Y)
+
+
 def test_a_scoring_of_ones_own_and_a_mistyped_one():
     model = RMR().fit(X, Y)
     farthest = make_scorer(max_error, greater_is_better=False)

@@ -45,7 +45,7 @@ class Scoring:
     @property
     def by_medians(self) -> bool:
         """Whether single wrong labels do not spoil it."""
-        return "median" in self.name
+        return "median" in self.name or "bounded" in self.name
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         """Score of a model, more is better; NaN where it is not defined."""
@@ -81,15 +81,17 @@ def scoring_of(model: Any, given: Any = None) -> Scoring:
         given = _of_search(model)
     if given is None:
         return default_scoring(linear_part(model).model)
+    if isinstance(given, Scoring):
+        return given
     return _named(given) if isinstance(given, str) else _callable(given)
 
 
 def _of_search(model: Any) -> Any:
-    """Scoring of the outermost search; None where there is none or it has several."""
+    """Scoring of the outermost search; None where there is none or it has several scores."""
     while model is not None:
         scoring = getattr(model, "scoring", None)
         if scoring == BOUNDED:  # its scale is known to the search alone
-            return model.scorer_
+            return Scoring("bounded absolute error", model.scorer_, is_error=True)
         if isinstance(scoring, str) or callable(scoring):
             return scoring
         if isinstance(model, Pipeline):
