@@ -185,8 +185,8 @@ def score(facts: Facts) -> list[str]:
         )
     if facts.scoring.by_medians and not facts.classes:
         text += (
-            " It is one that a minority of wrong labels does not spoil, as they are among the samples "
-            "that were left out, too: they spoil RMSE, MAE and R², but not the medians."
+            " It is one that a minority of wrong labels does not spoil, as they are among the "
+            "samples that were left out, too: they spoil RMSE, MAE and R², but not the medians."
         )
     return [text, *(_comparison(facts, rival) for rival in facts.rivals), _chance(facts)]
 
