@@ -110,7 +110,6 @@ METHODS = {
     "GridSearchCV(SVR), 5 folds": lambda: Flat(SVR(kernel="linear")),
     "RMRCV()": RMRCV,
     "whole grid": WholeRMRCV,
-    'RMRCV(cv="loo")': lambda: RMRCV(cv="loo"),
 }
 CLASSIFIERS = {
     "GridSearchCV(LinearSVC), 5 folds": lambda: Flat(LinearSVC()),
