@@ -29,7 +29,6 @@ EXPERIMENTS: dict[str, int | None] = {
 }
 BENCHMARKS: dict[str, list[str]] = {
     "fold_accuracy": ["--rounds", "3"],
-    "searches": [],
     "leave_one_out": ["--count", "60", "--seed", "1000"],
     "loo_or_folds": ["--most", "100"],
     "wrong_labels": [],
