@@ -1,8 +1,10 @@
 """Adaptive low rank, bases, ridge and sparse terms: what they cost beside the plain fit.
 
-    python -m benchmarks.adaptive [--quick] [--ranks SEEDS] [--spinner SAMPLES ... --replicates R]
+    python -m benchmarks.adaptive [--quick] [--growth]
+    python -m benchmarks.adaptive [--ranks SEEDS] [--spinner SAMPLES ... --replicates R]
 
-The cost is processor time of one path, at the same number of values of tau. With ``--ranks`` it is
+The cost is processor time of one path, at the same number of values of tau. With ``--growth`` it is
+single fits to more and more samples, with the memory at its peak. With ``--ranks`` it is
 planted ranks 1 to 5, with ``--spinner`` the setting of Brzyski et al. (60 x 60 symmetric samples,
 three blocks) with both parameters by five folds.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import tracemalloc
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -18,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.timing import print_table
-from matreg import RGLMCV
+from matreg import RGLM, RGLMCV, RMR
 from matreg.adaptive import adaptive_steps, reweighted_bases
 from matreg.bases import Bases, in_bases, smooth_basis
 from matreg.datasets import make_shape
@@ -156,6 +159,19 @@ def ranks(seeds, rank, n_taus=12):
     return [str(rank), str(seeds), *map(str, right)]
 
 
+def growth_row(kind, n, adaptive):
+    """CPU seconds of a fit to n samples, and its peak memory as a multiple of the samples."""
+    X, y = shapes(24, n)
+    start = time.process_time()
+    kind(adaptive=adaptive).fit(X, y)
+    seconds = time.process_time() - start
+    tracemalloc.start()
+    kind(adaptive=adaptive).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return [kind.__name__, str(n), str(adaptive), seconds, peak / X.nbytes]
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
@@ -163,6 +179,7 @@ if __name__ == "__main__":
     parser.add_argument("--replicates", type=int, default=1)
     parser.add_argument("--steps", type=int, default=2, help="adaptive steps of --spinner")
     parser.add_argument("--ranks", type=int, default=0, metavar="SEEDS")
+    parser.add_argument("--growth", action="store_true")
     chosen = parser.parse_args()
     if chosen.spinner:
         columns = ["n", "replicates", "l1", "l1 and adaptive", "stored", "CPU s", "CPU s", "steps"]
@@ -171,5 +188,10 @@ if __name__ == "__main__":
     elif chosen.ranks:
         rows = [ranks(chosen.ranks, rank) for rank in range(1, 6)]
         print_table("planted ranks found", ["rank", "seeds", "plain", "adaptive"], rows)
+    elif chosen.growth:
+        sizes = [(kind, n) for kind in (RMR, RGLM) for n in (250, 1000, 4000)]
+        rows = [growth_row(*size, steps) for size in sizes for steps in (0, 1)]
+        columns = ["model", "samples", "adaptive", "CPU s", "peak / samples"]
+        print_table("fits to samples of 24 x 24, the cross", columns, rows)
     else:
         costs(*((16, 120, 6) if chosen.quick else (32, 300, 12)))
