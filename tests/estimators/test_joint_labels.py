@@ -78,3 +78,9 @@ def test_zero_coefficients_are_said_with_what_is_left(beside):
     said = "made of the covariates alone" if beside else "all predictions are the same"
     with pytest.warns(UserWarning, match=said):
         RGLM(1e6, joint="rows").fit(X, Y, covariates=rng.standard_normal(30) if beside else None)
+
+
+def test_label_without_weight_is_named():
+    X, Y = np.ones((3, 1, 2)), np.array([[1.0, 2.0], [2.0, np.nan], [0.5, np.nan]])
+    with pytest.raises(ValueError, match="label 1 has 1 samples, all of weight 0"):
+        RMR(joint="rows").fit(X, Y, sample_weight=[0.0, 1.0, 1.0])

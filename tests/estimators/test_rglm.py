@@ -226,3 +226,19 @@ def test_real_data(load, fraction):
     # Distinct samples merge in the solver; the certificate holds for all of them.
     assert_certified(model, X, y, np.ones(len(y)), tau)
     assert model.n_iter_ < 1000
+
+
+def test_single_sample_that_is_fitted_exactly(recwarn):
+    model = RGLM(tau="50*scale", family="poisson")
+    model.fit([[[-133.13]]], [19.0], sample_weight=[0.0053])
+    np.testing.assert_allclose(model.predict([[[-133.13]]]), 19.0, rtol=1e-6)
+
+
+def test_objective_is_that_of_the_stored_coefficients_where_covariates_separate(recwarn):
+    X = np.tile([[[0.9, 0.6, -1.2]]], (3, 1, 1))
+    Z = np.array([[0.626, -0.487], [-0.142, 0.159], [-0.205, -0.187]])
+    y, s = np.array([0, 0, 1]), np.array([2.4e-3, 35.0, 1126.0])
+    model = RGLM(tau="scale", family="binomial").fit(X, y, s, covariates=Z)
+    f = model.decision_function(X, covariates=Z)
+    loss = float(s @ np.logaddexp(0.0, np.where(y > 0, -f, f)))
+    np.testing.assert_allclose(model.objective_, loss, rtol=1e-9, atol=1e-14)

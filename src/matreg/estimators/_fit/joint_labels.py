@@ -51,6 +51,12 @@ def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Co
     check_length(Y, len(X))
     samples = plain._read(X, np.where(known, Y, 0.0)[:, 0], sample_weight, covariates)
     labels = [one_label(samples, Y[:, j], known[:, j]) for j in range(Y.shape[1])]
+    for j, one in enumerate(labels):
+        if not np.any(one.weights):
+            raise ValueError(
+                f"Each label needs a sample of positive weight; label {j} has {one.n} samples, all "
+                "of weight 0."
+            )
     scale = np.ones(len(labels))
     if not hasattr(model, "family") or isinstance(model._loss(), Squared):
         scale = np.array([Units(one, model.fit_intercept).spread for one in labels])

@@ -37,10 +37,15 @@ HALVINGS, PATIENCE = 30, 5
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients with their residuals ``y - A W - Z gamma`` at the best gamma, and objective."""
+    """Coefficients at the best gamma with objective, `unexplained` ``y - A W`` and `residual`.
+
+    The residual is ``y - A W - Z gamma``; of a large gamma, ``Z gamma`` added to it would not give
+    the former back.
+    """
 
     W: Factors
     gamma: Array
+    unexplained: Array
     residual: Array
     value: float
 
@@ -84,9 +89,9 @@ class Reweighted:
 
     def at(self, W: Factors) -> Point:
         """Evaluate coefficients."""
-        residual = self.problem.y - self.problem.design.forward(W.matrix)
-        value, gamma = self.problem.primal_at(self.problem.penalty_value(W), residual)
-        return Point(W, gamma, residual - self.problem.unpenalised.times(gamma), value)
+        rest = self.problem.y - self.problem.design.forward(W.matrix)
+        value, gamma = self.problem.primal_at(self.problem.penalty_value(W), rest)
+        return Point(W, gamma, rest, rest - self.problem.unpenalised.times(gamma), value)
 
     def parabola(self) -> RMRProblem:
         """Least squares in the place of the loss."""
@@ -104,7 +109,8 @@ class Reweighted:
         point, model = self.point, self.parabola()
         W = point.W.matrix
         size = model.loss.value(model.y - self.problem.y + point.residual)
-        tol = self.accuracy * gap / (size + model.penalty.value(point.W.d))
+        objective = size + model.penalty.value(point.W.d)
+        tol = self.accuracy * gap / objective if objective > 0.0 else 0.0
         prepared = PreparedForm(StandardForm(model), self.sigma)
         result = solve_least_squares(
             model,
@@ -140,10 +146,10 @@ class Reweighted:
 
         Near the solution the second is the better one: it is feasible already.
         """
-        residual = self.point.residual + self.problem.unpenalised.times(self.point.gamma)
-        tracker.offer_primal(self.point.W, residual)
+        tracker.offer_primal(self.point.W, self.point.unexplained)
         ours = self.problem
-        for beta in (dual_point(ours, residual), feasible(ours, self.beta)):
+        for beta in (self.loss.gradient(self.point.residual), self.beta):
+            beta = feasible(ours, beta)
             if ours.penalty.tau == ours.penalty.ridge == 0.0:
                 beta = unseen(ours, beta)
             tracker.offer_dual(beta)
