@@ -70,6 +70,8 @@ class Model:
             self.penalty,
             samples.unpenalised(self.fit_intercept),
         )
+        if self.covariate_ridge == 0.0:
+            return problem
         return with_ridge(problem, self.covariate_ridge, self.fit_intercept)
 
     def losses_of(self, problem: Problem, samples: Samples) -> Any:

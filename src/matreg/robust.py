@@ -11,6 +11,8 @@ from ._typing import Array
 
 # Two sums of weights that differ by less than this share are equal.
 ROUNDING = 1e-12
+# Standard deviation of a normal law over its median absolute deviation.
+TO_DEVIATION = 1.4826
 
 
 def weighted_median(values: Array, weights: Array) -> Array:
@@ -155,3 +157,25 @@ def size(X: Array, weights: Array, centred: bool = True) -> float:
     squares *= flat.shape[1] / np.maximum(known.sum(axis=1), 1)
     typical = float(weighted_median(squares, weights))
     return unit * float(np.sqrt(typical or weights @ squares / weights.sum()))
+
+
+def robust_scale(x: Array, s: Array) -> float:
+    """Standard deviation of weighted numbers, estimated by their median absolute deviation."""
+    deviation = float(weighted_median(np.abs(x - weighted_median(x, s)), s))
+    return TO_DEVIATION * deviation
+
+
+def typical_size(A: Array, s: Array) -> float:
+    """Typical absolute entry of weighted rows: the median over the rows of their medians.
+
+    If this is 0 it is the mean, and if that is 0 too it is 1. NaN are left out, and so are rows
+    with no other entries.
+    """
+    some = ~np.isnan(A).all(axis=1)
+    A, s = (A, s) if some.all() else (A[some], s[some])
+    if len(A) == 0:
+        return 1.0
+    size = float(weighted_median(np.nanmedian(np.abs(A), axis=1), s))
+    if size == 0.0:
+        size = float(s @ np.nanmean(np.abs(A), axis=1) / s.sum())
+    return size if size > 0.0 else 1.0

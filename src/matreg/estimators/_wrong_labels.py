@@ -8,7 +8,8 @@ from .._typing import Array
 from ..data.samples import Samples
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
-from ..solvers import SolverResult, robust_scale
+from ..robust import robust_scale
+from ..solvers import SolverResult
 
 
 def label_outlier_score(

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from .._typing import Array
 from ..data.samples import Samples
 from ..losses.families import REGRESSION_LOSSES, LossFamily
-from ..robust import weighted_median
-from ..solvers import GRMRProblem, GRMRResult, typical_size
+from ..robust import typical_size, weighted_median
+from ..solvers import GRMRProblem, GRMRResult
 from ._fit.base import MatrixRegressor
 from ._fit.joint import JointFit
 from ._input.parameters import constrained

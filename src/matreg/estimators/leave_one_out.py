@@ -28,7 +28,7 @@ from ..solvers import (
     solve,
 )
 from ._fit.convex import Part, gamma_of
-from ._fit.structure import bases_of
+from ._fit.units import bases_of
 from ._input.covariates import new_covariates
 from ._input.stored import refuse_streamed
 from ._search.left_out import check_left_out

@@ -21,7 +21,7 @@ from ..data.samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
-from ._fit.structure import bases_of
+from ._fit.units import bases_of
 from ._input.arrays import check_grid
 from ._input.stored import is_streamed, refuse_streamed
 from .regularization_path import RegularizationPath

@@ -13,9 +13,9 @@ from ..data.samples import Samples, SampleSet
 from ..losses.families import LossFamily
 from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
-from ..solvers import SolverResult, Start, mean_curvature, tau_max
+from ..solvers import SolverResult, mean_curvature, tau_max
 from ._fit.classifier import labels_of
-from ._fit.convex import ConvexEstimator, Part, gamma_of, together
+from ._fit.convex import ConvexEstimator, Part, together
 from ._fit.family import FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
 from ._input.parameters import constrained
@@ -211,14 +211,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     def _tau_share(self, units: Units) -> float:
         return RGLM_TAU
 
-    def _start(self, samples: Samples) -> Start | None:
-        """Coefficients of the last fit, if asked for."""
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        W = self._last_coef(samples)
-        if W is None:
-            return None
-        return Start(W, gamma_of(self, samples), np.zeros(samples.n))
+    def _last_dual(self, samples: Samples) -> Array:
+        return np.zeros(samples.n)  # of any samples: the coefficients alone are a start
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if result.n_iter >= self.max_iter:

@@ -20,7 +20,7 @@ from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
 from ..inspection._covariates import as_numbers, rows_of
 from ..inspection._refits import as_samples, take
-from ..solvers import robust_scale
+from ..robust import robust_scale
 from ._baselines import baselines_of
 from ._outcomes import Outcome, Test, in_folds, with_single, without_folds
 from ._scoring import Scoring, scoring_of

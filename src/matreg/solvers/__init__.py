@@ -39,7 +39,7 @@ from .grmr.alternation import (
     table_of_steps,
 )
 from .grmr.decompose import Decomposition
-from .grmr.default_weights import default_weights, robust_scale, typical_size
+from .grmr.default_weights import default_weights
 from .grmr.new_samples import LearnedSpace, NewSamples, clean, learned_space, space_from
 from .grmr.problem import GRMRProblem
 from .grmr.restart import from_arrays, to_arrays
@@ -86,7 +86,6 @@ __all__ = [
     "problem_tau_max",
     "quadratic",
     "refined",
-    "robust_scale",
     "rounding_floor",
     "shortfalls",
     "solve",
@@ -100,6 +99,5 @@ __all__ = [
     "tau_grid",
     "tau_max",
     "to_arrays",
-    "typical_size",
     "walk",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._typing import Array
 from ..adaptive import Step, adaptive_steps, next_bases
-from ..bases import Bases, ScanInBases, samples_in
+from ..bases import PLAIN, Bases, ScanInBases, samples_in
 from ..data.samples import Samples, SampleSet
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
@@ -96,6 +96,8 @@ def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, 
 
     The steps before are solved for that. A model without such steps is its own last one.
     """
+    if not model.adaptive:
+        return model, PLAIN
     before = steps_of(model, model.adaptive, samples, options)
     ended = bool(before) and before[-1].result.W.rank == 0
     tau = model.adaptive[len(before) - 1] if ended else None

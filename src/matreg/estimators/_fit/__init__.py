@@ -3,7 +3,7 @@
 base          what all estimators share; convex: fits that are one or several convex problems
 classifier    several classes as problems of two; family: generalised linear models
 joint         fits that clean their samples; cleaning: new samples
-units         what "scale" is; structure: adaptive steps, bases, l1
+units         what parameters stand for: "scale", adaptive steps, bases, l1
 several       several labels, one fit each; joint_labels: all together
 messages      warnings; callbacks: who hears how far a fit is
 """

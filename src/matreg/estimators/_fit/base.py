@@ -23,6 +23,7 @@ from .._input.arrays import (
     check_matrix_shape,
     check_units,
     flatten,
+    has_several,
     named_missing,
     validate_labels,
     validate_matrix_shape,
@@ -31,10 +32,10 @@ from .._input.arrays import (
 from .._input.axes import MatrixLabels, aligned, read_labels, to_xarray
 from .._input.covariates import new_covariates, read_covariates
 from .._input.stored import is_streamed, loaded, refuse_streamed
-from .._input.streamed import NOT_STREAMED, Prediction, as_blocks, new_blocks, validate_stored
+from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from .messages import warn_if_flat
-from .several import has_several, mean_score, transposed
+from .several import mean_score, transposed
 
 # Labels and weights of new samples.
 NOTHING = np.zeros(0)
@@ -69,15 +70,11 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
     ) -> SampleSet:
         """Samples with labels and weights, in memory or to be read block by block."""
         if not is_streamed(X):
-            for name in ("_lazy_dual", "n_passes_"):  # of an earlier fit that read block by block
-                self.__dict__.pop(name, None)
             X, y, weights = self._validate_fit(X, y, sample_weight)
-            Z = read_covariates(self, covariates, len(X))
+            Z = None if covariates is None else read_covariates(self, covariates, len(X))
             return Samples.of(X, y, self._weigh(y, weights), Z)
-        for name in NOT_STREAMED:
-            self.__dict__.pop(name, None)
         y, weights = validate_stored(self, X, y, sample_weight)
-        Z = read_covariates(self, covariates, int(X.shape[0]))
+        Z = None if covariates is None else read_covariates(self, covariates, int(X.shape[0]))
         basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
         if basis is not None and self.covariate_ridge > 0.0:
             raise ValueError(
@@ -98,7 +95,8 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         They are of dtype float64, except that many samples of another type stay what they are.
         """
         refuse_streamed(type(self).__name__, X)
-        X, labels = read_labels(loaded(X), y)
+        X = loaded(X)
+        X, labels = (X, None) if isinstance(X, np.ndarray) else read_labels(X, y)
         flat, shape = flatten(X)
         if y is None:
             raise ValueError(
@@ -110,7 +108,6 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         for name, numbers in (("X", flat), ("y", y), ("sample_weight", weights)):
             check_units(name, numbers)
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
-        self.__dict__.pop("labels_", None)
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored
         warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
@@ -277,6 +274,13 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
             watched(self, context),
         ):
             yield
+
+    def _forget(self) -> None:
+        """Take away the attributes of an earlier fit, not all of which the next one may set."""
+        given = self.get_params(deep=False)
+        for name in [one for one in vars(self) if one.endswith("_") and one not in given]:
+            del self.__dict__[name]
+        self.__dict__.pop("_lazy_dual", None)
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:

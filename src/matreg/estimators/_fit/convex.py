@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
@@ -28,16 +29,16 @@ from ...losses.families import LossFamily, in_units
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
+from .._input.arrays import has_several
 from .._input.classes import check_classes_of_part
 from .._input.stored import is_streamed, refuse_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .joint_labels import SideBySide, fit_joint
-from .messages import warn_if_interrupted, warn_if_zero, warn_unless_converged
-from .several import fit_each, has_several
-from .structure import bases_of, check_bases, earlier_taus, penalty_of
-from .units import TAU, Units, scaled
+from .messages import warn_if_interrupted, warn_of_zero, warn_unless_converged
+from .several import fit_each
+from .units import TAU, Units, bases_of, check_bases, earlier_taus, penalty_of, scaled
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 # Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.
@@ -124,7 +125,6 @@ def store(
         column = [ATTRIBUTES[name](result) for result in results]
         several = column if name in ("history_", "solver_", "steps_") else np.array(column)
         setattr(model, name, column[0] if alone else several)
-    model.__dict__.pop("covariate_coef_", None)  # of an earlier fit
     if results[0].covariate_coef is not None:
         beside = np.array([result.covariate_coef for result in results])
         model.covariate_coef_ = beside[0] if alone else beside
@@ -263,17 +263,21 @@ class ConvexEstimator(SingleFit):
     def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
         if self._several_labels and has_several(y):
             with self._unchanged_on_failure():
+                self._forget()
                 if self.joint is None:
                     fit_each(self, y, X, sample_weight, {"covariates": covariates})
                 else:
                     fit_joint(self, y, X, sample_weight, covariates)
             return
-        self.__dict__.pop("estimators_", None)  # of an earlier fit
         with callback_context(self, None) as context, self._unchanged_on_failure():
-            self._fit_samples(self._read(X, y, sample_weight, covariates), context)
+            last = copy(self) if hasattr(self, "coef_") and self._starts_warm else None
+            self._forget()
+            self._fit_samples(self._read(X, y, sample_weight, covariates), context, last)
 
-    def _fit_samples(self, samples: SampleSet, context: Any = None) -> None:
-        """Fit to samples whose labels and weights are validated."""
+    def _fit_samples(
+        self, samples: SampleSet, context: Any = None, last: Self | None = None
+    ) -> None:
+        """Fit to samples whose labels and weights are validated, from the last fit if given."""
         samples = self._structured(samples)
         # "scale" may take longer than the fit.
         line = Line(type(self).__name__)
@@ -282,19 +286,20 @@ class ConvexEstimator(SingleFit):
             model = self._declare(samples, parts)
         several = len(parts) > 1 and not self.verbose
         with watched(self, context, alone=not several, since=line.start):
-            solving = self._solve(model, parts)
+            solving = self._solve(model, parts, last)
             results = list(track(solving, type(self).__name__, len(parts)) if several else solving)
         self._store(model, samples, parts, results)
         self._report_fit(model, samples, parts, results)
 
-    def _solve(self, model: Model, parts: list[Part]) -> Iterator[SolverResult]:
+    def _solve(self, model: Model, parts: list[Part], last: Self | None) -> Iterator[SolverResult]:
         """Results of the problems, in their order."""
         options = self._options()
         if not isinstance(parts[0].samples, Samples):
             return self._solve_blocks(model, parts, options)
         if len(parts) == 1:
             samples = parts[0].samples
-            return iter([solve(model, samples, start=self._start(samples), **options)])
+            start = None if last is None else last._start_of(samples)
+            return iter([solve(model, samples, start=start, **options)])
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
         return in_parallel(tasks, getattr(self, "n_jobs", None))
 
@@ -324,20 +329,24 @@ class ConvexEstimator(SingleFit):
             done, ended = done + 1, result.interrupted
             yield result
 
-    def _start(self, samples: Samples) -> Start | None:
-        """The last fit as a start of this one, if asked for and if it had samples like these."""
-        if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
-            return None
-        dual = self.__dict__.get("dual_coef_")  # that of blocks would take a pass
-        W = self._last_coef(samples)
-        if W is None or dual is None or dual.shape != samples.group.shape:
-            return None
-        return Start(W, gamma_of(self, samples), samples.gather(dual))
+    @property
+    def _starts_warm(self) -> bool:
+        return bool(getattr(self, "warm_start", False))
 
-    def _last_coef(self, samples: Samples) -> Array | None:
-        """Coefficients of the last fit in the present bases, if the samples are of its shape."""
-        W = bases_of(self).invert(self.coef_) if self.coef_.shape == self.matrix_shape_ else None
-        return W if W is not None and W.shape == (samples.p, samples.q) else None
+    def _start_of(self, samples: Samples) -> Start | None:
+        """The fit as a start of the next one, if it had samples like those."""
+        if self.coef_.shape != self.matrix_shape_:
+            return None
+        W, beta = bases_of(self).invert(self.coef_), self._last_dual(samples)
+        if W.shape != (samples.p, samples.q) or beta is None:
+            return None
+        return Start(W, gamma_of(self, samples), beta)
+
+    def _last_dual(self, samples: Samples) -> Array | None:
+        """Multipliers of the fit for the next one, if it had as many samples."""
+        dual: Any = vars(self).get("dual_coef_")  # that of blocks would take a pass
+        fits = dual is not None and dual.shape == samples.group.shape
+        return samples.gather(dual) if fits else None
 
     # -- result to attributes
 
@@ -387,13 +396,14 @@ class ConvexEstimator(SingleFit):
             )
         if not results[k].converged and results[k].n_iter >= self.max_iter:
             return  # W = 0 would say nothing
-        rank = int(np.max(self.rank_))
+        if np.any(self.rank_):
+            return
         if isinstance(samples, Samples) and self.penalty is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
             epsilon = getattr(model.loss, "epsilon", None)
-            warn_if_zero(rank, self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))
+            warn_of_zero(self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))
         else:
-            warn_if_zero(rank, self.tau_)
+            warn_of_zero(self.tau_)
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         """What to change when the gap is too large."""

@@ -86,7 +86,6 @@ class FamilyEstimator(MatrixEstimator):
             if self.joint is None:
                 check_two_classes(self.classes_, remedy)
             return y
-        self.__dict__.pop("classes_", None)  # of an earlier fit of another family
         y = validate_labels(y, n)
         if self.family == "poisson" and y.min() < 0.0:
             raise ValueError(f'y must not be negative for family="poisson"; got {y.min()}.')

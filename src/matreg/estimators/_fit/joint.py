@@ -36,14 +36,13 @@ from ...solvers import (
     tau_max,
     to_arrays,
 )
-from .._input.arrays import to_numbers
+from .._input.arrays import has_several, to_numbers
 from .._input.stored import refuse_streamed_cleaning
 from .base import MatrixEstimator, SingleFit
 from .cleaning import Cleaning, outlier_score
 from .convex import Part, store
-from .several import fit_each, has_several
-from .structure import bases_of, check_bases, earlier_taus
-from .units import TAU, Units, scaled
+from .several import fit_each
+from .units import TAU, Units, bases_of, check_bases, earlier_taus, scaled
 
 # Attributes of the regression on the clean signals; the others are those of the whole.
 REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
@@ -116,10 +115,11 @@ class JointFit(Cleaning, SingleFit):
         refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
         if self._several_labels and has_several(y):
             with self._unchanged_on_failure():
+                self._forget()
                 fit_each(self, y, X, sample_weight, {"covariates": covariates})
             return
-        self.__dict__.pop("estimators_", None)  # of an earlier fit
         with self._fitting():
+            self._forget()
             samples = self._read(X, y, sample_weight, covariates)
             assert isinstance(samples, Samples)
             self._fit_samples(samples)

@@ -159,8 +159,6 @@ def columns_of(samples: Samples, fit_intercept: bool) -> Array:
 def take(model: Any, plain: Any, inner: Any, scale: Array, known: Array) -> None:
     """Fitted attributes of the model from those of the problem of all labels."""
     k, axis = len(scale), 1 if model.joint == "rows" else 0
-    for name in [one for one in vars(model) if one.endswith("_")]:
-        del model.__dict__[name]  # of an earlier fit
     for name in INPUT:
         if name in vars(plain):
             setattr(model, name, getattr(plain, name))

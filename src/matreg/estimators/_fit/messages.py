@@ -54,20 +54,17 @@ def warn_if_interrupted(results: list[SolverResult]) -> None:
         )
 
 
-def warn_if_zero(
-    rank: int,
+def warn_of_zero(
     tau: float,
     y: Array | None = None,
     tau_max: Callable[[], float] | None = None,
     epsilon: float | None = None,
     covariates: bool = False,
 ) -> None:
-    """Warn if the coefficients are zero though the labels differ, and say why.
+    """Say why the coefficients are zero, if the labels differ.
 
     Parameters
     ----------
-    rank : int
-        Rank of the coefficients.
     tau : float
         Weight of the penalty.
     y : ndarray of shape (n,), default=None
@@ -79,7 +76,7 @@ def warn_if_zero(
     covariates : bool, default=False
         Whether there are covariates, from which predictions are made all the same.
     """
-    if rank > 0 or (y is not None and np.ptp(y) == 0.0):
+    if y is not None and np.ptp(y) == 0.0:
         return
     remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
     largest = None if tau_max is None else tau_max()
@@ -101,11 +98,8 @@ def warn_if_zero(
         )
     else:
         message = "the samples do not vary with the labels."
-    so = (
-        "predictions are made of the covariates alone"
-        if covariates
-        else ("all predictions are the same")
-    )
+    same = "predictions are made of the covariates alone"
+    so = same if covariates else "all predictions are the same"
     warn(f"W = 0, so that {so}: {message}")
 
 

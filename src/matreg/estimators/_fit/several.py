@@ -16,14 +16,6 @@ from .._input.covariates import INPUT
 from .._input.streamed import LazyDual
 
 
-def has_several(y: Any) -> bool:
-    """Whether labels have two dimensions and not one column."""
-    shape = getattr(y, "shape", None)
-    if shape is None and y is not None:
-        shape = np.shape(np.asarray(y))
-    return shape is not None and len(shape) == 2 and shape[1] != 1
-
-
 def fit_each(model: Any, y: Any, X: Any, sample_weight: Weights, rest: dict[str, Any]) -> None:
     """Fit a model to each column of the labels, and take all of the results.
 
@@ -94,8 +86,6 @@ def _fit(model: Any, X: Any, y: Array, sample_weight: Weights, rest: dict[str, A
 def _stack(model: Any, fits: list[Any]) -> None:
     """Fitted attributes with a first axis of labels; lists where they do not stack."""
     given = model.get_params(deep=False)
-    for name in [one for one in vars(model) if one.endswith("_") and one not in given]:
-        del model.__dict__[name]  # of an earlier fit
     for name in vars(fits[0]):
         if name in given or name.startswith("_"):
             continue

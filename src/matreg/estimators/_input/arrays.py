@@ -134,6 +134,14 @@ def validate_labels(y: Any, n: int) -> Array:
     return y
 
 
+def has_several(y: Any) -> bool:
+    """Whether labels have two dimensions and not one column."""
+    shape = getattr(y, "shape", None)
+    if shape is None and y is not None:
+        shape = np.shape(np.asarray(y))
+    return shape is not None and len(shape) == 2 and shape[1] != 1
+
+
 def refuse_dates_and_text(y: Any) -> None:
     """Refuse labels that would silently become numbers: dates, durations, digits in strings."""
     found = getattr(y, "dtype", None)

@@ -13,30 +13,25 @@ from ...preprocessing.covariates import CovariateEncoder
 from ...unpenalised.basis import COLLINEAR
 from .stored import is_stored
 
-# What a model knows of its covariates.
-COVARIATES = ("covariate_names_", "covariate_encoding_")
 # What a model knows of the samples it was given.
+COVARIATES = ("covariate_names_", "covariate_encoding_")
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
 # Part in a combination that is zero from which a column is named.
 NAMED = 1e-6
 
 
-def read_covariates(model: Any, given: Any, n: int) -> Array | None:
+def read_covariates(model: Any, given: Any, n: int) -> Array:
     """Covariates of a fit as numbers (n, m); their names and categories become attributes.
 
     Parameters
     ----------
     model : estimator
         With `fit_intercept`.
-    given : array-like of shape (n, m), table, dict of columns or None
+    given : array-like of shape (n, m), table or dict of columns
         As the user passed them.
     n : int
         Number of samples.
     """
-    for name in COVARIATES:  # of an earlier fit
-        model.__dict__.pop(name, None)
-    if given is None:
-        return None
     encoder = CovariateEncoder().fit(given := in_memory(given))
     Z = checked(encoder.transform(given), n)
     if Z.shape[1] >= n:

@@ -17,9 +17,11 @@ from ...data.dask_blocks import check_sizes, is_dask
 
 def is_stored(X: Any) -> bool:
     """Whether X is an array that is not in memory: a memmap, stored array or Dask array."""
-    if isinstance(X, np.memmap) or is_dask(X):
+    if isinstance(X, np.ndarray | list | tuple):
+        return isinstance(X, np.memmap)
+    if is_dask(X):
         return True
-    if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") or hasattr(X, "iloc"):
+    if hasattr(X, "tocsr") or hasattr(X, "iloc"):
         return False
     if hasattr(X, "__array_namespace__") or hasattr(X, "coords"):  # another library's, in memory
         return False

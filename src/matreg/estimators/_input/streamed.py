@@ -21,8 +21,6 @@ from .arrays import check_matrix_shape, reject_complex, validate_weights
 
 # Samples that are cleaned at a time.
 PIECE = 2048
-# Attributes of an earlier fit in memory that one from blocks does not have.
-NOT_STREAMED = ("dual_coef_", "label_outlier_score_", "labels_", "feature_names_in_")
 
 
 def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in, samples_in
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
-from .._fit.structure import bases_of, check_bases
+from .._fit.units import bases_of, check_bases
 from .._input.arrays import check_grid
 from .._input.classes import check_classes_of_part
 from .._input.covariates import new_covariates

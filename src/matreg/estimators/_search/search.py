@@ -27,10 +27,9 @@ from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from .._fit.base import MatrixEstimator
 from .._fit.callbacks import callback_context, reported, watched
 from .._fit.messages import warn_at_edge
-from .._fit.several import fit_each, has_several
-from .._fit.structure import bases_of, check_bases, l1_list
-from .._fit.units import Units, each
-from .._input.arrays import to_numbers
+from .._fit.several import fit_each
+from .._fit.units import Units, bases_of, check_bases, each, l1_list
+from .._input.arrays import has_several, to_numbers
 from .._input.covariates import INPUT, read_covariates
 from .._input.stored import is_streamed
 from .adaptive_search import (
@@ -191,6 +190,7 @@ class Search(MatrixEstimator):
             The fitted model itself.
         """
         with self._unchanged_on_failure():
+            self._forget()
             if self._several_labels and has_several(y):
                 if getattr(self, "joint", None) is not None:
                     raise ValueError(
@@ -200,12 +200,12 @@ class Search(MatrixEstimator):
                     )
                 fit_each(self, y, X, sample_weight, {"groups": groups, "covariates": covariates})
                 return self
-            self.__dict__.pop("estimators_", None)  # of an earlier fit
             if is_streamed(X):
                 self._fit_streamed(X, y, sample_weight, groups, covariates)
                 return self
             X, y, weights = self._validate_fit(X, y, sample_weight)
-            given = Samples.of(X, y, weights, read_covariates(self, covariates, len(X)))
+            Z = None if covariates is None else read_covariates(self, covariates, len(X))
+            given = Samples.of(X, y, weights, Z)
             check_bases(self, given.p, given.q)
             samples = self._structured(given)
             # All that can be wrong with the arguments, before the first fit.
@@ -307,7 +307,6 @@ class Search(MatrixEstimator):
             if isinstance(self.scoring, str):
                 check_score_name(self.scoring)
             scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
-            self.__dict__.pop("scorer_", None)
         score = FoldScore(self, scorer, weighted)
         if scorer is None and is_classifier(self):
             return score  # accuracy, which is always defined

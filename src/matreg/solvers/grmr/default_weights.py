@@ -5,35 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
-from ...robust import weighted_median
+from ...robust import TO_DEVIATION, typical_size, weighted_median
 from .row_prox import blocks
 
-# Standard deviation of a normal law over its median absolute deviation.
-TO_DEVIATION = 1.4826
 # Smallest noise, relative to a typical entry.
 RESOLUTION = 1e-3
-
-
-def robust_scale(x: Array, s: Array) -> float:
-    """Standard deviation of weighted numbers, estimated by their median absolute deviation."""
-    deviation = float(weighted_median(np.abs(x - weighted_median(x, s)), s))
-    return TO_DEVIATION * deviation
-
-
-def typical_size(A: Array, s: Array) -> float:
-    """Typical absolute entry of weighted rows: the median over the rows of their medians.
-
-    If this is 0 it is the mean, and if that is 0 too it is 1. NaN are left out, and so are rows
-    with no other entries.
-    """
-    some = ~np.isnan(A).all(axis=1)
-    A, s = (A, s) if some.all() else (A[some], s[some])
-    if len(A) == 0:
-        return 1.0
-    size = float(weighted_median(np.nanmedian(np.abs(A), axis=1), s))
-    if size == 0.0:
-        size = float(s @ np.nanmean(np.abs(A), axis=1) / s.sum())
-    return size if size > 0.0 else 1.0
 
 
 def noise_scale(E: Array, D: Array, s: Array) -> Array:
