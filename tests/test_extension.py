@@ -59,7 +59,7 @@ class CappedSlope(SpectralPenalty):
         return self.tau * (1.0 + np.maximum(d - 1.0, 0.0))
 
     def threshold(self, d, scale, smoothing):
-        g, slope = soft_threshold(d, self.tau, smoothing)
+        g, slope = soft_threshold(d, smoothing, self.tau)
         # Beyond d = 1, where g is the scale, the slope of the prox is smaller.
         beyond, factor = g > scale, scale / (scale + self.tau)
         return np.where(beyond, scale + factor * (g - scale), g), np.where(

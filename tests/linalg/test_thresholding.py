@@ -1,9 +1,11 @@
 """Derivative of the smoothed singular value thresholding against differences and its own laws."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from matreg.linalg.thresholding import SmoothedThresholding, soft, soft_plus, soft_threshold
+from matreg.linalg.thresholding import SmoothedThresholding, soft_plus, soft_threshold
 
 TAU = 1.0
 
@@ -42,7 +44,7 @@ def thresholded(Z, m):
 
 
 def at(Z, m, cut=0.0):
-    return SmoothedThresholding(Z, soft(TAU), m, cut)
+    return SmoothedThresholding(Z, partial(soft_threshold, tau=TAU), m, cut)
 
 
 def direction(Z, seed=5):
@@ -79,8 +81,8 @@ def test_soft_plus_has_no_cancellation():
 @each_smoothing
 def test_scalar_slope_against_differences(m):
     d, h = np.array([0.0, 0.3, 0.9, 1.1, 2.0, 50.0]), 1e-6
-    g, slope = soft_threshold(d, TAU, m)
-    difference = (soft_threshold(d + h, TAU, m)[0] - soft_threshold(d - h, TAU, m)[0]) / (2.0 * h)
+    g, slope = soft_threshold(d, m, TAU)
+    difference = (soft_threshold(d + h, m, TAU)[0] - soft_threshold(d - h, m, TAU)[0]) / (2.0 * h)
     np.testing.assert_allclose(slope, difference, atol=1e-6)
     assert np.all((g >= 0.0) & (g <= d))
 
@@ -166,7 +168,7 @@ def test_coordinates_have_an_adjoint(Z, m, cut):
 
 def test_cut_drops_small_slopes_only():
     Z = from_values(4, 4, [3.0, 1.7, 0.9, 0.01])
-    _, slope = soft_threshold(np.array([3.0, 1.7, 0.9, 0.01]), TAU, 1e-4)
+    _, slope = soft_threshold(np.array([3.0, 1.7, 0.9, 0.01]), 1e-4, TAU)
     assert slope[2] > 1e-3 > slope[3]
     point = at(Z, 1e-4, cut=1e-3)
     assert point.r == 3

@@ -162,3 +162,17 @@ def test_best_multiple_against_a_fine_search(longest, tau, ridge, curvature, exa
         grid = np.linspace(0.0, min(longest, 50.0), 1001)
         assert 0.0 <= t <= longest
         assert value(t) >= max(value(g) for g in grid) - 1e-12
+
+
+@pytest.mark.parametrize("curvature", [0.0, 0.7])
+@pytest.mark.parametrize("d", [(0.3, 2.0), (0.0, 0.0)])
+@pytest.mark.parametrize("longest", [0.1, 5.0])
+def test_best_multiple_without_a_ridge_ends_in_the_ball(curvature, d, longest):
+    d, penalty = np.array(d), SpectralElasticNet(3.0, 0.0)
+    for lin in (-1.0, 0.0, 0.5, 4.0):
+        t = penalty.best_multiple(lin, curvature, d, longest)
+        grid = np.linspace(0.0, longest, 1001)
+        grid = grid[grid * d.max() <= 3.0]
+        assert 0.0 <= t <= longest and t * d.max() <= 3.0 * (1.0 + 1e-12)
+        best = max(lin * grid - 0.5 * curvature * grid**2)
+        assert lin * t - 0.5 * curvature * t * t >= best - 1e-12

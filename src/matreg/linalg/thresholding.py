@@ -51,7 +51,7 @@ def soft_plus(x: Array, m: float) -> tuple[Array, Array]:
     return h, h / root
 
 
-def soft_threshold(d: Array, tau: float, m: float) -> tuple[Array, Array]:
+def soft_threshold(d: Array, m: float, tau: float) -> tuple[Array, Array]:
     """Smoothed soft-thresholding of non-negative `d` and its derivative."""
     near, near_slope = soft_plus(d - tau, m)
     far, far_slope = soft_plus(-d - tau, m)
@@ -60,9 +60,9 @@ def soft_threshold(d: Array, tau: float, m: float) -> tuple[Array, Array]:
     return np.where(d <= 1e-6 * (tau + np.sqrt(m)), slope * d, near - far), slope
 
 
-def soft(tau: float) -> Shrink:
-    """Soft-thresholding at tau."""
-    return lambda d, m: soft_threshold(d, tau, m)
+def soft(A: Array, t: Array | float) -> Array:
+    """Soft threshold: move every entry towards zero by `t`, and not beyond zero."""
+    return A - np.clip(A, -t, t)
 
 
 class SmoothedThresholding:

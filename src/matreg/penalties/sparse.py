@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..linalg.factors import Factors, spectral_norm, svd
+from ..linalg.thresholding import soft
 
 # Alternating projections where nothing better is known.
 ROUNDS = 1000
@@ -80,7 +81,7 @@ class SparseLowRank:
 
     def soft_entries(self, Z: Array, step: float) -> Array:
         """Minimiser of ``step sum(weights |W|) + ||W - Z||_F^2 / 2``."""
-        return Z - self.in_box(Z, step)
+        return soft(Z, step * self.weights)
 
     def soft_values(self, Z: Array, step: float) -> Factors:
         """Minimiser of ``step tau ||W||_* + ||W - Z||_F^2 / 2``."""

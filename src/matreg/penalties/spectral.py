@@ -157,7 +157,7 @@ class SpectralElasticNet(SpectralPenalty):
 
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """Soft-thresholding at tau, whatever the scale."""
-        return soft_threshold(d, self.tau, smoothing)
+        return soft_threshold(d, smoothing, self.tau)
 
     def conjugate(self, d: Array) -> float:
         """``||SVT_tau(Z)||_F^2 / (2 ridge)``, or 0 in the spectral ball where there is no ridge."""
@@ -177,6 +177,10 @@ class SpectralElasticNet(SpectralPenalty):
         """Exact maximiser: the objective is quadratic between the t where a value crosses tau."""
         if lin <= 0.0:
             return 0.0
+        if self.ridge == 0.0:  # the conjugate is zero in the ball and infinite outside of it
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ends = np.array([lin, self.tau]) / np.array([curvature, d.max(initial=0.0)])
+            return float(min(np.nanmin(ends), longest))
         d = np.sort(d[d > 0.0])[::-1]
         # With the k largest values above tau the slope is
         # lin + tau sum(d) / ridge - t (curvature + sum(d^2) / ridge).

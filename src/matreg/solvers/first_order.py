@@ -32,6 +32,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from ..design import Design
+from ..linalg.descent import momentum
 from ..linalg.factors import Factors, svd
 from ..linalg.threads import single_threaded
 from ..problem import Problem
@@ -193,44 +195,93 @@ def balanced(ratio: float, primal: float, dual: float, imbalance: float) -> floa
     return ratio / 1.05 if dual > imbalance * primal else ratio
 
 
+class ProximalGradient:
+    """FISTA with the adaptive restart of O'Donoghue and Candes, on ``f(y - A W) + penalty(W)``.
+
+        W+ = prox of the penalty at V + step A'beta,    beta = minus the slopes of f at y - A V,
+        V  = W + (t - 1)/t+ (W - W_old),                t+ = (1 + sqrt(1 + 4 t^2)) / 2,
+
+    with t = 1 again where ``<V - W+, W+ - W> > 0``.
+
+    Parameters
+    ----------
+    design : Design
+        The samples.
+    y : ndarray of shape (n,)
+        Labels.
+    penalty : Penalty
+        Penalty of W.
+    W : ndarray of shape (p, q)
+        Where to start.
+    step : float
+        Length of a step: at most one over the largest curvature of f, or a guess with `evaluate`.
+    evaluate : callable, default=None
+        Value of f and its slopes beta of residuals (n,); then the length of each step is searched
+        for. None is half the sum of squares.
+    T : ndarray of shape (p, q), default=None
+        Linear term.
+
+    Attributes
+    ----------
+    factors, residual, beta : Factors, ndarray of shape (n,), ndarray of shape (n,)
+        W, ``y - A W`` and the slopes there.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        y: Array,
+        penalty: Any,
+        W: Array,
+        step: float,
+        evaluate: Callable[[Array], tuple[float, Array]] | None = None,
+        T: Array | None = None,
+    ) -> None:
+        self.design, self.y, self.penalty, self.T = design, y, penalty, T
+        self.step, self.evaluate = step, evaluate
+        self.factors = svd(W)
+        self.W = self.W_old = W
+        self.residual = self.residual_old = self.beta = y - design.forward(W)
+        self.t, self.momentum = 1.0, 0.0
+
+    def iterate(self) -> None:
+        """One iteration: one product with A', and for each length a prox and a product with A."""
+        V = self.W + self.momentum * (self.W - self.W_old)
+        r = self.residual + self.momentum * (self.residual - self.residual_old)
+        value, beta = (0.0, r) if self.evaluate is None else self.evaluate(r)
+        down = self.design.adjoint(beta)
+        down = down if self.T is None else down - self.T
+        self.W_old, self.residual_old = self.W, self.residual
+        self.step *= 1.0 if self.evaluate is None else 1.2
+        while True:
+            self.factors = self.penalty.prox(V + self.step * down, self.step)
+            self.W = self.factors.matrix
+            self.residual = self.y - self.design.forward(self.W)
+            if self.evaluate is None:
+                self.beta = self.residual
+                break
+            new, self.beta = self.evaluate(self.residual)
+            curve = float(np.sum((self.W - V) ** 2)) / (2.0 * self.step)
+            bound = value + float(beta @ (self.residual - r)) + curve
+            if new <= bound + 1e-12 * abs(value) or self.step < 1e-300:
+                break
+            self.step *= 0.5
+        restart = np.vdot(V - self.W, self.W - self.W_old) > 0.0
+        self.t, self.momentum = momentum(1.0 if restart else self.t)
+
+
 def proximal_gradient(
     problem: Problem[Any, Any], tracker: Tracker
 ) -> Iterator[tuple[Factors, Array]]:
     """Accelerated proximal gradient steps on W, with the best gamma for each; W and beta."""
-    evaluate = smooth_part(problem)
-    W = tracker.W.matrix
-    V, momentum, step = W, 1.0, 1.0 / spectral_bound(problem) ** 2
-    last_value = np.inf
+
+    def evaluate(residual: Array) -> tuple[float, Array]:
+        value, gamma = problem.primal_at(0.0, residual)
+        return value, problem.loss.gradient(residual - problem.unpenalised.times(gamma))
+
+    step = 1.0 / spectral_bound(problem) ** 2
+    start = (problem.design, problem.y, problem.penalty, tracker.W.matrix)
+    method = ProximalGradient(*start, step, evaluate, problem.T)
     while True:
-        value, gradient, _ = evaluate(V)
-        step *= 1.2  # and shorter again below: the first one is a guess
-        while True:
-            factors = problem.penalty.prox(V - step * gradient, step)
-            W_new = factors.matrix
-            move = W_new - V
-            new_value, _, beta = evaluate(W_new)
-            bound = value + float(np.vdot(gradient, move)) + np.vdot(move, move) / (2.0 * step)
-            if new_value <= bound + 1e-12 * abs(value) or step < 1e-300:
-                break
-            step *= 0.5
-        objective = new_value + problem.penalty.value_of(factors)
-        restart = objective > last_value
-        following = 1.0 if restart else 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-        weight = 0.0 if restart else (momentum - 1.0) / following
-        V, W, momentum, last_value = W_new + weight * (W_new - W), W_new, following, objective
-        yield factors, beta
-
-
-def smooth_part(
-    problem: Problem[Any, Any],
-) -> Callable[[Array], tuple[float, Array, Array]]:
-    """Value and gradient in W of all but the penalty, at the best gamma; and beta."""
-    linear = 0.0 if problem.T is None else problem.T
-
-    def evaluate(W: Array) -> tuple[float, Array, Array]:
-        residual = problem.y - problem.design.forward(W)
-        value, gamma = problem.primal_at(float(np.sum(linear * W)), residual)
-        beta = problem.loss.gradient(residual - problem.unpenalised.times(gamma))
-        return value, linear - problem.design.adjoint(beta), beta
-
-    return evaluate
+        method.iterate()
+        yield method.factors, method.beta

@@ -186,7 +186,9 @@ class Splitting:
         tracker.problem = replace(problem, penalty=replace(penalty, hint=(Z, M)))
         if penalty.ridge > 0.0:
             tracker.offer_dual(beta, Z)
-        t = best_multiple(problem, beta, penalty.bounds(Z, M)[0])
+        t, conjugate = penalty.bounds(Z, M)[0], problem.loss.conjugate(beta)
+        if getattr(problem.loss, "quadratic", False) and conjugate > 0.0:
+            t = min(t, float(problem.y @ beta) / (2.0 * conjugate))
         tracker.offer_dual(t * beta, t * Z)
         tracker.offer_primal(self.S)
         if tracker.gap > tracker.tol:
@@ -196,14 +198,6 @@ class Splitting:
 def norm(x: Array) -> float:
     """Euclidean or Frobenius norm."""
     return float(np.linalg.norm(x))
-
-
-def best_multiple(problem: Problem[Any, Any], beta: Array, longest: float) -> float:
-    """Best of the multiples t of at most `longest`, exact for a quadratic conjugate."""
-    conjugate = problem.loss.conjugate(beta)
-    if not getattr(problem.loss, "quadratic", False) or conjugate == 0.0:
-        return longest
-    return min(longest, float(problem.y @ beta) / (2.0 * conjugate))
 
 
 def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:

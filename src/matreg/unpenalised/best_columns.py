@@ -16,7 +16,8 @@ squared-error versus absolute-error estimators, Statistical Science 1997.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -24,6 +25,7 @@ import scipy.optimize
 
 from .._typing import Array
 from ..barriers import Barriers, Box, centring, largest_step
+from ..linalg.descent import backtrack
 from ..losses.base import Loss
 from ..losses.piecewise import PiecewiseLoss
 
@@ -217,10 +219,21 @@ def spanning(rows: Array) -> Any:
     return order[: int(np.count_nonzero(d > 1e-10 * d.max(initial=0.0)))]
 
 
+class Trial(NamedTuple):
+    """Coefficients and a function of them."""
+
+    at: Array
+    value: float
+
+
 def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
     """Newton's method with halved steps for a loss with two derivatives."""
-    gamma = np.zeros_like(t)
-    value = loss.value(r)
+
+    def along(gamma: Array, step: Array, length: float) -> Trial:
+        new = gamma + length * step
+        return Trial(new, loss.value(r - Z @ new) + float(t @ new))
+
+    gamma, value = np.zeros_like(t), loss.value(r)
     with np.errstate(all="ignore"):
         for _ in range(MOST_STEPS):
             left = r - Z @ gamma
@@ -234,16 +247,10 @@ def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
             step = np.linalg.lstsq(H, slope, rcond=None)[0]
             if float(step @ slope) <= 1e-14 * abs(value):  # less than the value can tell
                 return np.asarray(gamma + step)
-            length = 1.0
-            while length > 1e-10:
-                new = gamma + length * step
-                ahead = loss.value(r - Z @ new) + float(t @ new)
-                if ahead < value:
-                    break
-                length *= 0.5
-            else:
+            new = backtrack(partial(along, gamma, step), value, -float(step @ slope))
+            if new is None:
                 break
-            gamma, value = new, ahead
+            gamma, value = new
     return gamma
 
 
@@ -283,6 +290,13 @@ def into_box(
     if not len(t):
         return beta
     w = room(beta, lower, upper)
+
+    def along(multiplier: Array, step: Array, length: float) -> Trial:
+        new = multiplier + length * step
+        x = np.clip(beta + w * (Z @ new), lower, upper)
+        distance = float(np.sum((x - beta) ** 2 / np.where(w > 0.0, w, 1.0))) / 2.0
+        return Trial(new, -distance - float(new @ (t - x @ Z)))  # minus the dual function
+
     multiplier, sums = np.zeros_like(t), np.abs(Z)
     raw, x, value = beta, beta, 0.0
     for _ in range(MOST_STEPS):
@@ -292,20 +306,13 @@ def into_box(
         moving = np.where((raw >= lower) & (raw <= upper), w, 0.0)
         H = Z.T @ (moving[:, None] * Z)
         H += 1e-14 * float(w @ np.sum(Z * Z, axis=1)) * np.eye(len(t))
-        step = np.linalg.solve(H, off)
-        length = 1.0
-        while length > 1e-10:
-            new = multiplier + length * step
-            raw_new = beta + w * (Z @ new)
-            x_new = np.clip(raw_new, lower, upper)
-            distance = float(np.sum((x_new - beta) ** 2 / np.where(w > 0.0, w, 1.0))) / 2.0
-            ahead = distance + float(new @ (t - x_new @ Z))  # the dual function at the new lambda
-            if ahead > value:
-                break
-            length *= 0.5
-        else:
+        step = np.asarray(np.linalg.solve(H, off), dtype=np.float64)
+        new = backtrack(partial(along, multiplier, step), value, -float(step @ off))
+        if new is None:
             break
-        multiplier, raw, x, value = new, raw_new, x_new, ahead
+        multiplier, value = new
+        raw = beta + w * (Z @ multiplier)
+        x = np.clip(raw, lower, upper)
     return exactly(Z, x, lower, upper, t)
 
 

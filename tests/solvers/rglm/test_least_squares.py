@@ -13,7 +13,6 @@ from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.rglm import least_squares
 from matreg.solvers.rglm.least_squares import (
-    best_multiple,
     solve_least_squares,
 )
 from matreg.solvers.rglm.proximal_newton import ProximalPoint
@@ -226,19 +225,6 @@ def test_newton_direction_solves_its_system(shape, ridge):
     np.testing.assert_allclose(slope, -point.gradient, atol=1e-4 * np.linalg.norm(x))
     change = (moved.value - method.at(point.beta - h * x).value) / (2 * h)
     np.testing.assert_allclose(change, point.gradient @ x, rtol=1e-5)
-
-
-def test_best_multiple_beats_its_neighbours():
-    X, y, s = rglm_data(20, 3, 4)
-    problem = rglm_problem(X, y, s, 3.0, False)
-    for beta in (0.01 * y, 10.0 * y, -y, np.ones(20)):
-        norm = np.linalg.norm(problem.design.adjoint(beta), 2)
-        t = best_multiple(problem, beta, np.array([norm]))
-        limit = 3.0 / norm
-        assert abs(t) <= limit * (1 + 1e-12)
-        others = np.linspace(-limit, limit, 101)
-        assert problem.dual(t * beta) >= max(problem.dual(u * beta) for u in others) - 1e-12
-    assert best_multiple(problem, np.zeros(20), np.zeros(1)) == 0.0
 
 
 def test_many_samples_are_compressed():

@@ -32,11 +32,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._runtime.warn import warn
 from ..._typing import Array, Mask
+from ...linalg.descent import momentum
 from ...linalg.threads import single_threaded
+from ...linalg.thresholding import soft
 from .decompose import Decomposition
 from .default_weights import default_ratio
 from .problem import GRMRProblem
-from .row_prox import priced, soft
+from .row_prox import priced
 
 # Entries cleaned at a time.
 BATCH = 2**20
@@ -280,9 +282,8 @@ class ReplaceSpace:
                 break
             new = ((np.where(flags, Y, kept) @ self.Vt.T) * shrink) @ self.Vt
             t[np.einsum("ij,ij->i", Y - new, new - L) > 0.0] = 1.0
-            ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t**2))
-            Y = new + ((t - 1.0) / ahead)[:, None] * (new - L)
-            L, t = new, ahead
+            t, ahead = momentum(t)
+            L, Y = new, new + ahead[:, None] * (new - L)
             if iteration % LOW_RANK_CHECK_EVERY == 0 or iteration == self.max_iter:
                 gap = self.gaps(kept, flags, L)
                 low[todo], gaps[todo] = L, gap

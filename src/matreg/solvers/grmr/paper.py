@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._typing import Array
+from ...linalg.descent import momentum
 from ...linalg.factors import singular_values
+from ...linalg.thresholding import soft
 from .admm import SplitState
-from .row_prox import blocks, soft, square
+from .row_prox import blocks, square
 
 if TYPE_CHECKING:
     from .split import SplitProblem
@@ -79,8 +81,8 @@ class PaperSplit:
 
     def _accelerate(self, c: float) -> None:
         if c < self.eta * self.c:
-            t = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))
-            self.ahead, self.t, self.c = (self.t - 1.0) / t, t, c
+            self.t, self.ahead = momentum(self.t)
+            self.c = c
         else:
             self.ahead, self.t, self.c = -1.0, 1.0, self.c / self.eta
 

@@ -9,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
+from ...linalg.thresholding import soft
 from ...losses.piecewise import PiecewiseLoss
 
 # Entries treated at a time, so few that they stay in the cache.
 BLOCK = 2**15
 # Newton's steps at most. Every fourth is a bisection: these alone reach rounding errors by then.
 MAX_STEPS = 200
-
-
-def soft(A: Array, t: Array | float) -> Array:
-    """Soft threshold: move every entry towards zero by `t`, and not beyond zero."""
-    return A - np.clip(A, -t, t)
 
 
 def priced(price: Array | float, missing: Mask | None) -> Array | float:

@@ -9,6 +9,7 @@ accurate as float64 can be.
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 
 import numpy as np
 import scipy.optimize
@@ -16,7 +17,7 @@ import scipy.sparse.linalg
 
 from ..._typing import Array, Index, Mask
 from ...linalg.factors import Factors, truncated
-from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft
+from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft_threshold
 from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
@@ -66,7 +67,8 @@ def tangent(W: Factors) -> Coordinates:
 
     To project on them is to differentiate the thresholding of W, with hardly any threshold.
     """
-    threshold = SmoothedThresholding(W.matrix, soft(NO_THRESHOLD * float(W.d[0])), m=0.0, cut=0.0)
+    shrink = partial(soft_threshold, tau=NO_THRESHOLD * float(W.d[0]))
+    threshold = SmoothedThresholding(W.matrix, shrink, m=0.0, cut=0.0)
     return threshold.coordinates(lambda O: np.round(O))
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._typing import Array
+from ...linalg.descent import momentum
 from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
 from ...losses.piecewise import PiecewiseLoss
@@ -170,10 +171,9 @@ def solve_admm(
         Lambda = Lambda_hat - rho * (W - S)
         c = float(np.sum((Lambda - Lambda_hat) ** 2) / rho + rho * np.sum((S - S_hat) ** 2))
         if c < eta * c_old:
-            t_new = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-            momentum = (t - 1.0) / t_new
-            S_hat = S + momentum * (S - S_old)
-            Lambda_hat = Lambda + momentum * (Lambda - Lambda_old)
+            t_new, ahead = momentum(t)
+            S_hat = S + ahead * (S - S_old)
+            Lambda_hat = Lambda + ahead * (Lambda - Lambda_old)
         else:
             t_new, c = 1.0, c_old / eta
             S_hat, Lambda_hat = S_old, Lambda_old

@@ -230,10 +230,7 @@ class Reduced:
         d = singular_values(Z.reshape(self.shape))
         if rr <= 0.0:
             return 0.0, 0.0
-        if penalty.ridge > 0.0:
-            t = penalty.best_multiple(yr, rr, d, np.inf)
-        else:
-            t = best_multiple(rr, yr, float(d[0]), penalty.tau)
+        t = penalty.best_multiple(yr, rr, d, np.inf)
         return t, t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d)
 
     def least_squares(self, Z: Array) -> Array:
@@ -430,12 +427,6 @@ def certified(
         )
         found.append((proof, Z))
     return found
-
-
-def best_multiple(rr: float, yr: float, norm: float, tau: float) -> float:
-    """Maximiser of ``t yr - t^2 rr / 2`` where ``|t| norm`` is at most tau."""
-    t = yr / rr
-    return t if abs(t) * norm <= tau else float(np.copysign(tau / norm, t))
 
 
 def row(n_iter: int, primal: float, dual: float, gap: float, W: Factors) -> NDArray[Any]:

@@ -4,5 +4,5 @@ solve             which method, and the smallest tau with W = 0
 least_squares     the squared loss: FISTA, then proximal Newton steps
 reweighted        other smooth losses, as a sequence of weighted squared ones
 standard_form     weights and columns without a penalty projected out
-fista  proximal_newton   the two methods
+proximal_newton   the second of these
 """

@@ -12,13 +12,15 @@ Toh 2018 for the lasso).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..._typing import Array
 from ...linalg.bordered import cholesky, factor_dual
+from ...linalg.descent import backtrack
 from ...linalg.factors import Factors
-from ...linalg.thresholding import SmoothedThresholding, soft
+from ...linalg.thresholding import SmoothedThresholding, soft_threshold
 from ...penalties.spectral import SpectralPenalty
 from .standard_form import ROUNDING, StandardForm
 
@@ -91,7 +93,8 @@ class ProximalPoint:
         """Evaluate a dual point."""
         step, z = self.step, self.z
         Z = step / self.sigma * self.centre + step * self.design.adjoint(beta)
-        threshold = SmoothedThresholding(Z, soft(step * self.tau), 0.0, 0.0)
+        shrink = partial(soft_threshold, tau=step * self.tau)
+        threshold = SmoothedThresholding(Z, shrink, 0.0, 0.0)
         w = threshold.value(0.0)
         W = threshold.compose(w)
         value = 0.5 * float(beta @ beta) - float(z @ beta) + float(w @ w) / (2.0 * step)
@@ -120,14 +123,9 @@ class ProximalPoint:
         # Near the solution the value is right up to rounding only.
         size = abs(point.value) + float(point.beta @ point.beta)
         allowed = point.value + ROUNDING * size
-        length = 1.0
-        while length > 1e-6:
-            new = self.at(point.beta + length * direction)
-            if new.value <= allowed + 1e-4 * length * slope:
-                self.point = new
-                return True
-            length *= 0.5
-        return False
+        new = backtrack(lambda t: self.at(point.beta + t * direction), allowed, slope, 1e-6)
+        self.point = new or point
+        return new is not None
 
     def direction(self, point: DualPoint) -> Array:
         """Solve ``(I + Phi Phi') x = -gradient``, in the smaller of the two dimensions."""

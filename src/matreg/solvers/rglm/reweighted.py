@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array
+from ...linalg.descent import backtrack
 from ...linalg.factors import Factors, svd
 from ...losses.piecewise import squared
 from ...losses.smooth import SmoothLoss
@@ -31,8 +32,8 @@ SMALLEST_WEIGHT = 1e-10
 # Gap of a least squares problem relative to the present one of the problem itself; as much
 # smaller again after a step that did not descend.
 INNER_ACCURACY = 1e-2
-# Halvings of a step after which rounding must be the reason, and steps without a smaller gap.
-HALVINGS, PATIENCE = 30, 5
+# Steps without a smaller gap after which rounding must be the reason.
+PATIENCE = 5
 
 
 @dataclass(frozen=True)
@@ -132,14 +133,13 @@ class Reweighted:
         move += ours.unpenalised.times(result.gamma - point.gamma)
         slope = ours.penalty.value(result.W.d) - ours.penalty.value(point.W.d)
         slope -= float(self.loss.gradient(point.residual) @ move)
-        for halvings in range(HALVINGS):
-            length = 0.5**halvings
+
+        def at(length: float) -> Point:
             between = point.W.matrix + length * direction
-            new = self.at(result.W if halvings == 0 else without_rounding(between))
-            if new.value <= point.value + 1e-4 * length * min(slope, 0.0):
-                self.point = new
-                return new.value < point.value
-        return False
+            return self.at(result.W if length == 1.0 else without_rounding(between))
+
+        self.point = backtrack(at, point.value, min(slope, 0.0)) or point
+        return self.point.value < point.value
 
     def offer(self, tracker: Tracker) -> None:
         """Offer the point and two dual ones: the loss's derivative there and that of the parabola.
