@@ -21,34 +21,54 @@ from .problem import Problem
 from .unpenalised.basis import Columns
 
 
-def with_ridge(problem: Problem, ridge: float, fit_intercept: bool) -> Problem:
+def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
+    """Which covariates have a ridge: rows (m, k) that make their coefficients, and weights (m,).
+
+    Parameters
+    ----------
+    basis : Basis
+        Columns without a penalty; only those of covariates can have a ridge.
+    ridge : float or ndarray
+        Weight of the squares, one for all covariates or one for each.
+    fit_intercept : bool
+        Whether the first of the coefficients is the intercept, which has no ridge.
+    """
+    if not isinstance(basis, Columns) or basis.back is None:
+        return np.zeros((0, basis.size)), np.zeros(0)
+    rows = basis.back[int(fit_intercept) :]
+    weights = np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(rows))
+    return rows[weights > 0.0], weights[weights > 0.0]
+
+
+def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
     """The problem with a ridge on the coefficients of its covariates.
 
     Parameters
     ----------
     problem : Problem
         With samples in memory; without covariates it stays as it is.
-    ridge : float
-        Weight of ``|gamma|^2 / 2``, gamma being the coefficients of the covariates as given.
+    ridge : float or ndarray
+        Weight of ``|gamma|^2 / 2``, gamma being the coefficients of the covariates as given, or a
+        weight for each of them.
     fit_intercept : bool
         Whether the first of the coefficients is the intercept, which has no ridge.
 
     Returns
     -------
     Problem
-        With one more sample for each covariate, after all others.
+        With one more sample for each covariate that has a ridge, after all others.
     """
-    basis = problem.unpenalised
-    if ridge == 0.0 or not isinstance(basis, Columns) or basis.back is None:
+    basis: Any = problem.unpenalised
+    rows, weights = priced(basis, ridge, fit_intercept)
+    if len(rows) == 0:
         return problem
-    rows = basis.back[int(fit_intercept) :]
     samples: Any = problem.design  # in an array, which may be of bytes
     X = np.concatenate([samples.X, np.zeros((len(rows), *samples.X.shape[1:]), samples.X.dtype)])
     return replace(
         problem,
         design=ArrayDesign(X),
         y=np.concatenate([problem.y, np.zeros(len(rows))]),
-        loss=with_squares(problem.loss, np.full(len(rows), ridge)),
+        loss=with_squares(problem.loss, weights),
         unpenalised=Columns(np.concatenate([basis.Z, rows]), basis.back),
     )
 

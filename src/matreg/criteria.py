@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
+from .covariate_ridge import priced
 from .data.samples import Samples, merge_duplicates
 from .design import Design
 from .estimators._input.arrays import validate_labels, validate_samples
@@ -87,11 +88,6 @@ def information_criteria(
         raise ValueError(f"path must be of rglm_path or rmr_path; got one of {path.model!r}.")
     if path.sample_weight is not None:
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
-    if covariates is not None and path.parameters.get("covariate_ridge", 0.0) > 0.0:
-        raise ValueError(
-            "path must be fitted with covariate_ridge=0: degrees of freedom count coefficients of "
-            f"covariates without a penalty; got {path.parameters['covariate_ridge']}."
-        )
     samples = validate_samples(X, path.matrix_shape)
     n = len(samples)
     labels = validate_labels(y, n) if path.classes is None else encode_classes(y, n)[1]
@@ -121,7 +117,10 @@ def _criteria(
         df = rmr_degrees_of_freedom(point, loss)
     else:
         weights = None if isinstance(loss, PiecewiseLoss) else loss.second_derivative(-f)
-        df = rglm_degrees_of_freedom(samples.design, point, tau, basis, weights)
+        ridge = path.parameters.get("covariate_ridge", 0.0)
+        rows, prices = priced(basis, ridge, path.parameters["fit_intercept"])
+        price = (prices * rows.T) @ rows
+        df = rglm_degrees_of_freedom(samples.design, point, tau, basis, weights, price)
     return tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df
 
 
@@ -140,21 +139,40 @@ def rglm_degrees_of_freedom(
     tau: float,
     basis: Basis,
     weights: Array | None = None,
+    price: Array | None = None,
 ) -> float:
-    """Divergence of the fit, a weighted least squares problem in the tangent space."""
-    offset = float(basis.size)
-    r = point.W.rank
-    if r == 0:
-        return offset
-    Phi, penalty = _tangent(design, point, tau)
-    columns = basis.columns(len(Phi))
+    """Divergence of the fit, a weighted least squares problem in the tangent space.
+
+    Parameters
+    ----------
+    design : Design
+        The samples.
+    point : SolverResult
+        The fit.
+    tau : float
+        Weight of the nuclear norm.
+    basis : Basis
+        Columns without a penalty, or with a ridge.
+    weights : ndarray of shape (n,), default=None
+        Second derivatives of the losses; ones by default.
+    price : ndarray of shape (k, k), default=None
+        Second derivative of a ridge on the coefficients of the columns; zero by default.
+    """
+    Phi, penalty = np.zeros((design.n, 0)), np.zeros(0)
+    if point.W.rank > 0:
+        Phi, penalty = _tangent(design, point, tau)
+    both = np.column_stack([Phi, basis.columns(len(Phi))])
+    if both.shape[1] == 0:
+        return 0.0
     if weights is not None:
-        root = np.sqrt(weights)[:, None]
-        Phi, columns = root * Phi, root * columns
-    Phi -= columns @ np.linalg.lstsq(columns, Phi, rcond=None)[0]
-    H = Phi.T @ Phi
-    solve = cholesky(H + np.diag(penalty + 1e-12 * np.trace(H) / len(H)))
-    return offset + float(np.trace(solve(H)))
+        both *= np.sqrt(weights)[:, None]
+    H = both.T @ both
+    r = len(penalty)
+    P = np.diag(np.append(penalty, np.zeros(basis.size)))
+    P[:r, :r] += np.diag(np.full(r, 1e-12 * np.trace(H[:r, :r]) / max(r, 1)))
+    if price is not None:
+        P[r:, r:] += price
+    return float(np.trace(cholesky(H + P)(H)))
 
 
 def _tangent(design: Design, point: SolverResult, tau: float) -> tuple[Array, Array]:

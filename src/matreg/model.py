@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array
-from .covariate_ridge import with_ridge, with_squares
+from .covariate_ridge import priced, with_ridge, with_squares
 from .data.samples import Samples
 from .losses.families import LossFamily
 from .problem import Problem
@@ -33,8 +33,8 @@ class Model:
     adaptive : tuple of float, default=()
         Tau of the problems that are solved before, one after another, whose solutions give the
         bases in which W is penalised (:mod:`matreg.adaptive`).
-    covariate_ridge : float, default=0.0
-        The ridge on gamma, for samples in memory.
+    covariate_ridge : float or ndarray, default=0.0
+        The ridge on gamma, or one for each covariate, for samples in memory.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Model:
     C: float = 1.0
     fit_intercept: bool = True
     adaptive: tuple[float, ...] = ()
-    covariate_ridge: float = 0.0
+    covariate_ridge: float | Array = 0.0
 
     def losses(self, y: Array, weights: Array) -> Any:
         """Losses of samples with these labels and weights."""
@@ -70,14 +70,15 @@ class Model:
             self.penalty,
             samples.unpenalised(self.fit_intercept),
         )
-        if self.covariate_ridge == 0.0:
+        if not np.any(self.covariate_ridge):
             return problem
         return with_ridge(problem, self.covariate_ridge, self.fit_intercept)
 
     def losses_of(self, problem: Problem, samples: Samples) -> Any:
         """The losses of a problem on these samples, those of a ridge on gamma included."""
-        losses, more = self.losses(samples.y, samples.weights), problem.design.n - samples.n
-        return with_squares(losses, np.full(more, self.covariate_ridge)) if more else losses
+        losses = self.losses(samples.y, samples.weights)
+        _, weights = priced(problem.unpenalised, self.covariate_ridge, self.fit_intercept)
+        return with_squares(losses, weights) if len(weights) else losses
 
     def at(self, *, tau: float | None = None, C: float | None = None) -> Model:
         """The same with another weight of the penalty or of the losses."""

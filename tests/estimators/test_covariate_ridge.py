@@ -1,5 +1,7 @@
 """A ridge on the coefficients of covariates, against CVXPY and against its limits."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -95,8 +97,6 @@ def test_paths_warm_starts_searches_and_tau_max_know_the_ridge():
     np.testing.assert_allclose(again.fit(X, y, covariates=Z).coef_, one.coef_, atol=1e-3)
     points = path(model, X, y, taus=[4.0, 2.0], covariates=Z)
     assert points.points[1].primal == pytest.approx(one.objective_, rel=1e-6)
-    with pytest.raises(ValueError, match="covariate_ridge=0"):
-        information_criteria(points, X, y, covariates=Z)
     largest = tau_max(X, y, model=model, covariates=Z)
     with pytest.warns(UserWarning, match="W = 0"):
         assert clone(model).set_params(tau=1.01 * largest).fit(X, y, covariates=Z).rank_ == 0
@@ -108,6 +108,52 @@ def test_paths_warm_starts_searches_and_tau_max_know_the_ridge():
     np.testing.assert_allclose(
         clone(single).fit(X, y, covariates=Z).covariate_coef_, chosen.covariate_coef_, atol=1e-4
     )
+
+
+@pytest.mark.parametrize("kind", [RMR, RGLM])
+def test_more_covariates_than_samples(kind):
+    """At W = 0 with the squared loss it is ridge regression."""
+    from sklearn.linear_model import Ridge
+
+    rng = np.random.default_rng(1)
+    X, _, y = data(20)
+    Z = rng.standard_normal((20, 30))
+    with pytest.raises(ValueError, match="such as covariate_ridge=1"):
+        kind().fit(X, y, covariates=Z)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = kind(tau=0.5, covariate_ridge=2.0).fit(X, y, covariates=Z)
+    assert model.dual_gap_ <= 1e-6 and model.covariate_coef_.shape == (30,)
+    # No other coefficients are better.
+    moved = clone(model).set_params(covariate_ridge=2.0, tau=1e9)
+    with pytest.warns(UserWarning, match="W = 0"):
+        moved.fit(X, y, covariates=Z)
+    if kind is RGLM:
+        ridge = Ridge(alpha=2.0).fit(Z, y)
+        np.testing.assert_allclose(moved.covariate_coef_, ridge.coef_, atol=1e-5)
+        assert moved.intercept_ == pytest.approx(ridge.intercept_, abs=1e-5)
+
+
+@pytest.mark.parametrize("tau", [0.5, 1e6])
+def test_degrees_of_freedom_are_the_divergence(tau):
+    X, Z, y = data(30)
+    Z = Z[:, :2]
+    model, step, total = RGLM(covariate_ridge=4.0, tol=1e-13), 1e-4, 0.0
+    points = path(model, X, y, taus=[tau], covariates=Z)
+    (found,) = information_criteria(points, X, y, covariates=Z)["df"]
+    for i in range(len(y)):
+        moved = []
+        for sign in (1.0, -1.0):
+            other = y.copy()
+            other[i] += sign * step
+            at = path(model, X, other, taus=[tau], covariates=Z)
+            moved.append(at.predict(X, covariates=Z)[0, i])
+        total += (moved[0] - moved[1]) / (2.0 * step)
+    assert found == pytest.approx(total, rel=1e-3)
+    if tau == 1e6:
+        centred = Z - Z.mean(axis=0)
+        gram = centred.T @ centred
+        assert found == pytest.approx(1.0 + np.trace(np.linalg.solve(gram + 4.0 * np.eye(2), gram)))
 
 
 @pytest.mark.parametrize("outliers", ["split", "replace"])
@@ -131,8 +177,6 @@ def test_what_has_no_ridge_says_so(tmp_path):
     Z = Z[:, :2]
     with pytest.raises(ValueError, match="covariate_ridge"):
         RMR(covariate_ridge=-1.0).fit(X, y, covariates=Z)
-    with pytest.raises(ValueError, match="covariate_ridge must be 0 with joint"):
-        RMR(covariate_ridge=1.0, joint="rows").fit(X, np.column_stack([y, y]), covariates=Z)
     np.save(tmp_path / "X.npy", X)
     stored = np.load(tmp_path / "X.npy", mmap_mode="r")
     with (

@@ -351,6 +351,8 @@ def test_collinear_and_constant_columns_are_named_and_of_least_norm():
     messages = [str(one.message) for one in caught]
     assert any("'one', 'site' are constant" in one for one in messages)
     assert any("'age', 'months' are collinear" in one for one in messages)
+    assert any("1 of them follows from the others" in one for one in messages)
+    assert any("they have 0. Leave them out" in one for one in messages)
     alone = RMR(tau=1.0).fit(X, y, covariates=Z[:, 0])
     np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
     np.testing.assert_allclose(

@@ -136,8 +136,6 @@ def test_what_does_not_go_with_joint_says_so(tmp_path):
     X, y, Z = data()
     with pytest.raises(ValueError, match="joint"):
         SMM(joint="diagonal").fit(X, y)
-    with pytest.raises(ValueError, match="covariate_ridge must be 0"):
-        SMM(joint="rows", covariate_ridge=1.0).fit(X, y, covariates=Z)
     with pytest.raises(ValueError, match="joint must be None"):
         SMMCV(joint="rows", cv="loo").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None for several labels"):

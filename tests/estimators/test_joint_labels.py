@@ -20,12 +20,13 @@ def data():
     return X, Y * [1.0, 50.0], z
 
 
-@pytest.mark.parametrize("joint", ["rows", "columns"])
+@pytest.mark.parametrize(("joint", "ridge"), [("rows", 0.0), ("columns", 0.0), ("rows", 5.0)])
 @pytest.mark.parametrize("model", [RMR(tau=2.0, C=1.0, epsilon=0.1), RGLM(tau=3.0)], ids=repr)
-def test_the_joint_fit_agrees_with_cvxpy(model, joint):
+def test_the_joint_fit_agrees_with_cvxpy(model, joint, ridge):
     cp = pytest.importorskip("cvxpy")
     X, Y, z = data()
-    model.set_params(joint=joint, tol=1e-8).fit(X, Y, covariates=z)
+    z = z + 3.0  # far from zero: intercepts have no ridge
+    model.set_params(joint=joint, tol=1e-8, covariate_ridge=ridge).fit(X, Y, covariates=z)
     Ws = [cp.Variable((P, Q)) for _ in range(K)]
     b, gamma = cp.Variable(K), cp.Variable(K)
     loss = 0.0
@@ -37,6 +38,7 @@ def test_the_joint_fit_agrees_with_cvxpy(model, joint):
         loss += 0.5 * cp.sum_squares(r) if squares else cp.sum(cp.pos(cp.abs(r) - 0.1))
         loss += 0.0 if squares else 0.5 * cp.sum_squares(Ws[j])
     whole = cp.hstack(Ws) if joint == "rows" else cp.vstack(Ws)
+    loss += 0.5 * ridge * cp.sum_squares(gamma)
     problem = cp.Problem(cp.Minimize(loss + model.tau * cp.normNuc(whole)))
     problem.solve(solver=cp.CLARABEL)
     assert model.objective_ == pytest.approx(problem.value, rel=1e-5)

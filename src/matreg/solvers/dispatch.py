@@ -17,6 +17,7 @@ import numpy as np
 from .._typing import Array
 from ..adaptive import Step, adaptive_steps, next_bases
 from ..bases import PLAIN, Bases, ScanInBases, samples_in
+from ..covariate_ridge import priced
 from ..data.samples import Samples, SampleSet
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
@@ -118,11 +119,10 @@ def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResul
 
 def in_full(start: Start, problem: Problem, model: Model) -> Start:
     """A start with multipliers of all samples of a problem, those of a ridge on gamma included."""
-    more = problem.design.n - len(start.beta)
-    if more <= 0:
+    if problem.design.n == len(start.beta):
         return start
-    gamma = problem.unpenalised.coefficients(start.gamma)[-more:]
-    return replace(start, beta=np.append(start.beta, -model.covariate_ridge * gamma))
+    rows, ridge = priced(problem.unpenalised, model.covariate_ridge, model.fit_intercept)
+    return replace(start, beta=np.append(start.beta, -ridge * (rows @ start.gamma)))
 
 
 def of_samples(result: SolverResult, problem: Problem, model: Model, n: int) -> SolverResult:

@@ -90,10 +90,6 @@ def together(model: Any, parts: list[Part]) -> list[Part]:
     """
     if np.ndim(getattr(model, "l1", 0.0)) > 0:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
-    if model.covariate_ridge > 0.0 and parts[0].samples.Z is not None:
-        raise ValueError(
-            f"covariate_ridge must be 0 with joint={model.joint!r}; got {model.covariate_ridge}."
-        )
     beside = SideBySide([part.samples for part in parts], model.joint, model.fit_intercept)
     return [Part(beside.samples(), None, beside)]
 
@@ -211,16 +207,18 @@ class ConvexEstimator(SingleFit):
         tau : float or str, default=None
             In place of the parameter.
         """
-        together = parts[0].beside is not None  # whose columns have intercepts of their own
-        alone = len(parts) == 1 and parts[0].rows is None and not together
+        together = parts[0].beside  # whose columns have intercepts of their own
+        alone = len(parts) == 1 and parts[0].rows is None and together is None
         units = Units(
             parts[0].samples if alone else samples, self.fit_intercept, is_classifier(self)
         )
         loss = in_units(self._loss(), units.number)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
-        fit_intercept, beside = self.fit_intercept and not together, float(self.covariate_ridge)
-        model = Model(loss, penalty, C, fit_intercept, covariate_ridge=beside)
+        fit_intercept, ridge = self.fit_intercept, self.covariate_ridge
+        if together is not None:
+            fit_intercept, ridge = False, together.ridge(ridge)
+        model = Model(loss, penalty, C, fit_intercept, covariate_ridge=ridge)
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:

@@ -41,10 +41,6 @@ def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Co
         As in `fit`.
     """
     refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", X)
-    if covariates is not None and model.covariate_ridge > 0.0:
-        raise ValueError(
-            f"covariate_ridge must be 0 with joint={model.joint!r}; got {model.covariate_ridge}."
-        )
     Y = label_columns(y)
     known = ~np.isnan(Y)
     plain = clone(model).set_params(joint=None)
@@ -60,21 +56,23 @@ def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Co
     scale = np.ones(len(labels))
     if not hasattr(model, "family") or isinstance(model._loss(), Squared):
         scale = np.array([Units(one, model.fit_intercept).spread for one in labels])
-    whole = stacked(labels, scale, model)
+    beside = SideBySide(labels, model.joint, model.fit_intercept)
+    whole = beside.samples(scale)
     plain._declare(first := scaled_label(labels[0], scale[0]), plain._parts(first), 0.0)
     names = [*plain._loss_units, "C"] if hasattr(plain, "C") else []
     numbers = {name: getattr(plain, f"{name}_") for name in names}
-    inner = clone(plain).set_params(fit_intercept=False, **numbers)
+    ridge = beside.ridge(model.covariate_ridge)
+    inner = clone(plain).set_params(fit_intercept=False, covariate_ridge=ridge, **numbers)
     inner.matrix_shape_ = whole.X.shape[1:]
     if hasattr(plain, "covariate_names_"):  # the columns of intercepts are no covariates
         inner.covariate_names_ = plain.covariate_names_
     inner._fit_samples(whole)
-    take(model, plain, inner, scale, known)
+    take(model, plain, inner, beside, scale, known)
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Problems of single classes that are one problem together.
+    """Problems of single labels or classes that are one problem together.
 
     Attributes
     ----------
@@ -90,24 +88,41 @@ class SideBySide:
     joint: str
     fit_intercept: bool
 
-    def samples(self) -> Samples:
-        """The samples of all problems as those of one, with columns of each."""
-        return stacked(self.singles, np.ones(len(self.singles)), self)
+    def samples(self, scale: Array | None = None) -> Samples:
+        """The samples of all problems as those of one, labels in these units, columns of each."""
+        return stacked(self.singles, np.ones(len(self.singles)) if scale is None else scale, self)
+
+    def ridge(self, ridge: float) -> Any:
+        """The ridge of each column: that of the covariates, and none of the intercepts."""
+        one = self.singles[0]
+        own = np.full(0 if one.Z is None else one.Z.shape[1], float(ridge))
+        return np.tile(np.append(np.zeros(int(self.fit_intercept)), own), len(self.singles))
+
+    def unpenalised(self, coef: Array | None) -> tuple[Array, Array]:
+        """Intercepts (k,) and coefficients of covariates (k, m) from those of all columns."""
+        k, first = len(self.singles), int(self.fit_intercept)
+        beside = (np.zeros(0) if coef is None else coef).reshape(k, -1)
+        gamma = beside[:, first:]
+        intercepts = np.zeros(k)
+        if first:
+            centres = np.array([centre(one) for one in self.singles]).reshape(k, -1)
+            intercepts = beside[:, 0] - np.einsum("km,km->k", centres, gamma)
+        return intercepts, gamma
 
     def split(self, result: SolverResult) -> list[SolverResult]:
         """Results of the single problems: parts of W, of the columns and of the dual point."""
-        k, first = len(self.singles), int(self.fit_intercept)
+        k = len(self.singles)
         coefs = np.split(result.W.matrix, k, axis=1 if self.joint == "rows" else 0)
-        beside = np.zeros(0) if result.covariate_coef is None else result.covariate_coef
+        beside = zip(*self.unpenalised(result.covariate_coef), strict=True)
         betas = np.split(result.beta, np.cumsum([one.n for one in self.singles])[:-1])
         found = []
-        for one, W, c, beta in zip(self.singles, coefs, beside.reshape(k, -1), betas, strict=True):
-            offset = columns_of(one, self.fit_intercept) @ c
+        for one, W, (b, c), beta in zip(self.singles, coefs, beside, betas, strict=True):
+            offset = np.full(one.n, b) if one.Z is None else b + one.Z @ c
             columns = one.unpenalised(self.fit_intercept).columns(one.n)
             own: dict[str, Any] = {
                 "gamma": np.linalg.lstsq(columns, offset, rcond=None)[0],
-                "intercept": float(c[0]) if first else 0.0,
-                "covariate_coef": None if one.Z is None else c[first:],
+                "intercept": float(b),
+                "covariate_coef": None if one.Z is None else c,
             }
             found.append(replace(result, W=svd(W), beta=beta, **own))
         return found
@@ -151,12 +166,23 @@ def stacked(labels: list[Samples], scale: Array, model: Any) -> Samples:
 
 
 def columns_of(samples: Samples, fit_intercept: bool) -> Array:
-    """Ones and covariates of the samples of one label."""
+    """Ones and covariates of the samples of one label.
+
+    Beside ones the covariates are centred: of collinear columns those of smallest norm are taken,
+    in which the intercept does not count.
+    """
     Z = np.zeros((samples.n, 0)) if samples.Z is None else samples.Z
-    return np.column_stack([np.ones((samples.n, int(fit_intercept))), Z])
+    if not fit_intercept:
+        return Z
+    return np.column_stack([np.ones(samples.n), Z - centre(samples)])
 
 
-def take(model: Any, plain: Any, inner: Any, scale: Array, known: Array) -> None:
+def centre(samples: Samples) -> Array:
+    """Means of the covariates."""
+    return np.zeros(0) if samples.Z is None else np.asarray(samples.Z.mean(axis=0))
+
+
+def take(model: Any, plain: Any, inner: Any, side: SideBySide, scale: Array, known: Array) -> None:
     """Fitted attributes of the model from those of the problem of all labels."""
     k, axis = len(scale), 1 if model.joint == "rows" else 0
     for name in INPUT:
@@ -168,9 +194,9 @@ def take(model: Any, plain: Any, inner: Any, scale: Array, known: Array) -> None
     model.label_scale_ = scale
     parts = np.stack(np.split(inner.coef_, k, axis=axis))
     model.coef_ = scale[:, None, None] * parts
-    beside = getattr(inner, "covariate_coef_", np.zeros(0)).reshape(k, -1) * scale[:, None]
-    model.intercept_ = beside[:, 0] if model.fit_intercept else np.zeros(k)
+    intercepts, gamma = side.unpenalised(getattr(inner, "covariate_coef_", None))
+    model.intercept_ = scale * intercepts
     if hasattr(plain, "covariate_names_"):
-        model.covariate_coef_ = beside[:, int(model.fit_intercept) :]
+        model.covariate_coef_ = scale[:, None] * gamma
     model.dual_coef_ = np.zeros(known.T.shape)
     model.dual_coef_[known.T] = inner.dual_coef_

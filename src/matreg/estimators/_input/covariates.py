@@ -34,16 +34,20 @@ def read_covariates(model: Any, given: Any, n: int) -> Array:
     """
     encoder = CovariateEncoder().fit(given := in_memory(given))
     Z = checked(encoder.transform(given), n)
-    if Z.shape[1] >= n:
+    priced = model.covariate_ridge > 0.0
+    if Z.shape[1] >= n and not priced:
         raise ValueError(
             f"covariates must have fewer columns than there are samples: they have no penalty, and "
             f"would fit all labels by themselves; got {Z.shape[1]} columns, one per category but "
-            f"one included, for {n} samples."
+            f"one included, for {n} samples. Give them a penalty, such as covariate_ridge=1.0, or "
+            "leave some out."
         )
     state = {name: one for name, one in vars(encoder).items() if name != "unknown"}
     model.covariate_encoding_ = state  # plain, to be stored
     model.covariate_names_ = encoder.get_feature_names_out()
-    warn_of_collinear(Z, encoder, model.fit_intercept)
+    warn_of_constant(Z, encoder, model.fit_intercept)
+    if not priced:  # a ridge has one solution
+        warn_of_collinear(Z, model.covariate_names_, model.fit_intercept)
     return Z
 
 
@@ -96,35 +100,47 @@ def checked(Z: Array, n: int) -> Array:
     return Z
 
 
-def warn_of_collinear(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -> None:
-    """Name columns that are constant, and those that are combinations of each other."""
+def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -> None:
+    """Name columns that are constant."""
     names = encoder.get_feature_names_out()
-    centred = Z - Z.mean(axis=0) if fit_intercept else Z
-    length = np.sqrt((centred * centred).mean(axis=0))
-    there = length > COLLINEAR * np.abs(Z).max(axis=0, initial=0.0)
     single = [
         name
         for name, known in zip(encoder.names_ or (), encoder.categories_, strict=False)
         if known is not None and len(known) == 1
     ]
-    constant = [*names[~there], *(single if fit_intercept else ())]
+    constant = [*names[~standing_out(Z, fit_intercept)[1]], *(single if fit_intercept else ())]
     if constant:
         what = "constant" if fit_intercept else "zero"
+        one = len(constant) == 1
+        rest = "the coefficient is 0. Leave it out." if one else "they have 0. Leave them out."
         warn(
             f"covariates: {listed(constant)} {what} in all samples, which says nothing beside the "
-            "intercept: the coefficient is 0. Leave it out."
+            f"intercept: {rest}"
         )
+
+
+def warn_of_collinear(Z: Array, names: Any, fit_intercept: bool) -> None:
+    """Name columns that are combinations of each other."""
+    centred, there = standing_out(Z, fit_intercept)
+    length = np.sqrt((centred * centred).mean(axis=0))
     _, d, Vt = np.linalg.svd(centred[:, there] / length[there], full_matrices=False)
-    rank = int((d > COLLINEAR * d.max(initial=0.0)).sum())
-    if rank < int(there.sum()):
+    rank, kept = int((d > COLLINEAR * d.max(initial=0.0)).sum()), int(there.sum())
+    if rank < kept:
         part = np.linalg.norm(Vt[rank:], axis=0)
         among = names[there][part > NAMED]
         warn(
             f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
-            f": {int(there.sum()) - rank} of them follow from the others. Of all coefficients with "
-            "the same predictions those of smallest norm are taken; do not interpret them one by "
-            "one. Leave out what repeats."
+            f": {kept - rank} of them follow{'s' if kept - rank == 1 else ''} from the others. Of "
+            "all coefficients with the same predictions those of smallest norm are taken; do not "
+            "interpret them one by one. Leave out what repeats."
         )
+
+
+def standing_out(Z: Array, fit_intercept: bool) -> tuple[Array, Any]:
+    """Columns, centred beside an intercept, and which of them are more than rounding."""
+    centred = Z - Z.mean(axis=0) if fit_intercept else Z
+    length = np.sqrt((centred * centred).mean(axis=0))
+    return centred, length > COLLINEAR * np.abs(Z).max(axis=0, initial=0.0)
 
 
 def listed(names: Any) -> str:
