@@ -115,7 +115,7 @@ print(f"p = {p_value:.3f}, the smallest that 39 permutations can give is .025")
 
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.hist(chance, bins=15, color="0.7", label="permuted labels")
-axis.axvline(score, color="C3", label="true labels")
+axis.axvline(score, color="#D55E00", label="true labels")
 axis.set(xlabel="share of right classes, new subjects", ylabel="permutations")
 axis.legend()
 
@@ -124,8 +124,11 @@ axis.legend()
 # like any other topography, and the waves are not in it.
 
 evoked = mne.EvokedArray(1e-6 * search.pattern(X), epochs.info, tmin=0.0, comment="pattern")
-figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
-evoked.plot_topomap(times=[0.16, 0.26, 0.36], axes=axes, colorbar=False, show=False)
+figure, axes = plt.subplots(
+    1, 4, figsize=(9, 2.8), width_ratios=[1, 1, 1, 0.06], layout="constrained"
+)
+evoked.plot_topomap(times=[0.16, 0.26, 0.36], axes=axes, show=False)
+axes[-1].set_title("µV per unit\nof the decision", fontsize=8)
 
 # %%
 # Would it look the same with other subjects? Subjects, not epochs, are drawn again; where the sign
@@ -134,10 +137,11 @@ evoked.plot_topomap(times=[0.16, 0.26, 0.36], axes=axes, colorbar=False, show=Fa
 spread = bootstrap_maps(chosen.fit(X, y), X, y, groups=subject, n_resamples=20, random_state=0)
 sure = spread.sign_agreement >= 0.95
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
-for axis, values, title in zip(
+for axis, values, title, units in zip(
     axes,
     (search.pattern(X), np.where(sure, chosen.coef_, np.nan)),
     ("pattern", "W, stable entries"),
+    ("µV per unit of the decision", "decision per µV"),
     strict=True,
 ):
     limit = np.nanmax(np.abs(values))
@@ -145,7 +149,7 @@ for axis, values, title in zip(
         values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", extent=(0, 600, 32, 0)
     )
     axis.set(xlabel="time, ms", title=title)
-    figure.colorbar(image, ax=axis)
+    figure.colorbar(image, ax=axis, label=units)
 axes[0].set_yticks(np.arange(0, 32, 4) + 0.5, epochs.ch_names[::4])
 plt.show()
 

@@ -22,15 +22,17 @@ from matreg.inspection import MapAxes, pattern
 from matreg.preprocessing import mask_scatter
 
 water = load_eem_cells()
-masked = mask_scatter(water.X, water.emission, water.excitation, width=10.0)
-raw, masked, y = water.X / water.X.std(), masked / np.nanstd(masked), water.y
+X, excitation = water.X[:, :, ::-1], water.excitation[::-1]  # the longest wavelength is first
+masked = mask_scatter(X, water.emission, excitation, width=10.0)
+raw, masked, y = X / X.std(), masked / np.nanstd(masked), water.y
 print(f"{100 * np.isnan(masked).mean():.0f} % of the entries are masked")
 
-names = MapAxes(water.emission, water.excitation, "emission, nm", "excitation, nm")
+names = MapAxes(water.emission, excitation, "emission, nm", "excitation, nm")
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for axis, samples, title in ((axes[0], raw, "as measured"), (axes[1], masked, "masked")):
-    names.draw(axis, samples[0])
-    axis.set_title(title)
+    image = names.draw(axis, samples[0])
+    axis.set_title(f"first sample, {title}")
+    figure.colorbar(image, ax=axis, shrink=0.8, label="standard deviations")
 
 # %%
 # Blocks in time order are left out, as in the :doc:`calibration </gallery/plot_eem_calibration>`.
@@ -56,5 +58,5 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for axis, title, samples in ((axes[0], "as measured", raw), (axes[1], "masked", masked)):
     image = names.draw(axis, pattern(GRMR().fit(samples, y), samples))
     axis.set_title(f"pattern, {title}")
-    axis.figure.colorbar(image, ax=axis, shrink=0.8)
+    figure.colorbar(image, ax=axis, shrink=0.8, label="per million cells per mL")
 plt.show()

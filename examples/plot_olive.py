@@ -81,7 +81,8 @@ for axis, (name, rows) in zip(axes, predicted.items(), strict=True):
         axis.scatter(rows[oils == oil], y[oils == oil], s=14, label=oil)
     axis.set(title=name, xlabel="predicted, %")
 axes[0].set_ylabel("soybean oil, %")
-axes[0].legend(title="oil left out", fontsize=8)
+handles, oil_names = axes[0].get_legend_handles_labels()
+figure.legend(handles, oil_names, title="oil left out", loc="outside right upper", fontsize=8)
 
 # %%
 # What changes with soybean oil, by a model of all four oils.

@@ -24,7 +24,7 @@ returns = 100.0 * stocks.returns[:, 1:]  # in per cent; the first is Istanbul in
 samples = windows(returns, 10, target=0)
 X, y = samples.X, samples.y
 train, test = slice(0, 158), slice(158, None)
-model = RMRCV(n_taus=20, C=[0.01, 0.1], cv=TimeSeriesSplit(4), tol=1e-4)
+model = RMRCV(taus=np.geomspace(1, 20, 12), C=[0.01, 0.1], cv=TimeSeriesSplit(4), tol=1e-4)
 model.set_params(scoring="neg_mean_absolute_error", one_standard_error=False)
 model.fit(X[train], y[train])
 print(f"tau = {model.tau_:.3g}, C = {model.C_:g}, rank {model.rank_}")
@@ -43,7 +43,7 @@ print(f"sign right on {100 * right:.1f} % of {len(predicted)} days")
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 axis.plot(wealth, label="long or in cash, by the model")
 axis.plot(always, label="always long", color="grey")
-axis.set(xlabel="day", ylabel="100 become")
+axis.set(xlabel="trading days after the training", ylabel="value of 100 at the start")
 axis.legend(frameon=False)
 
 # %%

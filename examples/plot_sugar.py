@@ -49,7 +49,7 @@ axes[0].barh(list(scores), list(scores.values()), color="#0072B2")
 axes[0].set(xlabel="R2 in blocks of time")
 axes[0].invert_yaxis()
 axes[1].semilogy(np.arange(1, 8), np.linalg.svd(X.mean(axis=0), compute_uv=False), "o-")
-axes[1].set(xlabel="number", ylabel="singular value", title="mean sample, 53 x 7")
+axes[1].set(xlabel="component", ylabel="singular value", title="mean sample, 53 x 7")
 plt.show()
 
 # %%

@@ -77,6 +77,10 @@ def test_cv_display_shows_the_chosen_candidate_alone(model):
 def test_the_score_of_classes_is_called_accuracy(data):
     classes = SMMCV(n_taus=3, cv=2).fit(data.X, data.y > np.median(data.y))
     assert CVDisplay.from_estimator(classes).label == "accuracy of the folds"
+    errors = RMRCV(n_taus=3, cv=2, scoring="neg_median_absolute_error").fit(data.X, data.y)
+    display = CVDisplay.from_estimator(errors)
+    assert display.label == "median absolute error of the folds"
+    assert display.mean.min() == -errors.best_score_
     quantile = RMRCV(n_taus=3, cv=2, loss="quantile").fit(data.X, data.y)
     assert CVDisplay.from_estimator(quantile).label == "score of the folds"
 

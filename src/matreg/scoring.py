@@ -17,6 +17,13 @@ from ._typing import Array
 
 # The name by which searches know the score.
 BOUNDED = "neg_bounded_absolute_error"
+# What names of scores are called in print; others lose "neg_" and their underscores.
+WORDS = {
+    "r2": "R²",
+    "neg_root_mean_squared_error": "RMSE",
+    "neg_mean_absolute_error": "MAE",
+    "roc_auc": "area under the ROC curve",
+}
 # Share of normal residuals within one standard deviation of zero.
 WITHIN_ONE = 0.6827
 
@@ -46,6 +53,23 @@ def check_score_name(name: str) -> None:
         raise ValueError(
             f"scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
         )
+
+
+def score_in_print(name: str) -> tuple[str, bool]:
+    """What a score is called in print, and whether it is minus an error that is shown instead.
+
+    Parameters
+    ----------
+    name : str
+        As searches take it.
+
+    Examples
+    --------
+    >>> score_in_print("neg_median_absolute_error")
+    ('median absolute error', True)
+    """
+    words = WORDS.get(name, name.removeprefix("neg_").replace("_", " "))
+    return words, name.startswith("neg_")
 
 
 def _likeness(asked: str, name: str) -> float:

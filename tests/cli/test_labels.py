@@ -13,8 +13,8 @@ from matreg.cli.labels import check_labels
 
 @pytest.mark.parametrize(
     "y",
-    [[0, 1] * 10, [0.0, 1.0, 2.0] * 8, [-1, 1] * 5],
-    ids=["two", "three", "signs"],
+    [[0.0, 1.0, 2.0] * 8, [1, 2, 3, 4] * 4],
+    ids=["three", "four"],
 )
 def test_few_integers_look_like_classes(y):
     with pytest.warns(UserWarning, match="distinct integers .* look like classes.*--model smm"):
@@ -90,6 +90,7 @@ def test_the_hint_is_one_line_of_the_command(arrays, tmp_path, capsys):
     np.savez(tmp_path / "d.npz", X=arrays["X"], y=y)
     arguments = ["fit", str(tmp_path / "d.npz"), "--cv", "0", "-o", str(tmp_path / "m.skops")]
     assert main(arguments) == 0
-    assert "y holds 2 distinct integers (0, 1), which look like classes" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.count("warning") == 1 and "two values alone, 0 and 1" in said
     assert main([*arguments, "--model", "smm"]) == 0
-    assert "look like classes" not in capsys.readouterr().err
+    assert "two values" not in capsys.readouterr().err

@@ -1,12 +1,13 @@
 """Errors that say what to do: each remedy that a message names works."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
-from sklearn.multioutput import MultiOutputRegressor
+from sklearn.multioutput import MultiOutputClassifier
 
-from matreg import GRMR, RGLM, RMR, SMM
+from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, SMMCV, rmr_path
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(30, (4, 3), noise_scale=0.5, random_state=0)
@@ -64,8 +65,12 @@ def test_labels_that_are_missing():
 def test_two_columns_of_labels():
     both = np.column_stack([Y, -Y])
     assert RMR(tau=1.0).fit(X, both).predict(X).shape == (30, 2)
-    found = MultiOutputRegressor(GRMR(tau=1.0)).fit(X, both).predict(X)
-    np.testing.assert_allclose(found, GRMR(tau=1.0).fit(X, both).predict(X))
+    with pytest.raises(ValueError, match=r"pass y\[:, 0\]"):
+        rmr_path(X, both)
+    classes = both > 0.0
+    for model in (SMM(), SMMCV(), GSMM(), RGLM(family="binomial")):
+        refused(X, classes, "MultiOutputClassifier; of one column per class pass", model)
+    assert MultiOutputClassifier(SMM()).fit(X, classes).predict(X).shape == (30, 2)
 
 
 def test_paths_and_open_files(tmp_path):
@@ -100,3 +105,26 @@ def test_labels_that_are_no_numbers(model):
     model.fit(X, np.asarray(digits, dtype=float))
     refused(X, ["low"] * 30, "For classes take SMM or RGLM", model)
     model.fit(X, Y.astype(object))
+
+
+@pytest.mark.parametrize("labels", [Y > 0.0, np.where(Y > 0.0, 1, -1), np.where(Y > 0.0, 2.5, 7.0)])
+def test_two_values_are_questioned(labels):
+    for model in (RMR(), RMRCV(n_taus=3, cv=2), GRMR(), RGLM()):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            model.fit(X, labels)
+        said = [one for one in found if "two values alone" in str(one.message)]
+        assert len(said) == 1 and "take SMM" in str(said[0].message)
+        assert said[0].filename == __file__
+
+
+def test_classes_counts_and_few_numbers_are_not_questioned():
+    two = (Y > 0.0).astype(float)
+    three = two + (Y > 1.0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*two values")
+        SMM().fit(X, two)
+        RGLM(family="binomial").fit(X, two)
+        RGLM(family="poisson").fit(X, two)
+        RMR().fit(X, three)
+        RMR().fit(X[:5], two[:5])

@@ -81,7 +81,8 @@ def _refuse_missing(y: NDArray[Any], target: str) -> None:
 def _question_integers(y: NDArray[Any], target: str) -> None:
     found = np.unique(y)
     few = len(found) <= min(MOST_CLASSES, len(y) // LEAST_SAMPLES)
-    if few and len(found) > 1 and bool(np.all(found == np.round(found.astype(float)))):
+    # Two values are questioned by the models themselves.
+    if few and len(found) > 2 and bool(np.all(found == np.round(found.astype(float)))):
         values = ", ".join(f"{one:g}" for one in found.astype(float))
         warnings.warn(
             f"{target} holds {len(found)} distinct integers ({values}), which look like classes "

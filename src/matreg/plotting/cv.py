@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from ..scoring import score_in_print
 from ._style import BLUE, GREEN, finish_tau_axis, panels
 
 
@@ -21,7 +22,8 @@ class CVDisplay:
     Parameters
     ----------
     taus, mean, error : ndarray of shape (k,)
-        Values of tau, mean scores and their standard errors.
+        Values of tau, mean scores and their standard errors. Of a score that is minus an error, as
+        "neg_mean_absolute_error", the error itself.
     rank : ndarray of shape (k,) or None
         Mean ranks of W; None where they are not known.
     chosen : float
@@ -82,13 +84,15 @@ class CVDisplay:
                 rows &= np.asarray(table[name] == table[name][best], dtype=bool)
         taus = np.asarray(table[tau], dtype=float)
         rows = np.flatnonzero(rows)[np.argsort(taus[rows])]
+        label, is_error = _name_of(search)
+        mean = table["mean_test_score"][rows]
         return cls(
             taus[rows],
-            table["mean_test_score"][rows],
+            -mean if is_error else mean,
             _standard_error(table)[rows],
             table["mean_coef_rank"][rows] if "mean_coef_rank" in table else None,
             float(taus[best]),
-            _name_of(search),
+            label,
         ).plot(ax, axes=axes)
 
     def plot(self, ax: Any = None, *, axes: Any = None) -> Self:
@@ -136,10 +140,11 @@ def _standard_error(table: dict[str, Any]) -> Array:
     return np.asarray(table["std_test_score"]) / np.sqrt(max(folds - 1, 1))
 
 
-def _name_of(search: Any) -> str:
-    """What the score of a search is called."""
+def _name_of(search: Any) -> tuple[str, bool]:
+    """What the score of a search is called, and whether it is minus an error."""
     if isinstance(search.scoring, str):
-        return search.scoring.replace("_", " ")
+        words, is_error = score_in_print(search.scoring)
+        return f"{words} of the folds", is_error
     if search.scoring is not None or getattr(search, "loss", None) == "quantile":
-        return "score of the folds"
-    return "accuracy of the folds" if is_classifier(search) else "R² of the folds"
+        return "score of the folds", False
+    return "accuracy of the folds" if is_classifier(search) else "R² of the folds", False

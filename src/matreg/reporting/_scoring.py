@@ -13,15 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ..scoring import BOUNDED, check_score_name
-
-# What scikit-learn's names are called in print; others lose "neg_" and their underscores.
-WORDS = {
-    "r2": "R²",
-    "neg_root_mean_squared_error": "RMSE",
-    "neg_mean_absolute_error": "MAE",
-    "roc_auc": "area under the ROC curve",
-}
+from ..scoring import BOUNDED, check_score_name, score_in_print
 
 
 @dataclass(frozen=True)
@@ -119,8 +111,8 @@ def _named(name: str) -> Scoring:
     from sklearn.metrics import get_scorer
 
     check_score_name(name)
-    words = WORDS.get(name, name.removeprefix("neg_").replace("_", " "))
-    return Scoring(words, get_scorer(name), name.startswith("neg_"))
+    words, is_error = score_in_print(name)
+    return Scoring(words, get_scorer(name), is_error)
 
 
 def _callable(scorer: Any) -> Scoring:

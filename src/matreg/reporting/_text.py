@@ -261,15 +261,31 @@ def predicted(facts: Facts) -> str:
 def maps(facts: Facts) -> str:
     """What W and the pattern are, and of which classes."""
     several = np.asarray(facts.inner.coef_)
-    text = MAPS
-    if facts.part.scalers:
-        text += " Both are in the units of the samples before they were scaled."
+    text = f"{MAPS} {_units(facts)}"
     if several.ndim == 2:
         return text
     shown = f"the first {len(facts.maps)} of " if len(facts.maps) < len(several) else ""
     return (
         f"{text} There are {len(several)} problems of two classes, each with a W; {shown}them "
         "are shown."
+    )
+
+
+def _units(facts: Facts) -> str:
+    """In which units W and the pattern are."""
+    part = facts.part
+    before = part.steps[: len(part.steps) - len(part.scalers)]
+    result = "decision" if facts.classes else "prediction"
+    if part.target_steps:
+        result += " before it is transformed back"
+    samples = "as they were given"
+    if before:
+        samples = f"after {', '.join(type(step).__name__ for step in before)}"
+    if part.scalers:
+        samples += ", before they were scaled"
+    return (
+        f"W is in units of the {result} per unit of the samples, the pattern in units of the "
+        f"samples per unit of the {result}; the samples are those {samples}."
     )
 
 

@@ -25,6 +25,7 @@ from .._input.arrays import (
     flatten,
     has_several,
     named_missing,
+    question_two_values,
     validate_labels,
     validate_matrix_shape,
     validate_weights,
@@ -115,7 +116,9 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Labels (n,) of n samples as the solvers take them: numbers."""
-        return validate_labels(y, n)
+        y = validate_labels(y, n)
+        question_two_values(y)
+        return y
 
     def _decode(self, y: Array) -> Any:
         """Labels as users know them, from those of the solvers."""

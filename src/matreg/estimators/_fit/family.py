@@ -18,7 +18,7 @@ from ..._typing import Array, Covariates, Weights
 from ...data.dask_blocks import on_blocks
 from ...losses.families import GLM_FAMILIES, LossFamily, family_of
 from ...losses.smooth import Logistic
-from .._input.arrays import validate_labels
+from .._input.arrays import question_two_values, validate_labels
 from .._input.classes import check_two_classes, classes_at, encode_classes
 from .base import MatrixEstimator
 from .several import transposed
@@ -89,6 +89,8 @@ class FamilyEstimator(MatrixEstimator):
         y = validate_labels(y, n)
         if self.family == "poisson" and y.min() < 0.0:
             raise ValueError(f'y must not be negative for family="poisson"; got {y.min()}.')
+        if self.family != "poisson":
+            question_two_values(y)
         self._loss().check(y, np.ones(n))
         return y
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from ..._runtime.warn import warn
 from ..._typing import Array, Weights
 from .stored import loaded, refuse_streamed
 
@@ -126,8 +127,8 @@ def validate_labels(y: Any, n: int) -> Array:
         raise ValueError(f"y must be numbers: {error}. For classes take SMM or RGLM.") from None
     if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError(
-            f"y must be a 1d array, one label for each sample; got shape {y.shape}. For several "
-            "labels wrap the model in sklearn.multioutput.MultiOutputRegressor."
+            f"y must be a 1d array, one label for each sample; got shape {y.shape}. A path is of "
+            "one label: pass y[:, 0], then the others. RMR, RGLM, GRMR and their searches take all."
         )
     y = column_or_1d(y, warn=True)
     check_length(y, n)
@@ -163,6 +164,20 @@ def refuse_dates_and_text(y: Any) -> None:
         raise ValueError(
             f"y must be numbers; got strings such as {text!r}. Convert them: "
             "np.asarray(y, dtype=float)."
+        )
+
+
+# Two values among fewer samples than this are no sign of classes.
+FEW_SAMPLES = 6
+
+
+def question_two_values(y: Array) -> None:
+    """Warn where labels that are fitted as numbers have two values alone, as two classes have."""
+    low, high = y.min(), y.max()
+    if len(y) >= FEW_SAMPLES and low < high and bool(np.all((y == low) | (y == high))):
+        warn(
+            f"y has two values alone, {low:g} and {high:g}, and is fitted as numbers. For two "
+            'classes take SMM (--model smm) or RGLM(family="binomial"), which gives probabilities.'
         )
 
 

@@ -17,6 +17,12 @@ from .arrays import check_length, reject_complex
 def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:
     """Classes in order, and for each of n samples the index of its class as a float."""
     reject_complex(y, "y")
+    if len(shape := np.shape(y)) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y must be a 1d array, one class for each sample; got shape {shape}. Of several "
+            "labels per sample wrap the model in sklearn.multioutput.MultiOutputClassifier; of one "
+            "column per class pass y.argmax(axis=1)."
+        )
     y = column_or_1d(y, warn=True)
     check_length(y, n)
     assert_all_finite(y, input_name="y")
