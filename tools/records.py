@@ -33,6 +33,9 @@ BENCHMARKS: dict[str, list[str]] = {
     "loo_or_folds": ["--most", "100"],
     "wrong_labels": [],
     "intervals": [],
+    "adaptive": [],
+    "adaptive_recovery": ["--ranks", "20", "--replicates", "4", "--first", "1000"],
+    "concave": ["--seeds", "3"],
 }
 KEPT = (".json", ".md", ".png")
 
