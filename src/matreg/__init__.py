@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._runtime.warn import AdviceWarning
     from .criteria import information_criteria
     from .estimators.grmr import GRMR
     from .estimators.grmr_cv import GRMRCV
@@ -29,6 +30,7 @@ __all__ = [
     "RMRCV",
     "SMM",
     "SMMCV",
+    "AdviceWarning",
     "CVDisplay",
     "CoefDisplay",
     "OutlierDisplay",
@@ -44,6 +46,7 @@ __all__ = [
 
 # Where the names live: each module is loaded when one of its names is first used.
 _HOMES = {
+    "._runtime.warn": ["AdviceWarning"],
     ".criteria": ["information_criteria"],
     ".estimators.grmr": ["GRMR"],
     ".estimators.grmr_cv": ["GRMRCV"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import sys
 import threading
 from functools import partial
@@ -23,6 +24,8 @@ from matreg.datasets import (
     mnist,
     sugar,
 )
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
 def parse_numbers(path):
@@ -57,6 +60,7 @@ def served(tmp_path, monkeypatch):
             ),
         )
         server.shutdown()
+    gc.collect()  # pooch leaves the socket of a failed download open: its warning is for this test
 
 
 def files_below(folder):

@@ -9,14 +9,32 @@ import warnings
 INSIDE = ("matreg", "sklearn", "joblib", "contextlib")
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+class AdviceWarning(UserWarning):
+    """What a legal call should know about its data, parameters or result, with the remedy.
+
+    All of matreg's warnings are of this class, but for scikit-learn's ``ConvergenceWarning`` and
+    Python's ``FutureWarning``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from matreg import RMR, AdviceWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", AdviceWarning)
+    ...     model = RMR(tau=1e6).fit([[[0.0, 1.0]], [[1.0, 0.0]]], [0.0, 1.0])
+    >>> model.rank_
+    0
+    """
+
+
+def warn(message: str, category: type[Warning] = AdviceWarning) -> None:
     """Warn at the first line outside of the library, however deep the call is.
 
     Parameters
     ----------
     message : str
         What happened, with numbers, and the remedy.
-    category : type of Warning, default=UserWarning
+    category : type of Warning, default=AdviceWarning
         Kind of warning.
     """
     frame, level = sys._getframe(), 1

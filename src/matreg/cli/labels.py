@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.warn import warn
 from .tables import to_numbers
 
 # At most so many distinct integers, each as often as this on average, look like classes.
@@ -52,10 +52,9 @@ def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[
         )
     numbers = to_numbers(words.tolist(), commas=True)
     if numbers is not None:
-        warnings.warn(
+        warn(
             f"{target} holds numbers that are stored as words, such as {str(words[0])!r}: they are "
             "taken as numbers. Pass --model smm if they are classes.",
-            stacklevel=2,
         )
         return numbers
     if classes is False:
@@ -84,19 +83,17 @@ def _question_integers(y: NDArray[Any], target: str) -> None:
     # Two values are questioned by the models themselves.
     if few and len(found) > 2 and bool(np.all(found == np.round(found.astype(float)))):
         values = ", ".join(f"{one:g}" for one in found.astype(float))
-        warnings.warn(
+        warn(
             f"{target} holds {len(found)} distinct integers ({values}), which look like classes "
             "and are taken as numbers. Pass --model smm for classes, --model rglm --family poisson "
             "for counts, or --model rmr if they are numbers.",
-            stacklevel=2,
         )
 
 
 def _question_many_classes(words: NDArray[Any], target: str) -> None:
     count = len(np.unique(words))
     if 2 * count > len(words):
-        warnings.warn(
+        warn(
             f"{target} holds {count} different words for {len(words)} samples, which is much for "
             "classes. Are they the labels? Name others with --target.",
-            stacklevel=2,
         )

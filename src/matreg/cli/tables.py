@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._runtime.warn import warn
 
 DELIMITERS = (",", ";", "\t")
 # Cells without a value, in lower case.
@@ -103,7 +104,7 @@ def read_table(path: Path) -> Table:
     for name, cells in zip(header, zip(*(row for _, row in rows[1:]), strict=True), strict=True):
         columns[name] = [cell.strip() for cell in cells]
     if columns.pop("", None) is not None:
-        warnings.warn(f"{path} has a column without a name, which is left out.", stacklevel=2)
+        warn(f"{path} has a column without a name, which is left out.")
     return Table(path, columns, [line for line, _ in rows[1:]], delimiter != ",")
 
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.warn import warn
 from .._typing import Array, Index, Mask
 from .blocks import Block, BlockSamples, S, Scan, joined
 
@@ -58,12 +59,9 @@ def check_chunks(X: Any) -> None:
             f"{X.shape}. Call X.rechunk({{0: 'auto', {rest}}})."
         )
     if X.numblocks[0] > MANY_BLOCKS:
-        import warnings
-
-        warnings.warn(
+        warn(
             f"X has {X.numblocks[0]} blocks, and Dask spends about a millisecond on each in every "
             "pass. Larger blocks are faster: X.rechunk({0: 'auto'}).",
-            stacklevel=2,
         )
 
 

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from .._runtime.parallel import in_parallel
 from .._runtime.progress import track
+from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._input.stored import refuse_streamed
@@ -56,11 +57,10 @@ def refits(
         unsolved += failed
         yield value
     if unsolved:
-        warnings.warn(
+        warn(
             f"{unsolved} of {len(arguments)} refits stopped before they reached tol; their "
             "coefficients are used as they are. Raise max_iter or tol of the model.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 
@@ -63,10 +63,9 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     prediction = prediction - prediction.mean()
     variance = float(prediction @ prediction)
     if variance == 0.0:
-        warnings.warn(
+        warn(
             "All predictions are equal (W = 0, or one sample only): the pattern is zero. Fit with "
             "a smaller tau.",
-            stacklevel=2,
         )
         return np.zeros_like(W)
     flat = part.in_units(samples).reshape(len(samples), -1)

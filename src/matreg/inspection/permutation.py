@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, check_scalar
 
+from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ._chosen import at_chosen_parameters
@@ -276,11 +276,10 @@ def _says_nothing(maps: Array) -> bool:
     zero = int(np.sum(~maps.any(axis=(1, 2))))
     if zero <= 0.5 * len(maps):
         return False
-    warnings.warn(
+    warn(
         f"W is zero in {zero} of {len(maps)} fits to permuted labels: at this tau entries cannot "
         "be told from chance, and all of their p-values are 1. Read the p-value of the score, or "
         "fit with a smaller tau.",
-        stacklevel=3,
     )
     return True
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._runtime.warn import warn
 from .._typing import Array
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -94,7 +94,7 @@ def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:
 def panels(ax: Any, axes: Any, number: int, **layout: Any) -> list[Any]:
     """The given axes, of which the first panels are drawn, or new ones for all of them."""
     if axes is not None:
-        warnings.warn("axes is called ax from now on.", FutureWarning, stacklevel=4)
+        warn("axes is called ax from now on.", FutureWarning)
         ax = axes
     if ax is None:
         _, ax = pyplot().subplots(number, 1, sharex=True, layout="constrained", **layout)

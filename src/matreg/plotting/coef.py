@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
@@ -176,10 +176,9 @@ def _is_of_others(estimator: Any) -> bool:
     """Whether a model that is not matreg's has a matrix of coefficients, as 0.1.0 allowed."""
     if isinstance(estimator, MatrixEstimator) or np.ndim(getattr(estimator, "coef_", 0)) != 2:
         return False
-    warnings.warn(
+    warn(
         "CoefDisplay.from_estimator will take models of matreg alone: write "
         "CoefDisplay(model.coef_).plot() for others.",
         FutureWarning,
-        stacklevel=3,
     )
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -15,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._runtime.warn import warn
 from .._typing import Array
 from ..data.blocks import ArrayBlocks
 from ..data.dask_blocks import DaskBlocks, is_dask
@@ -287,10 +287,9 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _resolve_shape(self, shape: tuple[int, int] | None, width: int) -> tuple[int, int]:
         if self.matrix_shape is None:
             if shape is None and width >= MANY_COLUMNS and self.by != "entries":
-                warnings.warn(
+                warn(
                     f"X has {width} columns and no matrix_shape: samples are taken for matrices of "
                     f"{width} x 1. Pass matrix_shape=(p, q) or an array of shape (n, p, q).",
-                    stacklevel=4,
                 )
             return shape or (width, 1)
         given = validate_matrix_shape(self.matrix_shape)

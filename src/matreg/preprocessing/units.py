@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.warn import warn
 from .._typing import Array
 from ..data.blocks import reader, sample_runs
 from ..data.dask_blocks import is_dask
@@ -90,7 +91,7 @@ def warn_of_units(X: Array) -> None:
 
     Warns
     -----
-    UserWarning
+    AdviceWarning
         With the two scales that differ most, where the larger is 200 times the smaller or more.
 
     Examples
@@ -110,14 +111,13 @@ def warn_of_units(X: Array) -> None:
         small, large = moving[np.argmin(spread[moving])], moving[np.argmax(spread[moving])]
         ratio = float(spread[large] / spread[small])
         if ratio >= LARGEST_RATIO:
-            warnings.warn(
+            warn(
                 f"The {by} of X differ in scale by a factor of {_rounded(ratio)}: {by[:-1]} "
                 f"{large} spreads by {_rounded(spread[large])}, {by[:-1]} {small} by "
                 f"{_rounded(spread[small])}. The penalty suppresses what {by} of small numbers "
                 "tell. If they have units of their own, put "
                 f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline; on "
                 f"the command line, --scale {by}.",
-                stacklevel=5,
             )
             return
 

@@ -18,12 +18,12 @@ W. Dinkelbach, On nonlinear fractional programming, Management Science 1967.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._runtime.warn import warn
 from .._typing import Array
 from ..linalg.factors import spectral_norm
 from ..linalg.threads import single_threaded
@@ -108,11 +108,10 @@ def smallest_norm(problem: RMRProblem, tol: float) -> float:
         high = min(high, spectral_norm(problem.dual_image(found.beta)))
         if found.W.rank:
             low = max(low, smallest_product(problem, found.W.matrix) / float(found.W.d.sum()))
-    warnings.warn(
+    warn(
         f"tau_max is between {low:.6g} and {high:.6g}: {ROUNDS} rounds did not bring the "
         f"bounds within a relative distance of {tol:g}. The upper one is taken.",
         ConvergenceWarning,
-        stacklevel=5,
     )
     return high
 

@@ -27,6 +27,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.warn import warn
 from ..._typing import Array
 from ...linalg.descent import momentum
 from ...linalg.factors import svd
@@ -102,11 +103,10 @@ class RegressionStep:
     def warn_if_cut_short(self, steps: int) -> None:
         """Say how many of the steps the limit of libsvm's iterations has cut short."""
         if self.cut_short:
-            warnings.warn(
+            warn(
                 f"libsvm did not converge within {MOST_SMO_STEPS} iterations in {self.cut_short} "
                 f"of the {steps} steps of solver='admm'. Take solver='auto', lower C or raise tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def _without_intercept(self, target: Array) -> Array:

@@ -10,7 +10,6 @@ one that makes the core for the next.
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..._runtime.interruption import ADVICE, may_keep
 from ..._runtime.progress import tell
+from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
 from ...data.blocks import Block, Blocks, joined, raise_not_finite
 from ...linalg.factors import Factors, zero_factors
@@ -348,10 +348,9 @@ def solve_stream(
     except KeyboardInterrupt:
         if not (np.isfinite(run.best.primal) and may_keep()):
             raise
-        warnings.warn(
+        warn(
             f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
             f"relative duality gap of {run.best.gap:.1e}. {ADVICE}",
-            stacklevel=2,
         )
         return replace(run.result(), interrupted=True)
     return run.result()
