@@ -166,3 +166,57 @@ def test_one_tau_for_all_labels_is_a_multiple_of_scale(joint):
         np.testing.assert_allclose(model.tau_, alone, rtol=1e-6)
     else:
         assert np.ndim(model.tau_) == 0
+
+
+ALIKE = [
+    (RMRCV(C=1.0, epsilon=0.1, tol=1e-8), RMR(C=1.0, epsilon=0.1, tol=1e-8)),
+    (RGLMCV(ridge=0.0, tol=1e-8), RGLM(tol=1e-8)),
+    (GRMRCV(gamma=1.0, limit=4.0), GRMR(gamma=1.0, limit=4.0)),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*W = 0", "ignore:.*The choice")
+@pytest.mark.parametrize(("search", "single"), ALIKE, ids=repr)
+def test_one_tau_for_all_labels_is_the_choice_of_grid_search(search, single, data):
+    from sklearn.model_selection import GridSearchCV
+
+    X, Y, _ = data
+    Y = Y / [1.0, 100.0, 1.0]
+    Y[:6, 1] = np.nan
+    taus = [30.0, 10.0, 1.0, 0.1]
+    search.set_params(taus=taus, cv=3, tau_per_label=False).fit(X, Y)
+    grid = GridSearchCV(single, {"tau": taus}, cv=3).fit(X, Y)
+    (tau,) = set(search.tau_)
+    assert tau == grid.best_params_["tau"]
+    for table in search.cv_results_:
+        found, truth = table["mean_test_score"], grid.cv_results_["mean_test_score"]
+        np.testing.assert_allclose(found, truth, atol=2e-3)
+    np.testing.assert_allclose(search.coef_, grid.best_estimator_.coef_, atol=5e-3)
+    np.testing.assert_allclose(search.best_score_, grid.best_score_, atol=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:.*The choice")
+def test_one_choice_for_all_labels_is_in_the_units_of_each(data):
+    X, Y, z = data
+    search = RMRCV(n_taus=3, cv=3, C="scale", epsilon="scale", tau_per_label=False)
+    one = sklearn.clone(search).fit(X, Y, covariates=z)
+    other = sklearn.clone(search).fit(X, Y * [1.0, 7.0, 1.0], covariates=z)
+    np.testing.assert_allclose(other.tau_ / one.tau_, [1.0, 7.0, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(one.tau_ / [t[0] for t in one.taus_], one.tau_[0] / one.taus_[0][0])
+    np.testing.assert_allclose(one.predict(X, z) * [1.0, 7.0, 1.0], other.predict(X, z), rtol=1e-3)
+    loo = sklearn.clone(search).set_params(cv="loo").fit(X, Y)
+    assert len(set(loo.best_index_)) == 1
+
+
+def test_what_one_choice_cannot_do_is_refused(data, tmp_path):
+    X, Y, _ = data
+    with pytest.raises(ValueError, match="tau_per_label must be True with adaptive"):
+        RMRCV(tau_per_label=False, adaptive=1).fit(X, Y)
+    with pytest.raises(ValueError, match="tau_per_label must be True with adaptive"):
+        GRMRCV(tau_per_label=False, halving=True).fit(X, Y)
+    np.save(tmp_path / "X.npy", X)
+    with (
+        sklearn.config_context(working_memory=0.001),
+        pytest.raises(ValueError, match="needs all samples in memory"),
+    ):
+        RGLMCV(tau_per_label=False).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y)

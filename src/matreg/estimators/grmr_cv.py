@@ -67,7 +67,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
         Whether to drop the worse half of the candidates after each fold. A candidate is a
         combination of all parameters but tau; it counts by its best tau on the folds so far. The
         choice is between the candidates that are left after the last fold.
-    cv, scoring, one_standard_error, n_jobs
+    cv, scoring, one_standard_error, tau_per_label, n_jobs
         As in :class:`RMRCV`. "loo" leaves single samples out of the regression alone: the clean
         signals are those of a fit to all of them.
     verbose : int, default=0
@@ -123,6 +123,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False
+    tau_per_label: bool = True
     n_jobs: int | None = None
     tol: float = 1e-4
     split_tol: float = 1e-4

@@ -252,7 +252,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
         As in :class:`RMRCV`.
     joint : {"rows", "columns"}, default=None
         For more than two classes of the family "binomial", as in :class:`RGLM`.
-    one_standard_error, n_jobs
+    one_standard_error, tau_per_label, n_jobs
         As in :class:`RMRCV`.
     tol, max_iter, matrix_shape
         As in :class:`RGLM`.
@@ -297,6 +297,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False
+    tau_per_label: bool = True
     joint: str | None = None
     n_jobs: int | None = None
     tol: float = 1e-6

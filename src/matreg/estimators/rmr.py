@@ -317,6 +317,11 @@ class RMRCV(PathSearch, MatrixRegressor):
         fit. That scorer is then the attribute `scorer_`.
     one_standard_error : bool, default=False
         Whether to take the largest tau whose score is within one standard error of the best.
+    tau_per_label : bool, default=True
+        Whether each of several labels has a tau of its own, and all else that is searched. False
+        takes the point of the grid with the best mean score of the labels, all points of which are
+        tried: the same numbers where numbers are given, and otherwise the same multiples of
+        "scale" and of the smallest tau with W = 0 of each label. Take a score without units.
     n_jobs : int, default=None
         Number of folds at a time.
     tol, max_iter, matrix_shape
@@ -383,6 +388,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     cv: Any = None
     scoring: Any = None
     one_standard_error: bool = False
+    tau_per_label: bool = True
     n_jobs: int | None = None
     tol: float = 1e-6
     max_iter: int = 1000

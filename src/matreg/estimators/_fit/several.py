@@ -34,8 +34,7 @@ def fit_each(model: Any, y: Any, X: Any, sample_weight: Weights, rest: dict[str,
     rest : dict
         What else `fit` is given.
     """
-    Y = label_columns(y)
-    tasks = [_given(Y[:, j], sample_weight) for j in range(Y.shape[1])]
+    tasks = label_tasks(y, sample_weight)
     jobs = getattr(model, "n_jobs", None)
     # The fits take the jobs; the folds within them would only be in each other's way.
     alone = {} if jobs is None else {"n_jobs": 1}
@@ -44,7 +43,12 @@ def fit_each(model: Any, y: Any, X: Any, sample_weight: Weights, rest: dict[str,
     for j, (_, messages) in enumerate(found):
         for text, category in messages:
             warn(f"Label {j}: {text}", category)
-    _stack(model, [one for one, _ in found])
+    stack(model, [one for one, _ in found])
+
+
+def label_tasks(y: Any, sample_weight: Weights) -> list[tuple[Array, Any]]:
+    """Each label and its weights, zero where it is missing."""
+    return [_given(one, sample_weight) for one in label_columns(y).T]
 
 
 def label_columns(y: Any) -> Array:
@@ -83,7 +87,7 @@ def _fit(model: Any, X: Any, y: Array, sample_weight: Weights, rest: dict[str, A
     return model, [(str(one.message), one.category) for one in caught]
 
 
-def _stack(model: Any, fits: list[Any]) -> None:
+def stack(model: Any, fits: list[Any]) -> None:
     """Fitted attributes with a first axis of labels; lists where they do not stack."""
     given = model.get_params(deep=False)
     for name in vars(fits[0]):

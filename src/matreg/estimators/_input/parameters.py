@@ -74,6 +74,7 @@ SEARCHED: dict[str, list[Any]] = {
     "fold_tol": [NOT_NEGATIVE, None],
     "fold_split_tol": [NOT_NEGATIVE, None],
     "halving": ["boolean"],
+    "tau_per_label": ["boolean"],
 }
 
 

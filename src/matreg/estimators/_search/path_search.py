@@ -190,7 +190,9 @@ class PathSearch(LeftOutSearch):
     ) -> tuple[Array, Array]:
         if self._leaves_one_out:
             return super()._cross_validate(samples, folds, candidates, score)
-        climb = Climb(candidates, self.taus is not None, self.one_standard_error)
+        # Scores of several labels can be averaged where all of them are known.
+        everything = self.taus is not None or not self.tau_per_label
+        climb = Climb(candidates, everything, self.one_standard_error)
         training = Training(samples, folds, self._weighed_parts)
         return Rounds(self, climb, training, score).run()
 

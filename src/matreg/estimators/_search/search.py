@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._runtime.interruption import ADVICE, may_keep
@@ -27,11 +27,11 @@ from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from .._fit.base import MatrixEstimator
 from .._fit.callbacks import callback_context, reported, watched
 from .._fit.messages import warn_at_edge
-from .._fit.several import fit_each
+from .._fit.several import fit_each, label_tasks, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
 from .._input.arrays import has_several, to_numbers
 from .._input.covariates import INPUT, read_covariates
-from .._input.stored import is_streamed
+from .._input.stored import is_streamed, refuse_streamed
 from .adaptive_search import (
     Found,
     eligible,
@@ -98,6 +98,25 @@ class Candidate:
         return self.fixed | self.parameters | {self.along: float(self.values[k])}
 
 
+class Tried(NamedTuple):
+    """What a search has found out.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        What was tried.
+    scores, ranks : ndarray of shape (folds, points)
+        Scores of all points of all candidates, and ranks of W.
+    samples : Samples
+        What the chosen model is fitted to.
+    """
+
+    candidates: list[Candidate]
+    scores: Array
+    ranks: Array
+    samples: Samples
+
+
 class Search(MatrixEstimator):
     """Cross-validation over candidates, each a path, and a last fit to all the data."""
 
@@ -109,6 +128,7 @@ class Search(MatrixEstimator):
     n_jobs: int | None
     verbose: int
     adaptive: Any = 0
+    tau_per_label: bool = True
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         """What to try."""
@@ -172,8 +192,8 @@ class Search(MatrixEstimator):
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples.
-        y : array-like of shape (n,)
-            Labels.
+        y : array-like of shape (n,) or (n, k)
+            Labels; several columns, of regressors, are k labels as in the model without a search.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses of the fits, and of the scores if `scoring` takes
             weights.
@@ -198,30 +218,70 @@ class Search(MatrixEstimator):
                         f"{self.joint!r}. Search with GridSearchCV over "
                         f"{self._plain.__name__}(joint={self.joint!r}) instead."
                     )
-                fit_each(self, y, X, sample_weight, {"groups": groups, "covariates": covariates})
+                rest = {"groups": groups, "covariates": covariates}
+                if self.tau_per_label:
+                    fit_each(self, y, X, sample_weight, rest)
+                else:
+                    self._fit_alike(y, X, sample_weight, rest)
                 return self
             if is_streamed(X):
                 self._fit_streamed(X, y, sample_weight, groups, covariates)
                 return self
-            X, y, weights = self._validate_fit(X, y, sample_weight)
-            Z = None if covariates is None else read_covariates(self, covariates, len(X))
-            given = Samples.of(X, y, weights, Z)
-            check_bases(self, given.p, given.q)
-            samples = self._structured(given)
-            # All that can be wrong with the arguments, before the first fit.
-            folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
-            score = self._score(samples, folds, sample_weight is not None)
-            with Line(type(self).__name__):  # the grid of tau may take long
-                weighed = replace(samples, weights=self._weigh(y, weights))
-                candidates = self._candidates(weighed)
-            with callback_context(self, self._n_tasks(folds, candidates)):
-                scores, ranks = self._cross_validate(samples, folds, candidates, score)
-                tried = self._further(weighed, samples, folds, score, candidates, scores, ranks)
-                best, chosen = self._select(*tried)
-                with watched(self):
-                    weighed = replace(given, weights=weighed.weights)
-                    self._refit(weighed, tried[0][best], chosen)
+            tried = self._explore(X, y, sample_weight, groups, covariates)
+            self._settle(tried, tried.scores)
         return self
+
+    def _explore(
+        self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
+    ) -> Tried:
+        """Scores of all candidates, those of adaptive steps included."""
+        X, y, weights = self._validate_fit(X, y, sample_weight)
+        Z = None if covariates is None else read_covariates(self, covariates, len(X))
+        given = Samples.of(X, y, weights, Z)
+        check_bases(self, given.p, given.q)
+        samples = self._structured(given)
+        # All that can be wrong with the arguments, before the first fit.
+        folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
+        score = self._score(samples, folds, sample_weight is not None)
+        with Line(type(self).__name__):  # the grid of tau may take long
+            weighed = replace(samples, weights=self._weigh(y, weights))
+            candidates = self._candidates(weighed)
+        with callback_context(self, self._n_tasks(folds, candidates)):
+            found = self._cross_validate(samples, folds, candidates, score)
+            tried = self._further(weighed, samples, folds, score, candidates, *found)
+        return Tried(*tried, replace(given, weights=weighed.weights))
+
+    def _settle(self, tried: Tried, scores: Array) -> None:
+        """Choose by scores and fit what is chosen to all the data."""
+        best, chosen = self._select(tried.candidates, scores, tried.ranks)
+        with watched(self):
+            self._refit(tried.samples, tried.candidates[best], chosen)
+
+    def _fit_alike(self, y: Any, X: Any, sample_weight: Weights, rest: dict[str, Any]) -> None:
+        """Fit several labels with one choice, by the mean of their scores.
+
+        The grids of the labels correspond point by point: numbers are the same for all, words and
+        shares of the smallest tau with W = 0 are those of each label.
+        """
+        if is_streamed(X):
+            refuse_streamed(f"{type(self).__name__}(tau_per_label=False)", X)
+        if step_counts(self.adaptive)[-1] or getattr(self, "halving", False):
+            raise ValueError(
+                "tau_per_label must be True with adaptive steps and with halving, which go on from "
+                "the choice for one label."
+            )
+        given = label_tasks(y, sample_weight)
+        fits = [clone(self) for _ in given]
+        tried = [one._explore(X, *task, **rest) for one, task in zip(fits, given, strict=True)]
+        if len({one.scores.shape for one in tried}) > 1:
+            raise KeyboardInterrupt  # in the folds of one of the labels
+        mean = np.mean([one.scores for one in tried], axis=0)
+        for j, (one, own) in enumerate(zip(fits, tried, strict=True)):
+            with warnings.catch_warnings():
+                if j > 0:  # the choice is that of the first one
+                    warnings.filterwarnings("ignore", message=".*The choice")
+                one._settle(own, mean)
+        stack(self, fits)
 
     def _structured(self, samples: Samples) -> Samples:
         """Samples in the bases of the rows and columns of W, where there are any."""
