@@ -9,7 +9,8 @@ alone, each is replaced by the others.
 
 The problems: shapes of three sizes, samples nearly of low rank, integer and duplicated labels,
 units from 1e-3 to 1e3, C from 1e-2 to 1e4, 100 to 5,000 samples, losses with curvature, classes,
-correlated samples, and real data where ``MATREG_DATA`` has it. Printed are the problems solved to
+correlated samples, squared, logistic and Poisson losses, and real data where ``MATREG_DATA`` has
+it. Printed are the problems solved to
 the tolerance, the steps, and the seconds of processor time: the total, and quantiles of the ratio
 to the solver as it is.
 """
@@ -30,16 +31,28 @@ import numpy as np
 from matreg._typing import Array
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.design import ArrayDesign
-from matreg.losses.piecewise import epsilon_insensitive, hinge, huber, squared_hinge
+from matreg.losses.piecewise import (
+    epsilon_insensitive,
+    hinge,
+    huber,
+    pinball,
+    squared,
+    squared_hinge,
+)
+from matreg.losses.smooth import Logistic, Poisson
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import choose
+from matreg.solvers import choose, dispatch
 from matreg.solvers.active_set import active_set, box_qp, jacobian
+from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import interior_point
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.neighbours import tau_grid, walk
+from matreg.solvers.rglm import least_squares, standard_form
+from matreg.solvers.rglm.solve import solve_rglm
+from matreg.solvers.warm_start import Start
 from matreg.unpenalised.basis import intercept
 
 TOL = 1e-6
@@ -156,6 +169,7 @@ def curved(seed: int) -> Iterator[Case]:
         for name, labels, loss in (
             ("tube", y, epsilon_insensitive(np.full(n, C), 0.1)),
             ("huber", y, huber(np.full(n, C), 0.3)),
+            ("quantile", y, pinball(np.full(n, C), 0.8)),
             ("hinge", sign, hinge(sign, np.full(n, C))),
             ("squared hinge", sign, squared_hinge(sign, np.full(n, C))),
         ):
@@ -164,11 +178,70 @@ def curved(seed: int) -> Iterator[Case]:
             yield Case(f"{name} {n} x {size}", replace(problem, penalty=penalty))
 
 
+def many(seed: int) -> Iterator[Case]:
+    """More than twice as many samples as entries, of every kind of loss."""
+    rng = np.random.default_rng(seed)
+    for n, size in ((1500, 8), (3000, 6), (2500, 16), (20_000, 8)):
+        X = rng.standard_normal((n, size, size))
+        X = np.cumsum(X, axis=2) / np.sqrt(size) if size == 8 else X
+        W = np.outer(rng.standard_normal(size), rng.standard_normal(size)) / size
+        y = X.reshape(n, -1) @ W.reshape(-1) + 0.3 * rng.standard_t(3, size=n)
+        sign, C = np.where(y > 0.0, 1.0, -1.0), 10.0 ** rng.integers(-2, 2)
+        for name, labels, loss in (
+            ("tube", y, epsilon_insensitive(np.full(n, C), 0.1)),
+            ("no tube", np.round(2.0 * y), epsilon_insensitive(np.full(n, C), 0.0)),
+            ("huber", y, huber(np.full(n, C), 0.3)),
+            ("hinge", sign, hinge(sign, np.full(n, C))),
+        ):
+            problem = Problem(ArrayDesign(X), labels, loss, SpectralElasticNet(1.0))
+            penalty = SpectralElasticNet(10.0 ** rng.uniform(-2.5, -0.3) * tau_max(problem))
+            yield Case(f"{name} {n} x {size}", replace(problem, penalty=penalty))
+
+
+def smooth(seed: int) -> Iterator[Case]:
+    """Squared, logistic and Poisson losses, of R-GLM."""
+    rng = np.random.default_rng(seed)
+    for X, y in itertools.chain(
+        smooth_data(rng), real_data(300, ("load_eem_cells", "load_cmu_faces"))
+    ):
+        n, f = len(y), y / (y.std() or 1.0)
+        counts = rng.poisson(np.exp(np.clip(f, -3.0, 2.0))).astype(float)
+        for name, labels, loss in (
+            ("squared", f, squared(np.ones(n))),
+            ("logistic", np.zeros(n), Logistic(np.where(f > 0.0, 1.0, 0.0), np.ones(n))),
+            ("poisson", np.zeros(n), Poisson(counts, np.ones(n))),
+        ):
+            penalty = SpectralElasticNet(1.0, 0.0)
+            yield Case(
+                f"{name} {n} x {X.shape[1:]}", Problem(ArrayDesign(X), labels, loss, penalty)
+            )
+
+
+def smooth_data(rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+    """Samples with independent and with correlated entries, fewer and more than entries."""
+    for n, size, alike in ((100, 12, True), (300, 12, False), (900, 8, True)):
+        X = rng.standard_normal((n, size, size))
+        X = np.cumsum(X, axis=2) / np.sqrt(size) if alike else X
+        W = np.outer(rng.standard_normal(size), rng.standard_normal(size)) / size
+        yield X, X.reshape(n, -1) @ W.reshape(-1) + 0.5 * rng.standard_normal(n)
+
+
+REAL = ("load_sugar", "load_istanbul", "load_eem_cells", "load_cmu_faces", "load_mnist")
+
+
 def real(most: int) -> Iterator[Case]:
-    """Real data, as far as they are there."""
+    """Problems on real data."""
+    for name in REAL:
+        for X, y in real_data(most, (name,)):
+            for C, share in ((0.01, 0.03), (1.0, 0.01), (100.0, 0.1)):
+                yield Case(f"{name[5:]} C={C:g}", pose(X, y, C, 0.1, share))
+
+
+def real_data(most: int, names: tuple[str, ...]) -> Iterator[tuple[Array, Array]]:
+    """Samples and labels of real data, in units of their spread, as far as they are there."""
     from matreg import datasets
 
-    for name in ("load_sugar", "load_istanbul", "load_eem_cells", "load_cmu_faces", "load_mnist"):
+    for name in names:
         try:
             data = getattr(datasets, name)()
         except Exception as error:
@@ -180,9 +253,7 @@ def real(most: int) -> Iterator[Case]:
         X = np.nan_to_num(X, nan=float(np.nanmean(X)))
         X = X - X.mean(axis=0)
         X /= X.std() or 1.0
-        y = (y - np.median(y)) / (y.std() or 1.0)
-        for C, share in ((0.01, 0.03), (1.0, 0.01), (100.0, 0.1)):
-            yield Case(f"{name[5:]} C={C:g}", pose(X, y, C, 0.1, share))
+        yield X, (y - np.median(y)) / (y.std() or 1.0)
 
 
 Mechanism = tuple[object, str, object]  # owner, name, and the value that switches it off
@@ -204,6 +275,20 @@ PATHS: dict[str, Mechanism] = {
         "solve_from_afar",
         lambda self, t, r, b: None,
     ),
+}
+MANY: dict[str, Mechanism] = {
+    "subsamples first": (subsamples, "growing_samples", lambda problem: iter(())),
+    "working set at the end": (subsamples, "RIPE", 0),
+    "incremental Gram matrix": (incremental_gram, "MOST_UPDATES", 0),
+    "Gram matrix of a part": (incremental_gram, "ENOUGH", np.inf),
+    "systems of the samples": (augmented, "direction", newton.through_coefficients),
+    "balance of the two penalties": (augmented, "BALANCE", (1.0, 1.0)),
+}
+SMOOTH: dict[str, Mechanism] = {
+    "gradient steps before Newton's": (least_squares, "EXPECTED_STEPS", 0),
+    "Newton's steps after these": (least_squares, "EXPECTED_STEPS", np.inf),
+    "compression of many samples": (standard_form, "MAX_COMPRESSED", 0),
+    "parabola of three solutions": (Start, "parabola", lambda self, tau: self.W),
 }
 
 
@@ -231,6 +316,24 @@ def run_path(case: Case) -> tuple[bool, int]:
     return all(point.converged for point in points), sum(point.n_iter for point in points)
 
 
+def run_many(case: Case) -> tuple[bool, int]:
+    """One fit by the augmented Lagrangian from scratch."""
+    result = subsamples.solve_many(case.problem, tol=TOL, max_iter=400)
+    return result.gap <= TOL, result.n_iter
+
+
+def run_smooth(case: Case) -> tuple[bool, int]:
+    """A path of 6 points."""
+    taus = tau_grid(dispatch.problem_tau_max(case.problem), 6, 1e-2)
+    kept: Start | None = None
+    solved, steps = True, 0
+    for tau in taus:
+        posed = replace(case.problem, penalty=case.problem.penalty.at(float(tau)))
+        result = solve_rglm(posed, tol=TOL, max_iter=5000, start=kept)
+        kept, solved, steps = result.start, solved and result.converged, steps + result.n_iter
+    return solved, steps
+
+
 def measure(
     cases: list[Case], run: Callable[[Case], tuple[bool, int]], off: Iterable[Mechanism]
 ) -> tuple[Array, Array, int]:
@@ -254,6 +357,11 @@ def row(name: str, found: tuple[Array, Array, int], base: Array) -> str:
         f"| {name:34} | {solved.sum():6d} | {steps:5d} | {seconds.sum():7.1f} | "
         f"{np.median(ratio):6.2f} | {np.quantile(ratio, 0.9):4.2f} | {ratio.max():5.2f} |"
     )
+
+
+def tail_of(found: tuple[Array, Array, int], base: Array) -> float:
+    """90th percentile of the seconds, relative to those of the solver as it is."""
+    return float(np.quantile(found[1] / base, 0.9))
 
 
 def table(
@@ -281,9 +389,9 @@ def table(
             name: measure(cases, run, [way for other, way in off.items() if other != name])
             for name in off
         }
-        best = max(trials, key=lambda name: (trials[name][0].sum(), -trials[name][1].sum()))
+        best = max(trials, key=lambda name: (trials[name][0].sum(), -tail_of(trials[name], base)))
         more = trials[best][0].sum() > found[0].sum()
-        tail = np.quantile(trials[best][1] / base, 0.9) < np.quantile(found[1] / base, 0.9) / 1.15
+        tail = tail_of(trials[best], base) < tail_of(found, base) / 1.15
         found = trials[best]
         print(row(f"+ {best}", found, base), "" if more or tail else "(not worth it)", flush=True)
         if not (more or tail):
@@ -294,23 +402,41 @@ def table(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="one seed, no large problems")
-    parser.add_argument("--only", choices=["cold", "hard", "paths"], help="one table")
+    parser.add_argument(
+        "--only", choices=["cold", "hard", "paths", "many", "smooth"], help="one table"
+    )
     parser.add_argument("--forward", action="store_true", help="from the plain methods upwards")
     options = parser.parse_args()
     quick, only, forward = options.quick, options.only, options.forward
     warnings.simplefilter("ignore")
     seeds = range(1 if quick else 3)
-    cases = [case for seed in seeds for kind in (simulated, curved) for case in kind(seed)]
-    cases += [] if quick else list(large(0))
-    cases += list(real(200 if quick else 400))
-    if only in (None, "cold"):
-        table("Fits from scratch", cases, run_cold, COLD, forward)
+    cases: list[Case] = []
+    if only in (None, "cold", "paths"):
+        cases += [case for seed in seeds for kind in (simulated, curved) for case in kind(seed)]
+        cases += [] if quick else list(large(0))
+        cases += list(real(200 if quick else 400))
+    few = [case for case in cases if case.problem.design.n <= 600]
     hard = [*itertools.islice(extreme(), 0, None, 5), *small(50 if quick else 200)]
-    if only in (None, "hard"):
-        table("Extreme and tiny problems from scratch", hard, run_cold, COLD, forward)
-    if only in (None, "paths"):
-        few = [case for case in cases if case.problem.design.n <= 600]
-        table("Paths of 12 points", few, run_path, PATHS, forward)
+    for word, title, some, run, ways in (
+        ("cold", "Fits from scratch", cases, run_cold, COLD),
+        ("hard", "Extreme and tiny problems from scratch", hard, run_cold, COLD),
+        ("paths", "Paths of 12 points", few, run_path, PATHS),
+        ("many", "Many samples from scratch", collected(many, seeds), run_many, MANY),
+        (
+            "smooth",
+            "Paths of 6 points, smooth losses",
+            collected(smooth, seeds),
+            run_smooth,
+            SMOOTH,
+        ),
+    ):
+        if only in (None, word):
+            table(title, some, run, ways, forward)
+
+
+def collected(kind: Callable[[int], Iterator[Case]], seeds: range) -> list[Case]:
+    """Problems of a kind."""
+    return [case for seed in seeds for case in kind(seed)]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Linear systems of the interior point method.
+"""Linear systems of second-order methods.
 
-All solve, for several right-hand sides in turn,
+Those of the interior point method solve, for several right-hand sides in turn,
 
     (Phi Phi' + diag(D)) dbeta + Z dgamma = rhs,    Z'dbeta = total
 
@@ -59,6 +59,40 @@ def cholesky(S: Array) -> Solve:
         x, _ = scipy.linalg.lapack.dpotrs(L, columns * rhs, lower=1, overwrite_b=1)
         x *= columns
         return x
+
+    return solve
+
+
+def shifted(S: Array, D: Array) -> Solve:
+    """Solver of ``(S + diag(D)) x = rhs``; `S` is overwritten."""
+    np.einsum("ii->i", S)[:] += D
+    return cholesky(S)
+
+
+def primal_matrix(blocks: Callable[[Index], Array], index: Index, d: int, D: Array) -> Array:
+    """``I + Phi' D^-1 Phi`` over some samples, whose rows of Phi are never all there."""
+    H = np.eye(d)
+    chunk = max(1, 2**17 // max(d, 1))
+    for start in range(0, len(index), chunk):
+        some = index[start : start + chunk]
+        rows = blocks(some)
+        weighted = rows / D[some, None]
+        # In parts: a product of the size of H would be as much again. Half of H is enough.
+        for part in range(0, d, STRIPE):
+            H[part : part + STRIPE, part:] += rows[:, part : part + STRIPE].T @ weighted[:, part:]
+    for part in range(STRIPE, d, STRIPE):
+        H[part:, part - STRIPE : part] = H[part - STRIPE : part, part:].T
+    return H
+
+
+def factored(Phi: Array, D: Array) -> Solve:
+    """Solver of ``(Phi Phi' + diag(D)) x = rhs`` by a system of the order of the coordinates."""
+    n, d = Phi.shape
+    solve_H = cholesky(primal_matrix(lambda index: Phi[index], np.arange(n), d, D))
+
+    def solve(rhs: Array) -> Array:
+        x = rhs / D
+        return x - Phi @ solve_H(Phi.T @ x) / D
 
     return solve
 
@@ -135,15 +169,13 @@ def factor_dual(
     D = np.maximum(D, least * float(np.trace(S)) / len(D))
     if S.dtype != np.float64:
         del Phi  # which may be the last one to hold it: the next line needs the room
-        S = S.astype(np.float64)
-        np.einsum("ii->i", S)[:] += D
-        return with_border(cholesky(S), border)
-    np.einsum("ii->i", S)[:] += D
+        return with_border(shifted(S.astype(np.float64), D), border)
+    return with_border(refined_for(Phi, D, shifted(S, D)), border)
 
-    def residual(rhs: Array, x: Array) -> tuple[Array]:
-        return (rhs - Phi @ (Phi.T @ x) - D * x,)
 
-    return with_border(refined(cholesky(S), residual, D), border)
+def refined_for(Phi: Array, D: Array, once: Solve) -> Solve:
+    """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``."""
+    return refined(once, lambda rhs, x: (rhs - Phi @ (Phi.T @ x) - D * x,), D)
 
 
 def factor_augmented(Phi: Array, D: Array, border: Array) -> BorderedSolve:
@@ -212,7 +244,7 @@ def factor_primal(
     border : ndarray of shape (n, k)
         Columns Z.
     """
-    n, stripe = len(D), STRIPE
+    n = len(D)
     tiny = np.flatnonzero(D <= 1e-6 * typical)
     if len(tiny) > d:
         tiny = np.argpartition(D, d)[:d]
@@ -220,23 +252,9 @@ def factor_primal(
     light[tiny] = False
     others = np.flatnonzero(light)
 
-    H = np.eye(d)
-    chunk = max(1, 2**17 // max(d, 1))
-    for start in range(0, len(others), chunk):
-        index = others[start : start + chunk]
-        rows = blocks(index)
-        weighted = rows / D[index, None]
-        # In parts: a product of the size of H would be as much again. Half of H is enough.
-        for part in range(0, d, stripe):
-            some = slice(part, part + stripe)
-            H[some, part:] += rows[:, some].T @ weighted[:, part:]
-    for part in range(stripe, d, stripe):
-        H[part:, part - stripe : part] = H[part - stripe : part, part:].T
-    solve_H = cholesky(H)
+    solve_H = cholesky(primal_matrix(blocks, others, d, D))
     Phi_tiny = blocks(tiny)
-    S = Phi_tiny @ solve_H(Phi_tiny.T)
-    np.einsum("ii->i", S)[:] += D[tiny]
-    solve_S = cholesky(S)
+    solve_S = shifted(Phi_tiny @ solve_H(Phi_tiny.T), D[tiny])
 
     def once(rhs: Array, off: Array | float = 0.0) -> Array:
         weighted = np.where(light, rhs / D, 0.0)

@@ -12,10 +12,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from ..._typing import Array, Index
-from ...linalg.bordered import Solve, cholesky
-
-# Rows of Phi that are weighted at a time.
-ROWS = 256
+from ...linalg.bordered import Solve, factored, shifted
 
 
 class Kernel(Protocol):
@@ -95,8 +92,7 @@ class DenseKernel:
         if self._work is None:  # fresh memory each time takes long
             self._work = np.empty_like(self.K)
         np.copyto(self._work, self.K)
-        np.einsum("ii->i", self._work)[:] += D
-        return cholesky(self._work)
+        return shifted(self._work, D)
 
 
 class FactoredKernel:
@@ -149,16 +145,4 @@ class FactoredKernel:
 
     def solver(self, D: Array) -> Solve:
         """Solver of ``(K + diag(D)) x = rhs``, by a system of order d."""
-        Phi, D = self.Phi, D + self.diagonal
-        H = np.eye(Phi.shape[1])
-        for start in range(0, self.n, ROWS):  # a weighted copy of all would be as large as Phi
-            part = slice(start, start + ROWS)
-            weighted = Phi[part] / np.sqrt(D[part])[:, None]
-            H += weighted.T @ weighted
-        solve_H = cholesky(H)
-
-        def solve(rhs: Array) -> Array:
-            x = rhs / D
-            return x - Phi @ solve_H(Phi.T @ x) / D
-
-        return solve
+        return factored(self.Phi, D + self.diagonal)

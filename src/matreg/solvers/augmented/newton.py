@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...design import Design
-from ...linalg.bordered import cholesky, with_border
+from ...linalg.bordered import cholesky, refined, shifted, with_border
 from ...linalg.thresholding import SmoothedThresholding
 from .incremental_gram import IncrementalGram
 from .smoothed_objective import Point, SmoothedObjective
@@ -50,13 +50,8 @@ def through_samples(
     Phi = at.threshold.coordinates(lambda O: inverse(O) - smallest).of(samples.stack())
     S = smallest * samples.gram
     S += Phi @ Phi.T
-    np.einsum("ii->i", S)[:] += 1.0 / ramps.weights[index]
-    once = cholesky(S.copy())
-
-    def solve(rhs: Array) -> Array:
-        x = once(rhs)
-        return x + once(rhs - S @ x)
-
+    D = 1.0 / ramps.weights[index]
+    solve = refined(shifted(S.copy(), D), lambda rhs, x: (rhs - S @ x - D * x,), D)
     rhs = samples.forward(at.threshold.apply(gradient, inverse))
     bordered = with_border(solve, ramps.problem.unpenalised.take(index).columns(len(index)))
     dbeta, dgamma = bordered(rhs, slope)

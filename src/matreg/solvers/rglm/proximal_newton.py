@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.bordered import cholesky, factor_dual
+from ...linalg.bordered import factored, refined_for, shifted
 from ...linalg.descent import backtrack
 from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft_threshold
@@ -134,10 +134,7 @@ class ProximalPoint:
             return -g
         Phi = np.sqrt(self.step) * at.coordinates(lambda slope: slope).of_samples(self.design)
         m, d = Phi.shape
-        if m <= d:
-            return factor_dual(Phi, np.ones(m), np.zeros((m, 0)))(-g, np.zeros(0))[0]
-        solve = cholesky(np.eye(d) + Phi.T @ Phi)
-        x = Phi @ solve(Phi.T @ g) - g
-        # Once more for the rounding: a large sigma costs digits in the difference.
-        rest = -g - x - Phi @ (Phi.T @ x)
-        return x + rest - Phi @ solve(Phi.T @ rest)
+        D = np.ones(m)
+        once = shifted(Phi @ Phi.T, D) if m <= d else factored(Phi, D)
+        # A large sigma costs digits.
+        return refined_for(Phi, D, once)(-g)
