@@ -4,8 +4,10 @@
     python -m benchmarks solvers --skip clarabel          one, with options of its own
     python -m benchmarks fold_accuracy --record results   its tables too as JSON and Markdown
 
-A record has the tables that :func:`benchmarks.timing.print_table` printed, with the commit, the
-versions, the machine and the seconds.
+What follows a hyphen is for the name of the record alone, where a benchmark has several:
+``python -m benchmarks adaptive-ranks --ranks 20 --record results``. A record has the tables that
+:func:`benchmarks.timing.print_table` printed, with the commit, the versions, the machine and the
+seconds.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def run_one(name: str, options: list[str]) -> None:
     sys.argv = [name, *options]
     commit()  # of the code that is about to be imported
     start = time.perf_counter()
-    runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    runpy.run_module(f"benchmarks.{name.partition('-')[0]}", run_name="__main__")
     if folder is not None:
         save(name, options, Path(folder), time.perf_counter() - start)
 
