@@ -52,7 +52,7 @@ COMMON = ["covariates", "ridge on covariates", "bases", "adaptive", "search"]
 # What a fit may have beside tau and C.
 EXTRAS = {
     "RMR": [*COMMON, "l1", "labels", "joint", "path"],
-    "SMM": [*COMMON, "classes", "path"],
+    "SMM": [*COMMON, "l1", "classes", "path"],
     "RGLM": [*COMMON, "l1", "ridge", "labels", "joint", "path"],
     "GRMR": [*COMMON, "split"],
     "GSMM": [*COMMON, "split", "classes"],

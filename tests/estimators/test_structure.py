@@ -204,12 +204,13 @@ def test_maps_of_models_that_clean_and_of_sparse_ones(model, data):
 # -- sparse and low rank
 
 
-@pytest.mark.parametrize("kind", [RMR, RGLM])
+@pytest.mark.parametrize("kind", [RMR, RGLM, SMM])
 @pytest.mark.parametrize("weights", ["number", "free diagonal"])
 def test_l1_against_cvxpy(kind, weights, data):
     l1 = 0.4 if weights == "number" else 0.4 * (1.0 - np.eye(P, Q))
-    model = kind(tau="10*scale", l1=l1, max_iter=50_000).fit(data.X, data.y)
-    value, W = optimum(model, data.X, data.y, l1=l1)
+    y = classes(data) if kind is SMM else data.y
+    model = kind(tau="10*scale", l1=l1, max_iter=50_000).fit(data.X, y)
+    value, W = optimum(model, data.X, y, l1=l1)
     assert model.dual_gap_ <= 1e-6
     assert model.objective_ == pytest.approx(value, rel=1e-5)
     np.testing.assert_allclose(model.coef_, W, atol=5e-3 * np.abs(W).max())
@@ -258,9 +259,9 @@ def test_sparse_blocks_from_few_samples():
     assert len(model.adaptive_) == 1 and errors[1] < 0.5 * errors[0]
 
 
-@pytest.mark.parametrize("model", [RMR(l1=0.5), RGLM(l1=0.5), RGLM(l1=0.5, family="binomial")])
+@pytest.mark.parametrize("model", [RMR(l1=0.5), SMM(l1=0.5), RGLM(l1=0.5, family="binomial")])
 def test_l1_is_zero_from_tau_max_on(model, data):
-    y = classes(data) if getattr(model, "family", "") == "binomial" else data.y
+    y = data.y if isinstance(model, RMR) else classes(data)
     largest = tau_max(data.X, y, model=model)
     with pytest.warns(UserWarning, match="W = 0"):
         zero = clone(model).set_params(tau=1.001 * largest, tol=1e-4).fit(data.X, y)
@@ -283,6 +284,8 @@ def test_search_over_l1():
         C=1.0, l1=[np.ones((8, 7)), np.zeros((8, 7))], n_taus=3, tau_min_ratio=0.1, cv=3, tol=1e-2
     )
     assert free.fit(X, y).l1_.shape == (8, 7)
+    told = SMMCV(l1=[0.0, 1.0], n_taus=3, tau_min_ratio=0.1, cv=3, tol=1e-2).fit(X, y > 0.0)
+    assert told.l1_ in told.cv_results_["param_l1"] and told.score(X, y > 0.0) > 0.8
 
 
 # -- ridge

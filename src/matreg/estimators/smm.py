@@ -46,7 +46,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
         :class:`matreg.losses.LossFamily`.
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, as in :class:`RMR`.
-    adaptive, row_basis, column_basis
+    l1, adaptive, row_basis, column_basis
         As in :class:`RMR`.
     class_weight : dict or "balanced", default=None
         Factors of the weights of the samples by class; "balanced" gives every class the same
@@ -100,6 +100,8 @@ class SMM(MatrixClassifier, ConvexEstimator):
         than two classes the largest of the problems'. NaN where the weight is zero.
     history_ : structured ndarray, or a list of m of them
         One row an iteration: iteration, time, primal, dual, gap, rank.
+    l1_ : float or array-like
+        Weights used.
     adaptive_ : tuple of float
         Tau of the steps before the last; empty without any.
     steps_ : structured ndarray, or a list of m of them
@@ -139,6 +141,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     C: float | str = "scale"
     loss: str | LossFamily = "hinge"
     penalty: Any = None
+    l1: float | ArrayLike = 0.0
     adaptive: int | ArrayLike = 0
     row_basis: ArrayLike | None = None
     column_basis: ArrayLike | None = None
@@ -185,7 +188,7 @@ class SMMCV(MatrixClassifier, PathSearch):
         As in :class:`SMM`.
     covariate_ridge : float, default=0.0
         As in :class:`RMR`.
-    adaptive, row_basis, column_basis
+    l1, adaptive, row_basis, column_basis
         As in :class:`RMRCV`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
@@ -203,8 +206,8 @@ class SMMCV(MatrixClassifier, PathSearch):
 
     Attributes
     ----------
-    tau_, C_ : float
-        Chosen values.
+    tau_, C_, l1_ : float
+        Chosen values; `l1_` may be a matrix.
     adaptive_ : tuple of float
         Tau of the steps before the last, as in :class:`RMRCV`.
     cv_results_, best_index_, best_score_, taus_
@@ -225,7 +228,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     """
 
     _plain = SMM
-    _searched = ("C",)
+    _searched = ("C", "l1")
 
     taus: float | ArrayLike | None = None
     _: KW_ONLY
@@ -234,6 +237,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale")
     loss: str | LossFamily = "hinge"
     penalty: Any = None
+    l1: float | ArrayLike = 0.0
     adaptive: int | ArrayLike = 0
     row_basis: ArrayLike | None = None
     column_basis: ArrayLike | None = None

@@ -19,6 +19,7 @@ W. Dinkelbach, On nonlinear fractional programming, Management Science 1967.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -62,6 +63,15 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
     if only is not None:
         return spectral_norm(problem.dual_image(only))
     return smallest_norm(tied_samples(problem), tol)
+
+
+def image_at_zero(problem: Any) -> Array:
+    """``A'beta - T`` of a beta that makes W = 0 optimal among what the columns leave."""
+    only = only_multipliers(problem)
+    if only is not None:
+        return problem.dual_image(only)
+    tied = tied_samples(problem)
+    return tied.dual_image(middle(tied))
 
 
 def tied_samples(problem: RMRProblem) -> RMRProblem:

@@ -35,9 +35,11 @@ import scipy.optimize
 from .._typing import Array
 from ..linalg.factors import svd
 from ..linalg.threads import single_threaded
+from ..losses.piecewise import PiecewiseLoss
 from ..penalties.sparse import SparseLowRank
 from ..problem import Problem
 from .certificate import SolverResult, Tracker
+from .largest_tau import image_at_zero
 from .warm_start import Start
 
 # Iterations between two certificates, each of which costs about five iterations.
@@ -289,7 +291,10 @@ def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:
     weights ``tau l1`` has the spectral norm tau.
     """
     problem.penalty.check_shape(problem.design.p, problem.design.q)
-    Z = problem.design.adjoint(at_zero(problem)[1])
+    if isinstance(problem.loss, PiecewiseLoss):  # on kinks the gradient is any of several
+        Z = image_at_zero(problem)
+    else:
+        Z = problem.design.adjoint(at_zero(problem)[1])
     largest = float(np.linalg.norm(Z, 2))
 
     def beyond(tau: float) -> float:
