@@ -6,6 +6,7 @@ import pytest
 from matreg import RGLMCV, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
+from matreg.estimators._search.adaptive_search import standard_errors
 from matreg.estimators._search.climb import Climb
 from matreg.estimators._search.search import Candidate
 
@@ -36,7 +37,7 @@ def climbed(surface, candidates, **options):
             scores[:, points] = surface.ravel()[points] + np.array([[0.1], [-0.1]])
             if one.start is not None:
                 assert np.isfinite(scores[0, climb.edges[one.start[0]] + one.start[1]])
-        todo = climb.further(scores)
+        todo = climb.further(scores.mean(axis=0), standard_errors(scores))
     return scores.mean(axis=0), climb
 
 

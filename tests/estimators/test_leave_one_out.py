@@ -228,12 +228,31 @@ def test_a_search_leaves_out_single_samples(model):
     true = clone(model).set_params(cv=LeaveOneOut()).fit(data.X, data.y).cv_results_
     assert "split0_test_score" in ours
     assert "split1_test_score" not in ours
-    known = ~np.isnan(true["mean_test_score"])  # folds do not try all that one path gives
-    assert known.any()
+    tried = ~np.isnan(ours["mean_test_score"])
+    both = tried & ~np.isnan(true["mean_test_score"])
+    assert both.any()
     np.testing.assert_allclose(
-        ours["mean_test_score"][known], true["mean_test_score"][known], rtol=0.15
+        ours["mean_test_score"][both], true["mean_test_score"][both], rtol=0.05
     )
-    assert (ours["se_test_score"] > 0.0).all()
+    assert (ours["se_test_score"][tried] > 0.0).all()
+    assert (ours["loo_doubt"][tried] <= 0.05).all()
+
+
+def test_a_search_says_where_it_is_not_to_be_trusted(monkeypatch):
+    from matreg.estimators._search import left_out
+
+    model = RGLMCV(ridge=0.0, n_taus=5, cv="loo", scoring="neg_mean_absolute_error")
+    trusted = clone(model).fit(data.X, data.y)
+    monkeypatch.setattr(left_out, "REFITS", 0)
+    monkeypatch.setattr(left_out, "TRUSTED", 1e-4)
+    with pytest.warns(UserWarning, match=r"in doubt: of the \d+ points .* such as cv=5"):
+        clone(model).fit(data.X, data.y)
+    monkeypatch.setattr("matreg.solvers.loo.residuals.MOST_NUMBERS", 0)
+    with pytest.warns(UserWarning, match="doubt is not known. Pass a number of folds"):
+        many = clone(model).fit(data.X, data.y)
+    assert np.isnan(many.cv_results_["loo_doubt"]).all()
+    assert "loo_doubt" not in RGLMCV(ridge=0.0, n_taus=2).fit(data.X, data.y).cv_results_
+    assert np.nanmax(trusted.cv_results_["loo_doubt"]) < 0.05
 
 
 def test_a_search_of_classes_leaves_out_single_samples():
@@ -243,7 +262,12 @@ def test_a_search_of_classes_leaves_out_single_samples():
     model = SMMCV(n_taus=4, C=1.0, cv="loo").fit(data.X, y, sample_weight=weights)
     scores = model.cv_results_["mean_test_score"]
     assert scores.shape == (4,)
-    assert model.best_score_ == scores.max() > 0.5
+    assert model.best_score_ == scores.max()
+    plain, right = SMM(model.tau_, C=1.0), []
+    for i in range(2, N):
+        rest = np.setdiff1d(np.arange(2, N), i)
+        right.append(plain.fit(data.X[rest], y[rest]).predict(data.X[[i]])[0] == y[i])
+    assert model.best_score_ == pytest.approx(np.mean(right))
 
 
 def test_single_samples_of_groups_are_not_left_out():
@@ -261,6 +285,7 @@ def test_a_search_that_cleans_leaves_out_single_samples():
     model = GRMRCV([5.0, 8.0], C=1.0, epsilon=0.3, limit=4.0, cv="loo", one_standard_error=True)
     model.set_params(scoring="neg_mean_absolute_error").fit(data.X, data.y, sample_weight=weights)
     assert len(model.cv_results_["mean_test_score"]) == 4
+    assert (model.cv_results_["loo_doubt"] < 0.05).all()
     best = model.best_estimator_
     plain = RMR(model.tau_, C=1.0, epsilon=0.3)
     true = true_decisions(plain, best.X_clean_[2:], data.y[2:])

@@ -14,12 +14,11 @@ from ..data.samples import Samples
 from ..losses.families import MARGIN_LOSSES, LossFamily
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import MatrixClassifier
-from ._fit.convex import Part
 from ._fit.joint import JointFit
 from ._input.parameters import constrained
 from ._input.streamed import linear
 from ._search.joint_search import JointSearch
-from ._search.left_out import left_out_decisions
+from ._search.left_out import leave_out
 from .gsmm import GSMM
 
 
@@ -121,7 +120,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
         clean = Samples.of(problem.clean(split.E), samples.y, samples.weights, samples.Z)
         bases, declared = problem.bases, model._declare(0.0, tuple(model.adaptive))
         tol, most = model.regression_tol, model.regression_max_iter
-        decisions, ranks = [], []
+        decisions, ranks, doubts = [], [], np.zeros(len(taus))
         for part in model._parts(samples_in(clean, bases)):
             points = list(path(declared, part.samples, "tau", taus, tol=tol, max_iter=most))
             W = np.array([bases.expand(point.W.matrix).reshape(-1) for point in points])
@@ -129,25 +128,13 @@ class GSMMCV(JointSearch, MatrixClassifier):
             if Z_test is not None:
                 f += np.array([point.covariate_coef for point in points]) @ Z_test.T
             if self._leaves_one_out:
-                self._leave_out(f, model, part, samples, taus, points)
+                for k, (tau, point) in enumerate(zip(taus, points, strict=True)):
+                    posed = model._declare(float(tau)).on(part.samples)
+                    doubt = leave_out(f[k], posed, part, samples, point)
+                    doubts[k] = np.maximum(doubts[k], doubt)
             decisions.append(f)
             ranks.append([float(point.W.rank) for point in points])
-        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
-
-    def _leave_out(
-        self,
-        f: Array,
-        model: JointFit,
-        part: Part,
-        samples: Samples,
-        taus: Array,
-        points: list[Any],
-    ) -> None:
-        """Put decisions without the samples in place of those of one of the problems, f (k, n)."""
-        nothing = np.zeros(len(part.samples.group))
-        for k, (tau, point) in enumerate(zip(taus, points, strict=True)):
-            problem = model._declare(float(tau)).on(part.samples)
-            own = left_out_decisions(problem, part.samples, point, nothing)
-            known = part.everywhere(own, samples.n, np.nan)[samples.group]
-            there = (samples.group >= 0) & ~np.isnan(known)
-            np.copyto(f[k], known, where=there)
+        facts = np.mean(ranks, axis=0)
+        if self._leaves_one_out:
+            facts = np.array([facts, doubts])
+        return model._combiner()[0](np.array(decisions)), facts

@@ -32,7 +32,7 @@ from ._fit.units import bases_of
 from ._input.covariates import new_covariates
 from ._input.stored import refuse_streamed
 from ._search.left_out import check_left_out
-from ._search.path_search import decided
+from ._search.rounds import decided
 from ._search.search import NO_NUMBER
 
 # Relative duality gap of the fit that samples are taken from.

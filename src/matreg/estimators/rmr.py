@@ -307,9 +307,10 @@ class RMRCV(PathSearch, MatrixRegressor):
         As in :class:`RMR`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
-        of `fit` together. "loo" leaves out single samples, all of them from one path for each C and
-        epsilon instead of refits: for few samples, below about fifty, with right labels. Its
-        standard errors are a jackknife over tenths of the samples.
+        of `fit` together. "loo" leaves out single samples, all of them from one fit for each point
+        with a few refits: for few samples, below about fifty, with right labels. Its standard
+        errors are a jackknife over tenths of the samples, and `cv_results_["loo_doubt"]` is an
+        estimate of the mean error of its residuals relative to their mean.
     scoring : str or callable, default=None
         Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
         pinball loss. With wrong labels among the samples take "neg_bounded_absolute_error": minus

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import Array
-from .adaptive_search import Found, n_steps, owners, standard_errors
+from .adaptive_search import Found, n_steps, owners
 
 Point = tuple[int, int]  # a candidate and a place among its values
 
@@ -106,12 +106,11 @@ class Climb:
             return tuple(range(n))
         return tuple(sorted(range(n - 1, -1, -self.step)))
 
-    def further(self, scores: Array) -> list[Stretch]:
-        """Neighbours that were not tried of what is best by scores (folds, points), if any."""
-        mean = scores.mean(axis=0)
+    def further(self, mean: Array, error: Array) -> list[Stretch]:
+        """Neighbours that were not tried of what is best by mean scores (points,), if any."""
         if self.everything or np.isnan(mean).all():
             return []
-        found = Found(mean, standard_errors(scores), np.zeros(len(mean)), self.owner)
+        found = Found(mean, error, np.zeros(len(mean)), self.owner)
         centres = {found.best(False), found.best(self.one_standard_error)}
         while True:
             new = self.untried(centres | self.best_of_kinds(mean), self.along_tau)

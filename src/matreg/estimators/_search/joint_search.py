@@ -26,12 +26,13 @@ from ...solvers import (
     tau_grid,
 )
 from .._fit.cleaning import Cleaning
+from .._fit.convex import Part
 from .._fit.joint import JointFit, units_in_bases
 from .._input.arrays import check_grid
 from .._input.stored import refuse_streamed_cleaning
 from .adaptive_search import step_counts
 from .halving import halved
-from .left_out import LeftOutSearch, left_out_decisions
+from .left_out import LeftOutSearch, leave_out
 from .search import (
     Candidate,
     FoldScore,
@@ -174,7 +175,7 @@ class JointSearch(Cleaning, LeftOutSearch):
             found = self._predict_taus(model, problem, samples, step.taus, X_test, Z_test, pca)
             predictions.append(found[0])
             ranks.append(found[1])
-        return np.concatenate(predictions), np.concatenate(ranks)
+        return np.concatenate(predictions), np.concatenate(ranks, axis=-1)
 
     def _predict_taus(
         self,
@@ -186,8 +187,11 @@ class JointSearch(Cleaning, LeftOutSearch):
         Z_test: Array | None,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
-        """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last."""
-        predictions, ranks = np.empty((len(taus), len(X_test))), np.empty(len(taus))
+        """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last.
+
+        With single samples left out, ranks and doubts (2, k).
+        """
+        predictions, facts = np.empty((len(taus), len(X_test))), np.empty((2, len(taus)))
         last: GRMRResult | None = None
         new = NewSamples(X_test.reshape(len(X_test), -1))
         limits = model._limits()
@@ -209,9 +213,10 @@ class JointSearch(Cleaning, LeftOutSearch):
                 predictions[k] += Z_test @ fit.covariate_coef
             if self._leaves_one_out:
                 regression = last.problem.regression(last.problem.clean(last.split.E))
-                predictions[k] = left_out_decisions(regression, samples, last.fit, predictions[k])
-            ranks[k] = last.fit.W.rank
-        return predictions, ranks
+                part = Part(Samples.of(samples.X, samples.y, samples.weights, samples.Z))
+                facts[1, k] = leave_out(predictions[k], regression, part, samples, last.fit)
+            facts[0, k] = last.fit.W.rank
+        return predictions, facts if self._leaves_one_out else facts[0]
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
         """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""

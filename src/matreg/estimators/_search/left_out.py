@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..._runtime.progress import track
+from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index
 from ...data.samples import Samples
 from ...linalg.threads import one_thread
@@ -15,14 +16,20 @@ from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
-from ...solvers import SolverResult, leave_one_out
+from ...solvers import SolverResult, leave_one_out, refined
 from .._fit.callbacks import reported
+from .._fit.convex import Part
 from .adaptive_search import step_counts
 from .fold_scores import FoldScore
 from .search import Candidate, Search
 
 # Parts of the samples whose absence tells how far a score is to be relied on.
 TENTHS = 10
+# Fits without a sample for each problem of a point of a search, at most, and the doubt at which
+# there are no more of them.
+REFITS, ENOUGH = 20, 0.02
+# Doubt up to which leave-one-out residuals are trusted.
+TRUSTED = 0.05
 
 
 class LeftOutSearch(Search):
@@ -43,7 +50,7 @@ class LeftOutSearch(Search):
             raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
 
     def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
-        """Decisions (k, n) on all samples by the models without them, and ranks (k,)."""
+        """Decisions (k, n) on all samples by the models without them; ranks and doubts (2, k)."""
         raise NotImplementedError
 
     def _cross_validate(
@@ -52,50 +59,100 @@ class LeftOutSearch(Search):
         """As everywhere; of single samples left out the scores of all, and without each tenth."""
         if not self._leaves_one_out:
             return super()._cross_validate(samples, folds, candidates, score)
-        tests = [np.arange(samples.n), *without_a_tenth(samples.n)]
-        calls = (delayed(score_left_out)(self, score, samples, tests, one) for one in candidates)
+        calls = (delayed(score_path)(self, score, samples, one) for one in candidates)
         results = reported(self, Parallel(self.n_jobs, return_as="generator")(calls), lambda: False)
         found = list(track(results, "paths", len(candidates), self.verbose))
-        scores, ranks = (np.concatenate(one, axis=-1) for one in zip(*found, strict=True))
-        return scores, ranks[None]
+        scores, facts = (np.concatenate(one, axis=-1) for one in zip(*found, strict=True))
+        return scores, facts
 
-    def _select(
-        self, candidates: list[Candidate], scores: Array, ranks: Array, error: Array | None = None
-    ) -> tuple[int, int]:
-        if self._leaves_one_out:
-            scores, error = scores[:1], jackknife_error(scores[1:])
-        return super()._select(candidates, scores, ranks, error)
+    def _summary(self, scores: Array) -> tuple[Array, Array]:
+        if not self._leaves_one_out:
+            return super()._summary(scores)
+        return scores[0], jackknife_error(scores[1:])
+
+    def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
+        if not self._leaves_one_out:
+            return super()._select(candidates, scores, ranks)
+        chosen = super()._select(candidates, scores, ranks[:1])
+        doubts = self.cv_results_["loo_doubt"] = ranks[1]
+        warn_of_doubt(self.cv_results_, self.best_index_, doubts)
+        return chosen
 
 
-def score_left_out(
-    search: LeftOutSearch, score: FoldScore, samples: Samples, tests: list[Index], one: Candidate
+def warn_of_doubt(table: dict[str, Any], best: int, doubts: Array) -> None:
+    """Warn where the scores that decide are not to be trusted."""
+    scores, errors = table["mean_test_score"], table["se_test_score"]
+    close = scores >= scores[best] - errors[best]
+    if np.isnan(doubts[best]):
+        warn(
+            'cv="loo" has so many samples that leave-one-out scores are of first order and their '
+            "doubt is not known. Pass a number of folds, such as cv=5."
+        )
+    elif doubts[best] > TRUSTED or (doubts[close] > TRUSTED).any():
+        worst = float(np.nanmax(np.where(close, doubts, 0.0)))
+        warn(
+            f'cv="loo" is in doubt: of the {close.sum()} points within a standard error of the '
+            f"best {(doubts[close] > TRUSTED).sum()} have leave-one-out residuals that may be off "
+            f"by more than {100.0 * TRUSTED:.0f} % on the mean, by {100.0 * worst:.0f} % at most. "
+            'cv_results_["loo_doubt"] has all of them. Pass a number of folds, such as cv=5.'
+        )
+
+
+def score_path(
+    search: LeftOutSearch, score: FoldScore, samples: Samples, one: Candidate
 ) -> tuple[Array, Array]:
-    """Scores (tests, k) of all models of a candidate on samples that they were not fitted to."""
+    """Scores (tests, k) of all models of a candidate, their ranks and doubts (2, k)."""
     with one_thread(0):
-        decisions, ranks = search._left_out_path(samples, one)
-    X, y, weights = samples.X, samples.y, samples.weights
-    scores = [score(decisions[:, test], X[test], y[test], weights[test]) for test in tests]
-    return np.array(scores), ranks
+        decisions, facts = search._left_out_path(samples, one)
+    return score_left_out(score, decisions, samples.X, samples.y, samples.weights), facts
 
 
-def left_out_decisions(
-    problem: Problem, samples: Samples, result: SolverResult, decisions: Array
-) -> Array:
-    """Decisions on the given samples by fits without them; copies of a sample go together.
+def score_left_out(score: FoldScore, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
+    """Scores (tests, k) of decisions (k, n) on all samples, and on those without each tenth."""
+    tests = [np.arange(len(y)), *without_a_tenth(len(y))]
+    return np.array([score(decisions[:, one], X[one], y[one], weights[one]) for one in tests])
+
+
+def leave_out(
+    decisions: Array,
+    problem: Problem,
+    part: Part,
+    samples: Samples,
+    result: SolverResult,
+) -> float:
+    """Put decisions by fits without each sample in place of those of the fit to all.
+
+    Copies of a sample go together; where the weight is zero, or the sample is not in the problem,
+    decisions stay.
 
     Parameters
     ----------
+    decisions : ndarray of shape (n,)
+        Decisions of the solution on the given samples; changed.
     problem : Problem
-        On the distinct samples.
+        One of the problems, on its distinct samples.
+    part : Part
+        Its samples.
     samples : Samples
-        The distinct samples, with the way back to those that were given.
+        Distinct samples of all problems, with the way back to those that were given.
     result : SolverResult
         The solution of the problem.
-    decisions : ndarray of shape (n,)
-        Decisions of that solution on the given samples, which are right where the weight is zero.
+
+    Returns
+    -------
+    float
+        The doubt that is left, NaN where it is not known.
     """
-    residuals = leave_one_out(problem, result.W, result.gamma, result.beta).residuals
-    return np.where(samples.group >= 0, (problem.y - residuals)[samples.group], decisions)
+    at = result.W, result.gamma, result.beta
+    loo = leave_one_out(problem, *at)
+    residuals, doubt = loo.residuals, np.nan
+    if loo.dbeta is not None:
+        residuals, _, doubt = refined(loo, problem, *at, most=REFITS, enough=ENOUGH)
+    group = part.samples.group
+    own = np.where(group >= 0, (problem.y - residuals)[group], np.nan)
+    known = part.everywhere(own, samples.n, np.nan)[samples.group]
+    np.copyto(decisions, known, where=(samples.group >= 0) & ~np.isnan(known))
+    return doubt
 
 
 def check_left_out(model: Model, name: str) -> None:

@@ -22,8 +22,8 @@ from .._input.arrays import check_grid
 from ..regularization_path import RegularizationPath
 from .climb import Climb
 from .fold_scores import FoldScore
-from .left_out import LeftOutSearch, check_left_out, left_out_decisions
-from .rounds import Rounds, decided
+from .left_out import LeftOutSearch, check_left_out
+from .rounds import Rounds
 from .search import Candidate, Training
 
 # Samples on which the noise is measured where there are more.
@@ -127,12 +127,6 @@ class PathSearch(LeftOutSearch):
         samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
         return samples, model._parts(samples)
 
-    def _posed(self, samples: Samples, candidate: Candidate) -> tuple[Any, Model, list[Part]]:
-        """The estimator, what it minimises at the first point of a candidate, and its problems."""
-        samples, parts = self._weighed_parts(samples)
-        model = self._single(**({"tau": 0.0} | candidate.at(0)))
-        return model, model._declare(samples, parts), parts
-
     def _points(
         self,
         declared: Model,
@@ -169,27 +163,9 @@ class PathSearch(LeftOutSearch):
         of_labels = declared.loss.mean((problem.y - loo.residuals)[: few.n]) - few.y
         return min(shared_scale(of_labels, few.weights), super()._noise(few))
 
-    def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
-        """Decisions (k, n) on all samples by the models without them, and ranks (k,)."""
-        model, declared, parts = self._posed(samples, candidate)
-        flat = samples.X.reshape(samples.n, -1)
-        decisions, ranks = [], []
-        for part in parts:
-            points = self._points(declared, part, candidate)
-            f = decided(points, flat, samples.Z)
-            rows = slice(None) if part.rows is None else part.rows
-            for k, (value, point) in enumerate(zip(candidate.values, points, strict=True)):
-                problem = declared.at(**{candidate.along: value}).on(part.samples)
-                f[k, rows] = left_out_decisions(problem, part.samples, point, f[k, rows])
-            decisions.append(f)
-            ranks.append([float(point.W.rank) for point in points])
-        return model._combiner()[0](np.array(decisions)), np.mean(ranks, axis=0)
-
     def _cross_validate(
         self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
     ) -> tuple[Array, Array]:
-        if self._leaves_one_out:
-            return super()._cross_validate(samples, folds, candidates, score)
         # Scores of several labels can be averaged where all of them are known.
         everything = self.taus is not None or not self.tau_per_label
         climb = Climb(candidates, everything, self.one_standard_error)

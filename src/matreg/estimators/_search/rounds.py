@@ -21,6 +21,7 @@ from .._fit.callbacks import reported
 from .._input.streamed import linear
 from .climb import Climb, Stretch
 from .fold_scores import FoldScore
+from .left_out import TENTHS, leave_out, score_left_out
 from .search import Candidate, Training, warn_interrupted
 
 # Points that follow after the first round, about, from which the time left is estimated.
@@ -50,16 +51,20 @@ class Rounds:
     solved: dict[tuple[int, int, int], list[SolverResult]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        shape = (len(self.training.folds), len(self.climb.owner))
-        self.scores, self.ranks = np.full(shape, np.nan), np.full(shape, np.nan)
+        folds, points = len(self.training.folds), len(self.climb.owner)
+        alone = self.search._leaves_one_out
+        rows = 1 + min(TENTHS, self.training.samples.n) if alone else 1
+        self.scores = np.full((folds, rows, points), np.nan)
+        self.facts = np.full((folds, 2 if alone else 1, points), np.nan)
 
     def run(self) -> tuple[Array, Array]:
         """Scores and ranks, of shape (folds, points), NaN of points that were not tried.
 
+        With single samples left out the scores of all, and without each tenth; ranks and doubts.
         If the user stops the search and keeps what there is, of the folds of which the first round
         is finished.
         """
-        folds = len(self.training.folds)
+        folds, points = len(self.training.folds), len(self.climb.owner)
         complete, stopped = np.zeros(folds, dtype=bool), False
         todo = self.climb.first()
         expected = sum(len(one.places) for one in todo) + (0 if self.climb.everything else MOVES)
@@ -76,12 +81,13 @@ class Rounds:
                         raise
                 stopped = bool(left.any())
                 complete |= left == 0
-                todo = self.climb.further(self.scores)
+                todo = self.climb.further(*self.search._summary(self.scores.reshape(-1, points)))
         if not complete.all():
             warn_interrupted(int(complete.sum()), folds)
         elif stopped:
             warn(f"Interrupted: the choice is made among what was tried until then. {ADVICE}")
-        return self.scores[complete], self.ranks[complete]
+        scores, facts = self.scores[complete], self.facts[complete]
+        return scores.reshape(-1, points), facts.reshape(-1, points)
 
     def finished(
         self, todo: list[Stretch], complete: Array, left: Array
@@ -101,9 +107,9 @@ class Rounds:
         )
         results = in_parallel(calls, self.search.n_jobs, ordered=False)
         enough = lambda: bool((complete | (left == 0)).any())  # noqa: E731
-        for (f, one), values, rank, points in reported(self.search, results, enough):
+        for (f, one), values, facts, points in reported(self.search, results, enough):
             columns = self.climb.points(one)
-            self.scores[f, columns], self.ranks[f, columns] = values, rank
+            self.scores[f][:, columns], self.facts[f][:, columns] = values, facts
             if not self.climb.everything:
                 keys = [(f, one.candidate, k) for k in one.places]
                 self.solved |= dict(zip(keys, points, strict=True))
@@ -128,28 +134,40 @@ def solve_stretch(
     candidate: Candidate,
     start: list[Start] | None,
 ) -> tuple[tuple[int, Stretch], Array, Array, list[list[SolverResult]]]:
-    """Scores and ranks of some points of a candidate on a fold, and their solutions."""
+    """Scores (r, k) and ranks (1, k) of some points of a candidate on a fold, and their solutions.
+
+    With single samples left out, ranks and doubts (2, k).
+    """
     f, one = key
     X, y, weights, Z = training.test(f)
     candidate = replace(candidate, values=candidate.values[list(one.places)])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0):
-        samples, parts = training.train(f)[1]
+        distinct, (samples, parts) = training.train(f)
         model = search._single(**({"tau": 0.0} | candidate.at(0)))
         declared = model._declare(samples, parts)
         points = [
             search._points(declared, part, candidate, None if start is None else start[k])
             for k, part in enumerate(parts)
         ]
-    flat = X.reshape(len(X), -1)
-    decisions = []
-    for part, own in zip(parts, points, strict=True):
-        singles = zip(*([single for _, single in part.apart(each)] for each in own), strict=True)
-        decisions += [decided(list(each), flat, Z) for each in singles]
+        flat = X.reshape(len(X), -1)
+        decisions, doubts = [], np.zeros(len(candidate.values))
+        for part, own in zip(parts, points, strict=True):
+            apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
+            decisions += [decided(list(each), flat, Z) for each in apart]
+            if search._leaves_one_out:
+                for k, (value, point) in enumerate(zip(candidate.values, own, strict=True)):
+                    problem = declared.at(**{candidate.along: value}).on(part.samples)
+                    doubt = leave_out(decisions[-1][k], problem, part, distinct, point)
+                    doubts[k] = np.maximum(doubts[k], doubt)
     combined = model._combiner()[0](np.array(decisions))
     ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
     by_place = [list(own) for own in zip(*points, strict=True)]
-    return key, score(combined, X, y, weights), ranks, by_place
+    if search._leaves_one_out:
+        scores, facts = score_left_out(score, combined, X, y, weights), np.array([ranks, doubts])
+    else:
+        scores, facts = score(combined, X, y, weights)[None], ranks[None]
+    return key, scores, facts, by_place
 
 
 def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:

@@ -434,23 +434,22 @@ class Search(MatrixEstimator):
             warn_interrupted(int(complete.sum()), len(folds))
         return scores[complete], ranks[complete]
 
+    def _summary(self, scores: Array) -> tuple[Array, Array]:
+        """Mean scores (points,) and their standard errors, of scores (folds, points)."""
+        return scores.mean(axis=0), standard_errors(scores)
+
     def _select(
         self,
         candidates: list[Candidate],
         scores: Array,
         ranks: Array,
-        error: Array | None = None,
     ) -> tuple[int, int]:
-        """Fill `cv_results_` and return the chosen candidate and its chosen tau.
-
-        Without standard errors they are those of the folds.
-        """
+        """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
         index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
-        mean, std = scores.mean(axis=0), scores.std(axis=0)
+        mean, error = self._summary(scores)
+        scores = scores[: len(ranks)]
         if np.isnan(mean).all():
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
-        if error is None:
-            error = standard_errors(scores)
         order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
         names = [candidates[0].along, *candidates[0].parameters]
         names += ["adaptive"] if n_steps(candidates[-1]) > 0 else []
@@ -462,7 +461,7 @@ class Search(MatrixEstimator):
             table[f"split{f}_test_score"] = row
         table |= {
             "mean_test_score": mean,
-            "std_test_score": std,
+            "std_test_score": scores.std(axis=0),
             "se_test_score": error,
             "rank_test_score": 1 + np.array([(order > m).sum() for m in order]),
             "mean_coef_rank": ranks.mean(axis=0),

@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
 from ..._typing import Array, Mask
 from ...linalg.bordered import cholesky
@@ -97,6 +98,7 @@ class Pivoting:
         self.beta = np.where(self.free, beta, self.bounds(self.side))
         self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
         self.T = transform(F, self.D, self.free)
+        self.columns = np.ascontiguousarray(self.T.T)  # many of them are taken, again and again
         bounded = np.where(np.isfinite(loss.size), loss.size, np.abs(beta).max(initial=0.0))
         self.small_beta = ROUNDING * bounded
         self.small_e = ROUNDING * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
@@ -184,19 +186,20 @@ class Pivoting:
         known_beta = self.bounds(side) - self.beta
         known_beta[i] = -self.beta[i]
         known_e = self.loss.epsilon * side - e
-        changed = np.flatnonzero(free != self.free)
+        changed = (free != self.free).nonzero()[0]
         given = np.where(self.free, known_e, known_beta)
         given[changed] = 0.0
-        some = np.flatnonzero(given)
-        out = self.T[:, some] @ given[some]
+        some = given.nonzero()[0]
+        out = given[some] @ self.columns[some]
         if len(changed):
             wanted = np.where(self.free, known_beta, known_e)[changed] - out[changed]
-            block = self.T[changed[:, None], changed]
-            try:
-                given[changed] = np.linalg.solve(block, wanted)
-            except np.linalg.LinAlgError:
-                given[changed] = np.linalg.lstsq(block, wanted, rcond=None)[0]
-            out += self.T[:, changed] @ given[changed]
+            columns = self.columns[changed]
+            block = columns[:, changed].T
+            *_, found, failed = dgesv(block, wanted)
+            if failed:
+                found = np.linalg.lstsq(block, wanted, rcond=None)[0]
+            given[changed] = found
+            out += found @ columns
         dbeta, de = np.where(self.free, out, given), np.where(self.free, given, out)
         return self.beta + dbeta, e + de
 

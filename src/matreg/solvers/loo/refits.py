@@ -50,6 +50,7 @@ def refined(
     beta: Array,
     *,
     most: int = 10,
+    enough: float = 0.0,
     refit: Refit | None = None,
 ) -> Refined:
     """Fit anew without those samples whose residuals are most in doubt.
@@ -64,6 +65,8 @@ def refined(
         Its solution, from which the fits start.
     most : int, default=10
         Number of fits at most.
+    enough : float, default=0.0
+        Doubt at which to stop.
     refit : callable, default=None
         How to solve the problem without a sample.
 
@@ -79,7 +82,9 @@ def refined(
     doubts[len(beta) :] = 0.0  # of a ridge on covariates
     every = np.append(beta, loo.beta[len(beta) :])
     worst = np.argsort(-doubts, kind="stable")[:most]
-    worst = worst[doubts[worst] > WORTHWHILE * size]
+    left = doubts.sum() - np.cumsum(doubts[worst]) + doubts[worst]  # before each of the fits
+    needed = ~(left <= enough * size * len(doubts))  # NaN where some are in infinite doubt
+    worst = worst[needed & (doubts[worst] > WORTHWHILE * size)]
     out = loo.residuals + loo.error
     for i in worst:
         rest, keep = without(problem, int(i))
@@ -89,8 +94,8 @@ def refined(
         predicted = predicted + problem.unpenalised.take(own).times(others)
         out[i] = problem.y[i] - predicted[0]
     doubts[worst] = 0.0
-    left = float(doubts.mean()) / size if size > 0.0 else 0.0
-    return Refined(out, np.isin(np.arange(len(out)), worst), left)
+    doubt = float(doubts.mean()) / size if size > 0.0 else 0.0
+    return Refined(out, np.isin(np.arange(len(out)), worst), doubt)
 
 
 def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
