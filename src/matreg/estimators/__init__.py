@@ -7,5 +7,4 @@ regularization_path   what a path returns
 leave_one_out         each sample predicted without it
 _input  _fit  _search what users pass; what fits share; searches over parameters
 _linear_part          the model of ours inside of a pipeline or a search
-_wrong_labels         which labels look wrong
 """

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..data.samples import Samples
-from ..losses.families import REGRESSION_LOSSES, LossFamily
 from ..robust import typical_size, weighted_median
 from ..solvers import GRMRProblem, GRMRResult
-from ._fit.base import MatrixRegressor
 from ._fit.joint import JointFit
-from ._input.parameters import constrained
-from ._wrong_labels import label_outlier_score
-from .rmr import DELTA, EPSILON, regression_loss
+from ._fit.regressor import MatrixRegressor, label_outlier_score
+from ._input.parameters import parametrised
 
 
-@constrained(REGRESSION_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class GRMR(JointFit, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
@@ -184,43 +176,9 @@ class GRMR(JointFit, MatrixRegressor):
     (5, 8, 8)
     """
 
-    _several_labels = True
-    _loss_units = {"epsilon": EPSILON, "delta": DELTA}
     _name, _plain_name = "G-RMR", "RMR"
-    tau: float | str = "scale"
-    _: KW_ONLY
-    gamma: float | None = None
-    lam: float | None = None
-    C: float | str = "scale"
-    epsilon: float | str = "scale"
-    loss: str | LossFamily = "epsilon_insensitive"
-    delta: float | str = "scale"
-    quantile: float = 0.5
-    outliers: str = "replace"
-    noise: float | ArrayLike | None = None
-    limit: float = 4.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
     coupling: str = "exact"
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    clean_predict: bool = True
-    matrix_shape: tuple[int, int] | None = None
-    tol: float = 1e-4
-    max_iter: int = 20
-    regression_tol: float = 1e-5
-    regression_max_iter: int = 200
-    split_tol: float = 1e-4
-    split_max_iter: int = 1000
     warm_start: bool = False
-    verbose: int = 0
-
-    def _loss(self) -> LossFamily:
-        return regression_loss(self)
-
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
-        return self._loss().score(y, decisions, sample_weight)
 
     def _label_spread(self, distinct: Samples) -> float:
         y, s = distinct.y, distinct.weights

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
-from numpy.typing import ArrayLike
-
-from ..losses.families import REGRESSION_LOSSES, LossFamily
-from ._fit.base import MatrixRegressor
-from ._input.parameters import constrained
+from ._fit.regressor import MatrixRegressor
+from ._input.parameters import parametrised
 from ._search.joint_search import JointSearch
 from .grmr import GRMR
 
 
-@constrained(REGRESSION_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
@@ -95,41 +88,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
     (60, 6, 5)
     """
 
-    _several_labels = True
     _plain = GRMR
     _searched = ("C", "epsilon")
 
-    taus: float | ArrayLike | None = None
-    _: KW_ONLY
-    n_taus: int = 10
-    tau_min_ratio: float = 1e-3
-    gamma: float | ArrayLike | None = None
-    lam: float | ArrayLike | None = None
-    outliers: str = "replace"
-    noise: float | ArrayLike | None = None
-    limit: float | ArrayLike | None = None
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    C: float | str | ArrayLike = "scale"
-    epsilon: float | str | ArrayLike = "scale"
-    loss: str | LossFamily = "epsilon_insensitive"
-    delta: float | str = "scale"
-    quantile: float = 0.5
     coupling: str = "exact"
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    clean_predict: bool = True
-    cv: Any = None
-    scoring: Any = None
-    one_standard_error: bool = False
     tau_per_label: bool = True
-    n_jobs: int | None = None
-    tol: float = 1e-4
-    split_tol: float = 1e-4
-    fold_tol: float | None = None
-    fold_split_tol: float | None = None
-    halving: bool = False
-    max_iter: int = 20
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
 from ..data.samples import Samples
-from ..losses.families import MARGIN_LOSSES, LossFamily, family_of
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
-from ._fit.classifier import MatrixClassifier
+from ._fit.classifier import MatrixClassifier, class_outlier_score
 from ._fit.convex import Part, by_sample, store
 from ._fit.joint import REGRESSION, JointFit
-from ._input.parameters import constrained
-from ._wrong_labels import class_outlier_score
+from ._input.parameters import parametrised
 
 
-@constrained(MARGIN_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class GSMM(JointFit, MatrixClassifier):
     """Support matrix machine on samples that are corrupted or incomplete themselves.
 
@@ -147,35 +143,7 @@ class GSMM(JointFit, MatrixClassifier):
     """
 
     _name, _plain_name = "GSMM", "SMM"
-    tau: float | str = "scale"
-    _: KW_ONLY
-    gamma: float | None = None
-    lam: float | None = None
-    C: float | str = "scale"
-    loss: str | LossFamily = "hinge"
-    outliers: str = "replace"
-    noise: float | ArrayLike | None = None
-    limit: float = 4.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    class_weight: dict[Any, float] | str | None = None
-    multi_class: str = "one_vs_one"
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    clean_predict: bool = True
-    matrix_shape: tuple[int, int] | None = None
-    tol: float = 1e-4
-    max_iter: int = 20
-    regression_tol: float = 1e-5
-    regression_max_iter: int = 200
-    split_tol: float = 1e-4
-    split_max_iter: int = 1000
     n_jobs: int | None = None
-    verbose: int = 0
-
-    def _loss(self) -> LossFamily:
-        return family_of(self.loss, MARGIN_LOSSES)
 
     def _label_spread(self, distinct: Samples) -> float:
         return 1.0  # a margin

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
 from ..data.samples import Samples
-from ..losses.families import MARGIN_LOSSES, LossFamily
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import MatrixClassifier
 from ._fit.joint import JointFit
-from ._input.parameters import constrained
+from ._fit.units import earlier_taus
+from ._input.parameters import parametrised
 from ._input.streamed import linear
 from ._search.joint_search import JointSearch
 from ._search.left_out import leave_out
 from .gsmm import GSMM
 
 
-@constrained(MARGIN_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class GSMMCV(JointSearch, MatrixClassifier):
     """GSMM with tau, gamma and what counts as an outlier chosen by cross-validation.
 
@@ -70,37 +67,8 @@ class GSMMCV(JointSearch, MatrixClassifier):
     _plain = GSMM
     _searched = ("C",)
 
-    taus: float | ArrayLike | None = None
-    _: KW_ONLY
-    n_taus: int = 10
-    tau_min_ratio: float = 1e-3
-    gamma: float | ArrayLike | None = None
-    lam: float | ArrayLike | None = None
-    outliers: str = "replace"
-    noise: float | ArrayLike | None = None
-    limit: float | ArrayLike | None = None
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    C: float | str | ArrayLike = "scale"
-    loss: str | LossFamily = "hinge"
-    class_weight: dict[Any, float] | str | None = None
-    multi_class: str = "one_vs_one"
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    clean_predict: bool = True
-    cv: Any = None
-    scoring: Any = None
-    one_standard_error: bool = False
-    n_jobs: int | None = None
-    tol: float = 1e-4
-    split_tol: float = 1e-4
     fold_tol: float | None = 1.0
     fold_split_tol: float | None = 1e-2
-    halving: bool = False
-    max_iter: int = 20
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None
 
     def _predict_taus(
         self,
@@ -118,7 +86,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
         space = learned_space(problem, split)
         rows = self._completed_rows(space, NewSamples(X_test.reshape(len(X_test), -1)))
         clean = Samples.of(problem.clean(split.E), samples.y, samples.weights, samples.Z)
-        bases, declared = problem.bases, model._declare(0.0, tuple(model.adaptive))
+        bases, declared = problem.bases, model._declare(0.0, earlier_taus(model.adaptive, 0.0))
         tol, most = model.regression_tol, model.regression_max_iter
         decisions, ranks, doubts = [], [], np.zeros(len(taus))
         for part in model._parts(samples_in(clean, bases)):

@@ -114,7 +114,7 @@ def path(
     else:
         largest = model._tau_max(declared, samples, parts)
         along, values = "tau", tau_grid(largest, n_taus, tau_min_ratio)
-    limits = {"tol": model.tol, "max_iter": model.max_iter}
+    limits: dict[str, Any] = {"tol": model.tol, "max_iter": model.max_iter}
     walking = solvers.path(declared, parts[0].samples, along, values, steps=steps, **limits)
     bases = bases_of(model)
     points = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from .._typing import Array, Covariates, Weights
 from ..data.samples import Samples, SampleSet
-from ..losses.families import LossFamily
 from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
 from ..solvers import SolverResult, mean_curvature, tau_max
@@ -18,7 +17,7 @@ from ._fit.classifier import labels_of
 from ._fit.convex import ConvexEstimator, Part, together
 from ._fit.family import FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
-from ._input.parameters import constrained
+from ._input.parameters import parametrised
 from ._search.folds import fold_of_each, make_splitter
 from ._search.on_a_part import choose_by_moments
 from ._search.path_search import PathSearch
@@ -28,8 +27,7 @@ from ._search.search import number_list
 RIDGES = (0.0, 0.9, 0.99)
 
 
-@constrained()
-@dataclass(eq=False, repr=False)
+@parametrised
 class RGLM(FamilyEstimator, ConvexEstimator):
     """Regularised matrix regression: generalised linear models with a nuclear norm.
 
@@ -168,23 +166,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ((200, 2), True)
     """
 
-    tau: float | str = "scale"
-    _: KW_ONLY
-    family: str | LossFamily = "normal"
     ridge: float = 0.0
-    l1: float | ArrayLike = 0.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    tol: float = 1e-6
-    max_iter: int = 10_000
     warm_start: bool = False
-    joint: str | None = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None
 
     def _parts(self, samples: SampleSet) -> list[Part]:
         k = len(vars(self).get("classes_", ()))
@@ -230,8 +213,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         )
 
 
-@constrained()
-@dataclass(eq=False, repr=False)
+@parametrised
 class RGLMCV(FamilyEstimator, PathSearch):
     """R-GLM with tau chosen by cross-validation, from coarse to fine as by :class:`RMRCV`.
 
@@ -282,28 +264,9 @@ class RGLMCV(FamilyEstimator, PathSearch):
     _plain = RGLM
     _searched = ("ridge", "l1")
 
-    taus: float | ArrayLike | None = None
-    _: KW_ONLY
-    family: str | LossFamily = "normal"
     ridge: float | ArrayLike | None = None
-    l1: float | ArrayLike = 0.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
     n_taus: int = 50
-    tau_min_ratio: float = 1e-3
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    cv: Any = None
-    scoring: Any = None
-    one_standard_error: bool = False
     tau_per_label: bool = True
-    joint: str | None = None
-    n_jobs: int | None = None
-    tol: float = 1e-6
-    max_iter: int = 10_000
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None
 
     def _values(self, name: str, units: Units) -> list[Any]:
         if name != "ridge":

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..data.samples import Samples
-from ..losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
 from ..solvers import SolverResult, rounding_floor
-from ._fit.base import MatrixEstimator, MatrixRegressor
 from ._fit.convex import ConvexEstimator, Part
+from ._fit.regressor import MatrixRegressor, score_labels
 from ._fit.units import CHANCE, TAU, Units
-from ._input.parameters import constrained
+from ._input.parameters import parametrised
 from ._search.path_search import PathSearch
-from ._wrong_labels import label_outlier_score
 
-EPSILON, DELTA = EpsilonInsensitive.units["epsilon"], Huber.units["delta"]
 # The tube of a search relative to the noise: from a third of it to once little changes.
 NOISE_SHARE = 0.5
 
 
-@constrained(REGRESSION_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class RMR(ConvexEstimator, MatrixRegressor):
     """Robust matrix regression.
 
@@ -192,39 +187,11 @@ class RMR(ConvexEstimator, MatrixRegressor):
     0.9
     """
 
-    _several_labels = True
-    _loss_units = {"epsilon": EPSILON, "delta": DELTA}
-
-    tau: float | str = "scale"
-    _: KW_ONLY
-    C: float | str = "scale"
-    epsilon: float | str = "scale"
-    loss: str | LossFamily = "epsilon_insensitive"
-    delta: float | str = "scale"
-    quantile: float = 0.5
     penalty: Any = None
-    l1: float | ArrayLike = 0.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
     solver: str = "auto"
     rho: float = 1.0
     eta: float = 0.999
-    tol: float = 1e-6
-    max_iter: int = 1000
     warm_start: bool = False
-    joint: str | None = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None
-
-    def _loss(self) -> LossFamily:
-        return regression_loss(self)
-
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
-        return self._loss().score(y, decisions, sample_weight)
 
     def _tau_share(self, units: Units) -> float:
         return max(TAU, CHANCE * units.chance)
@@ -250,24 +217,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
         return super()._advice(model, part, result)
 
 
-def regression_loss(model: MatrixEstimator) -> LossFamily:
-    """The loss of a model with the parameters loss, epsilon, delta and quantile."""
-    parameters = {name: getattr(model, name) for name in ("epsilon", "delta", "quantile")}
-    return family_of(model.loss, REGRESSION_LOSSES, **parameters)
-
-
-def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array | None:
-    """`label_outlier_score_` of a fit."""
-    problem = replace(model, covariate_ridge=0.0).on(samples)
-    if not isinstance(problem.loss, PiecewiseLoss):
-        return None
-    residual = problem.y - problem.design.forward(result.W.matrix)
-    residual -= problem.unpenalised.times(result.gamma)
-    return label_outlier_score(residual, problem.loss, result, samples)
-
-
-@constrained(REGRESSION_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class RMRCV(PathSearch, MatrixRegressor):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
@@ -367,40 +317,18 @@ class RMRCV(PathSearch, MatrixRegressor):
     """
 
     _plain = RMR
-    _several_labels = True
     _searched = ("C", "epsilon", "l1")
 
-    taus: float | ArrayLike | None = None
-    _: KW_ONLY
-    n_taus: int = 16
-    tau_min_ratio: float = 1e-3
     C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale")
     epsilon: float | str | ArrayLike = "noise"
-    loss: str | LossFamily = "epsilon_insensitive"
-    delta: float | str = "scale"
-    quantile: float = 0.5
     penalty: Any = None
-    l1: float | ArrayLike = 0.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    cv: Any = None
-    scoring: Any = None
-    one_standard_error: bool = False
     tau_per_label: bool = True
-    n_jobs: int | None = None
-    tol: float = 1e-6
-    max_iter: int = 1000
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None
 
     def _values(self, name: str, units: Units) -> list[float]:
         """As everywhere; "noise" is half of it, and at most what "scale" is."""
         if name != "epsilon" or not isinstance(self.epsilon, str) or self.epsilon != "noise":
             return super()._values(name, units)
-        scale = units.number(name, "scale", EPSILON)
+        scale = units.number(name, "scale", self._loss_units[name])
         if not hasattr(self._single()._loss(), name):
             return [scale]
         return [min(scale, NOISE_SHARE * self._noise(units.samples))]

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..data.samples import Samples
-from ..losses.families import MARGIN_LOSSES, LossFamily, family_of
 from ..model import Model
 from ..solvers import SolverResult
-from ._fit.classifier import MatrixClassifier
+from ._fit.classifier import MatrixClassifier, class_outlier_score
 from ._fit.convex import ConvexEstimator
-from ._input.parameters import constrained
+from ._input.parameters import parametrised
 from ._search.path_search import PathSearch
-from ._wrong_labels import class_outlier_score
 
 
-@constrained(MARGIN_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class SMM(MatrixClassifier, ConvexEstimator):
     """Support matrix machine: a classifier with a large margin and low rank.
 
@@ -136,35 +132,13 @@ class SMM(MatrixClassifier, ConvexEstimator):
     (['large', 'small'], True)
     """
 
-    tau: float | str = "scale"
-    _: KW_ONLY
-    C: float | str = "scale"
-    loss: str | LossFamily = "hinge"
     penalty: Any = None
-    l1: float | ArrayLike = 0.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    class_weight: dict[Any, float] | str | None = None
-    multi_class: str = "one_vs_one"
-    joint: str | None = None
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    tol: float = 1e-6
-    max_iter: int = 1000
-    n_jobs: int | None = None
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None
-
-    def _loss(self) -> LossFamily:
-        return family_of(self.loss, MARGIN_LOSSES)
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
         return class_outlier_score(model, samples, result)
 
 
-@constrained(MARGIN_LOSSES)
-@dataclass(eq=False, repr=False)
+@parametrised
 class SMMCV(MatrixClassifier, PathSearch):
     """SMM with tau, and if asked C, chosen by cross-validation.
 
@@ -230,27 +204,6 @@ class SMMCV(MatrixClassifier, PathSearch):
     _plain = SMM
     _searched = ("C", "l1")
 
-    taus: float | ArrayLike | None = None
-    _: KW_ONLY
-    n_taus: int = 16
-    tau_min_ratio: float = 1e-3
     C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale")
-    loss: str | LossFamily = "hinge"
     penalty: Any = None
-    l1: float | ArrayLike = 0.0
-    adaptive: int | ArrayLike = 0
-    row_basis: ArrayLike | None = None
-    column_basis: ArrayLike | None = None
-    class_weight: dict[Any, float] | str | None = None
-    multi_class: str = "one_vs_one"
     joint: str | None = None
-    fit_intercept: bool = True
-    covariate_ridge: float = 0.0
-    cv: Any = None
-    scoring: Any = None
-    one_standard_error: bool = False
-    n_jobs: int | None = None
-    tol: float = 1e-6
-    max_iter: int = 1000
-    verbose: int = 0
-    matrix_shape: tuple[int, int] | None = None

@@ -1,7 +1,8 @@
 """What fits share: parameters to a model, results to attributes, decisions, messages.
 
 base          what all estimators share; convex: fits that are one or several convex problems
-classifier    several classes as problems of two; family: generalised linear models
+regressor     losses of residuals; family: generalised linear models
+classifier    losses of margins, several classes as problems of two
 joint         fits that clean their samples; cleaning: new samples
 units         what parameters stand for: "scale", adaptive steps, bases, l1
 several       several labels, one fit each; joint_labels: all together

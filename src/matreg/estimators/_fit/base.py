@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from dataclasses import field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_classifier
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._typing import Array, Covariates, Weights
 from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
 from ...data.samples import MANY_SAMPLES, Samples, SampleSet
-from ...losses.families import r2_of_rows
+from ...losses.families import LossFamily
 from ...preprocessing.units import warn_of_units
 from ...unpenalised import basis as unpenalised
 from .._input.arrays import (
@@ -32,6 +33,7 @@ from .._input.arrays import (
 )
 from .._input.axes import MatrixLabels, aligned, read_labels, to_xarray
 from .._input.covariates import new_covariates, read_covariates
+from .._input.parameters import parametrised
 from .._input.stored import is_streamed, loaded, refuse_streamed
 from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
@@ -44,6 +46,7 @@ NOTHING = np.zeros(0)
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
 
+@parametrised
 class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of estimators whose samples are matrices.
 
@@ -52,9 +55,18 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
     Internally they are validated flat, so that all of scikit-learn's conventions hold.
     """
 
-    matrix_shape: tuple[int, int] | None
-    fit_intercept: bool
-    covariate_ridge: float
+    adaptive: int | ArrayLike = 0
+    row_basis: ArrayLike | None = None
+    column_basis: ArrayLike | None = None
+    fit_intercept: bool = True
+    covariate_ridge: float = 0.0
+    tol: float = 1e-6
+    max_iter: int = 1000
+    verbose: int = 0
+    matrix_shape: tuple[int, int] | None = None
+
+    # Parameters of losses in the units of the labels, with what "scale" is for them.
+    _loss_units: ClassVar[Mapping[str, float]] = {}
     _several_labels = False  # whether labels may have several columns
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
@@ -65,6 +77,10 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._takes_missing
         tags.target_tags.multi_output = self._several_labels
         return tags
+
+    def _loss(self) -> LossFamily:
+        """The loss, words included."""
+        raise NotImplementedError
 
     def _read(
         self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
@@ -450,8 +466,15 @@ class MatrixEstimator(CallbackSupportMixin, BaseEstimator):
         return make_report(self, X, y, **options)
 
 
+@parametrised
 class SingleFit(MatrixEstimator):
     """Base of estimators without a search."""
+
+    tau: float | str = field(default="scale", kw_only=False)
+
+    @property
+    def _starts_warm(self) -> bool:
+        return bool(getattr(self, "warm_start", False))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -490,15 +513,6 @@ class SingleFit(MatrixEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
         """Fit to samples in memory or read block by block."""
         raise NotImplementedError
-
-
-class MatrixRegressor(RegressorMixin, MatrixEstimator):
-    """Base of regressors whose samples are matrices."""
-
-    score = MatrixEstimator.score  # that of the mixin knows no covariates
-
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
-        return r2_of_rows(y, decisions, sample_weight)
 
 
 def first(f: Array) -> Array:

@@ -7,10 +7,10 @@ all samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,18 +20,29 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..._typing import Array, Covariates
 from ...data.samples import Samples, SampleSet
-from ...losses.families import check_weighted_classes
+from ...losses.families import MARGIN_LOSSES, LossFamily, check_weighted_classes, family_of
+from ...losses.piecewise import PiecewiseLoss
+from ...model import Model
+from ...solvers import SolverResult
 from .._input.classes import classes_at, encode_classes
+from .._input.parameters import parametrised
 from .base import MatrixEstimator
 from .convex import Part, together
 
 
+@parametrised
 class MatrixClassifier(ClassifierMixin, MatrixEstimator):
-    """Base of classifiers whose samples are matrices."""
+    """Base of classifiers by a margin, whose samples are matrices."""
 
-    class_weight: dict[Any, float] | str | None
-    multi_class: str
-    joint: str | None = None
+    C: float | str | ArrayLike = "scale"
+    loss: str | LossFamily = "hinge"
+    class_weight: dict[Any, float] | str | None = None
+    multi_class: str = "one_vs_one"
+
+    _losses: ClassVar[Mapping[str, Any]] = MARGIN_LOSSES
+
+    def _loss(self) -> LossFamily:
+        return family_of(self.loss, MARGIN_LOSSES)
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Index of the class of each sample."""
@@ -63,7 +74,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         y, k = labels_of(samples), len(self.classes_)
         if one_vs_rest(self) and k > 2:
             parts = [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
-            return parts if self.joint is None else together(self, parts)
+            return parts if getattr(self, "joint", None) is None else together(self, parts)
         pairs = ((one, other) for one, other in combinations(range(k), 2))
         rows = [(np.flatnonzero((y == one) | (y == other)), other) for one, other in pairs]
         return [
@@ -168,3 +179,35 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
 def labels_of(samples: SampleSet) -> Array:
     """Labels of samples in memory or in blocks, those of classes."""
     return samples.y if isinstance(samples, Samples) else samples.given[0]  # type: ignore[attr-defined]
+
+
+def class_outlier_score(model: Model, samples: Samples, result: SolverResult) -> Array:
+    """How much each label of two classes looks wrong, in margins.
+
+    A sample on the right side of the margin scores zero. On the margin it scores the share that its
+    multiplier has of its bound, and beyond it ``2 - y f``: more than 2 if it is on the wrong side.
+    Where multipliers have no bound, on the margin it scores zero.
+
+    Parameters
+    ----------
+    model : Model
+        What was fitted.
+    samples : Samples
+        The samples, with labels -1 and 1; those of weight zero get NaN.
+    result : SolverResult
+        The fit, with its multipliers.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Scores of all samples, at least 0.
+    """
+    decisions = samples.design.forward(result.W.matrix)
+    decisions += samples.unpenalised(model.fit_intercept).times(result.gamma)
+    beyond = np.maximum(1.0 - samples.y * decisions, 0.0)
+    loss = model.losses(samples.y, samples.weights)
+    share = (beyond > 0.0).astype(float)
+    if isinstance(loss, PiecewiseLoss) and loss.bounded:
+        share = np.abs(result.beta) / loss.size
+    scores = share * (1.0 + beyond)
+    return np.where(samples.group >= 0, scores[samples.group], np.nan)

@@ -12,18 +12,24 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from ..._typing import Array, Covariates
 from ...data.dask_blocks import is_dask
 from ...solvers import clean, space_from
+from .._input.parameters import parametrised
 from .._input.stored import is_streamed
 from .._input.streamed import clean_streamed
 from .base import MatrixEstimator
 from .several import transposed
 
 
+@parametrised
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
-    """Methods for new samples, which are cleaned with what a fit has learned."""
+    """Methods for new samples, which are cleaned with what a fit has learned, `_row_space`."""
 
-    # What the fit has learned, as arrays; and the parameter that says whether predict cleans.
-    _row_space: dict[str, Any]
-    clean_predict: bool
+    outliers: str = "replace"
+    noise: float | ArrayLike | None = None
+    clean_predict: bool = True
+    tol: float = 1e-4
+    max_iter: int = 20
+    split_tol: float = 1e-4
+
     _takes_missing = True
 
     def _decide(self, X: Any, covariates: Covariates = None) -> Any:

@@ -6,7 +6,7 @@ samples are in memory or read block by block changes nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,12 +26,13 @@ from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Index, Weights
 from ...bases import samples_in
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
-from ...losses.families import LossFamily, in_units
+from ...losses.families import in_units
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
 from .._input.arrays import has_several
 from .._input.classes import check_classes_of_part
+from .._input.parameters import parametrised
 from .._input.stored import is_streamed, refuse_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
@@ -146,27 +148,15 @@ def by_sample(
     return np.array(duals), np.fmax.reduce(scores) if scores else None
 
 
+@parametrised
 class ConvexEstimator(SingleFit):
     """Base of estimators that minimise a declared model."""
 
-    tau: Any
-    penalty: Any = None
-    adaptive: Any = 0
+    l1: float | ArrayLike = 0.0
     joint: str | None = None
-    # Parameters of losses in the units of the labels, with what "scale" is for them; they become
-    # attributes.
-    _loss_units: Mapping[str, float] = {}
-    fit_intercept: bool
-    covariate_ridge: float
-    tol: float
-    max_iter: int
-    verbose: int
+    n_jobs: int | None = None
 
     # -- parameters to a model
-
-    def _loss(self) -> LossFamily:
-        """The loss, words included."""
-        raise NotImplementedError
 
     def _nuclear(self) -> SpectralElasticNet:
         """The penalty where none is given; its tau does not matter."""
@@ -299,7 +289,7 @@ class ConvexEstimator(SingleFit):
             start = None if last is None else last._start_of(samples)
             return iter([solve(model, samples, start=start, **options)])
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
-        return in_parallel(tasks, getattr(self, "n_jobs", None))
+        return in_parallel(tasks, self.n_jobs)
 
     def _options(self) -> dict[str, Any]:
         """What a solver is told."""
@@ -326,10 +316,6 @@ class ConvexEstimator(SingleFit):
                 result = result.with_covariates(basis, self.fit_intercept)
             done, ended = done + 1, result.interrupted
             yield result
-
-    @property
-    def _starts_warm(self) -> bool:
-        return bool(getattr(self, "warm_start", False))
 
     def _start_of(self, samples: Samples) -> Start | None:
         """The fit as a start of the next one, if it had samples like those."""
@@ -396,7 +382,7 @@ class ConvexEstimator(SingleFit):
             return  # W = 0 would say nothing
         if np.any(self.rank_):
             return
-        if isinstance(samples, Samples) and self.penalty is None:
+        if isinstance(samples, Samples) and getattr(self, "penalty", None) is None:
             y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
             epsilon = getattr(model.loss, "epsilon", None)
             warn_of_zero(self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))

@@ -20,6 +20,7 @@ from ...losses.families import GLM_FAMILIES, LossFamily, family_of
 from ...losses.smooth import Logistic
 from .._input.arrays import question_two_values, validate_labels
 from .._input.classes import check_two_classes, classes_at, encode_classes
+from .._input.parameters import parametrised
 from .base import MatrixEstimator
 from .several import transposed
 
@@ -48,11 +49,13 @@ def _binomial(model: MatrixEstimator) -> bool:
     return True
 
 
+@parametrised
 class FamilyEstimator(MatrixEstimator):
     """Base of estimators with a parameter `family`: a classifier for "binomial"."""
 
-    family: str | LossFamily
+    family: str | LossFamily = "normal"
     joint: str | None = None
+    max_iter: int = 10_000
 
     @property
     def _several_labels(self) -> bool:  # type: ignore[override]

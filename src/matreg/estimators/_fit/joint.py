@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -14,7 +13,7 @@ from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Weights
 from ...bases import samples_in
 from ...data.samples import Samples
-from ...losses.families import LossFamily, in_units
+from ...losses.families import in_units
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
@@ -37,6 +36,7 @@ from ...solvers import (
     to_arrays,
 )
 from .._input.arrays import has_several, to_numbers
+from .._input.parameters import parametrised
 from .._input.stored import refuse_streamed_cleaning
 from .base import MatrixEstimator, SingleFit
 from .cleaning import Cleaning, outlier_score
@@ -60,37 +60,19 @@ def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
     return Units(samples, model.fit_intercept, is_classifier(model))
 
 
+@parametrised
 class JointFit(Cleaning, SingleFit):
     """Base of models that are fitted while their samples are cleaned."""
 
-    # Parameters of losses in the units of the labels, with what "scale" is for them.
-    _loss_units: Mapping[str, float] = {}
-    _name: str  # of the model in warnings, and of the one that does not clean
-    _plain_name: str
-    coupling: str = "exact"
-    adaptive: Any = 0
-    tau: Any
-    gamma: float | None
-    lam: float | None
-    C: Any
-    outliers: str
-    noise: Any
-    limit: float
-    fit_intercept: bool
-    covariate_ridge: float
-    tol: float
-    max_iter: int
-    regression_tol: float
-    regression_max_iter: int
-    split_tol: float
-    split_max_iter: int
-    warm_start: bool = False
-    verbose: int
-    steps_: Any
+    gamma: float | None = None
+    lam: float | None = None
+    limit: float = 4.0
+    regression_tol: float = 1e-5
+    regression_max_iter: int = 200
+    split_max_iter: int = 1000
 
-    def _loss(self) -> LossFamily:
-        """The loss, words included."""
-        raise NotImplementedError
+    _name: ClassVar[str]  # of the model in warnings, and of the one that does not clean
+    _plain_name: ClassVar[str]
 
     def _label_spread(self, distinct: Samples) -> float:
         """Typical deviation of a label, which prices the outliers by default."""
@@ -127,7 +109,7 @@ class JointFit(Cleaning, SingleFit):
     def _fit_samples(self, samples: Samples) -> None:
         """Fit to samples whose labels and weights are validated."""
         # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
-        start = self.__dict__.pop("_warm", None) if self.warm_start else None
+        start = self.__dict__.pop("_warm", None) if self._starts_warm else None
         distinct = samples.distinct()
         problem, pca = self._with_tau(distinct)
         taus = (*self.adaptive_, self.tau_)
@@ -173,7 +155,7 @@ class JointFit(Cleaning, SingleFit):
             tau=0.0 if isinstance(self.tau, str) else float(self.tau),
             gamma=gamma,
             lam=lam,
-            coupling=self.coupling,
+            coupling=getattr(self, "coupling", "exact"),
             fit_intercept=self.fit_intercept,
             outliers=self.outliers,
             noise=self._given_noise(D.shape[1:]),
@@ -243,7 +225,7 @@ class JointFit(Cleaning, SingleFit):
         self.gamma_, self.lam_ = problem.gamma, problem.lam
         self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
         self._row_space = vars(learned_space(problem, split))
-        E = split.E.copy() if self.warm_start else split.E
+        E = split.E.copy() if self._starts_warm else split.E
         E, missing = problem.unscaled(E), np.isnan(D)
         if distinct.X is not D:
             E = E[distinct.group]
@@ -257,7 +239,7 @@ class JointFit(Cleaning, SingleFit):
         self.sample_outlier_score_ = outlier_score(D, E)
         self.objective_, self.split_gap_ = result.objective, split.gap
         self.n_iter_, self.history_ = result.n_iter, result.history
-        if self.warm_start:
+        if self._starts_warm:
             self._warm = to_arrays(result)
 
     def _warn(self, result: GRMRResult) -> None:

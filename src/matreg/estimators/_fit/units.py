@@ -23,12 +23,13 @@ What was compared is in the developers' page on defaults.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..._typing import Array
 from ...bases import Bases
@@ -180,7 +181,7 @@ def check_bases(model: Any, p: int, q: int) -> None:
             )
 
 
-def earlier_taus(given: int | Sequence[float], tau: float) -> tuple[float, ...]:
+def earlier_taus(given: int | ArrayLike, tau: float) -> tuple[float, ...]:
     """Tau of the steps before the last, from a number of further steps or a tau for each."""
     if isinstance(given, Integral):
         return (float(tau),) * int(given)
@@ -195,10 +196,10 @@ def earlier_taus(given: int | Sequence[float], tau: float) -> tuple[float, ...]:
 
 def penalty_of(model: Any, nuclear: SpectralElasticNet) -> Any:
     """The penalty of a model: its own, or the nuclear norm with what `l1` adds."""
-    l1 = getattr(model, "l1", 0.0)
+    l1, own = getattr(model, "l1", 0.0), getattr(model, "penalty", None)
     if not np.any(l1):
-        return nuclear if model.penalty is None else model.penalty
-    if model.penalty is not None:
+        return nuclear if own is None else own
+    if own is not None:
         raise ValueError("l1 must be 0 where a penalty is given, which takes its place.")
     if not bases_of(model).plain:
         raise ValueError(

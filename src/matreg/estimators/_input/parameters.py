@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ...losses.families import GLM_FAMILIES, LossFamily
 from ...solvers import SOLVERS
 
-Estimator = TypeVar("Estimator", bound=type)
+Estimator = TypeVar("Estimator")
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -78,20 +77,12 @@ SEARCHED: dict[str, list[Any]] = {
 }
 
 
-def constrained(losses: Mapping[str, Any] | None = None) -> Callable[[Estimator], Estimator]:
-    """Give an estimator, a dataclass of its parameters, their constraints.
-
-    Parameters
-    ----------
-    losses : mapping, default=None
-        Losses by their names, for an estimator with a parameter `loss`.
-    """
-
-    def decorate(kind: Estimator) -> Estimator:
-        names = [field.name for field in fields(kind)]
-        table = SINGLE | (SEARCHED if "cv" in names else {})
-        table["loss"] = [StrOptions(set(losses or ())), LossFamily]
-        kind._parameter_constraints = {name: table[name] for name in names}  # type: ignore[attr-defined]
-        return kind
-
-    return decorate
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def parametrised(kind: type[Estimator]) -> type[Estimator]:
+    """Make a class a dataclass of its parameters and those of its bases, with their constraints."""
+    kind = dataclass(eq=False, repr=False, kw_only=True)(kind)
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    table = SINGLE | (SEARCHED if "cv" in names else {})
+    table["loss"] = [StrOptions(set(getattr(kind, "_losses", ()))), LossFamily]
+    kind._parameter_constraints = {name: table[name] for name in names}  # type: ignore[attr-defined]
+    return kind

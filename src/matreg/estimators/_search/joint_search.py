@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,9 @@ from ...solvers import (
 from .._fit.cleaning import Cleaning
 from .._fit.convex import Part
 from .._fit.joint import JointFit, units_in_bases
+from .._fit.units import earlier_taus
 from .._input.arrays import check_grid
+from .._input.parameters import parametrised
 from .._input.stored import refuse_streamed_cleaning
 from .adaptive_search import step_counts
 from .halving import halved
@@ -53,24 +55,19 @@ class Family(Candidate):
     steps: tuple[Candidate, ...]
 
 
+@parametrised
 class JointSearch(Cleaning, LeftOutSearch):
     """Search over tau, the parameters of the loss, and those of the cleaning."""
 
-    _plain: type[JointFit]
-    # Parameters of the loss that are searched.
-    _searched: tuple[str, ...]
-    taus: ArrayLike | None
-    n_taus: int
-    tau_min_ratio: float
-    gamma: Any
-    lam: Any
-    outliers: str
-    noise: Any
-    limit: Any
-    fit_intercept: bool
-    fold_tol: float | None
-    fold_split_tol: float | None
-    halving: bool
+    gamma: float | ArrayLike | None = None
+    lam: float | ArrayLike | None = None
+    limit: float | ArrayLike | None = None
+    n_taus: int = 10
+    fold_tol: float | None = None
+    fold_split_tol: float | None = None
+    halving: bool = False
+
+    _plain: ClassVar[type[JointFit]]
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
@@ -195,9 +192,9 @@ class JointSearch(Cleaning, LeftOutSearch):
         last: GRMRResult | None = None
         new = NewSamples(X_test.reshape(len(X_test), -1))
         limits = model._limits()
-        if model.adaptive:
+        if earlier := earlier_taus(model.adaptive, 0.0):
             start = None if pca is None else pca.copy()
-            steps = alternate_in_steps(problem, model.adaptive, limits, pca=start)
+            steps = alternate_in_steps(problem, earlier, limits, pca=start)
             problem, last = after_steps(problem, steps), steps[-1].result
         for k, tau in enumerate(taus):
             first = pca.copy() if last is None and pca is not None else None

@@ -19,6 +19,7 @@ from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._fit.units import Units
 from .._input.arrays import check_grid
+from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
 from .climb import Climb
 from .fold_scores import FoldScore
@@ -30,17 +31,11 @@ from .search import Candidate, Training
 NOISE_ROWS = 500
 
 
+@parametrised
 class PathSearch(LeftOutSearch):
     """Search along paths that are solved point by point from each other."""
 
-    # Parameters besides tau that are searched.
-    _searched: tuple[str, ...] = ()
-    taus: ArrayLike | None
-    n_taus: int
-    tau_min_ratio: float
-    fit_intercept: bool
-    tol: float
-    max_iter: int
+    l1: float | ArrayLike = 0.0
 
     def path(
         self,

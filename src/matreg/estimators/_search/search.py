@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
@@ -31,6 +31,7 @@ from .._fit.several import fit_each, label_tasks, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
 from .._input.arrays import has_several, to_numbers
 from .._input.covariates import INPUT, read_covariates
+from .._input.parameters import parametrised
 from .._input.stored import is_streamed, refuse_streamed
 from .adaptive_search import (
     Found,
@@ -117,18 +118,22 @@ class Tried(NamedTuple):
     samples: Samples
 
 
+@parametrised
 class Search(MatrixEstimator):
     """Cross-validation over candidates, each a path, and a last fit to all the data."""
 
-    # What the subclasses define: the estimator without the search, and how it is searched.
-    _plain: type[Any]
-    cv: Any
-    scoring: Any
-    one_standard_error: bool
-    n_jobs: int | None
-    verbose: int
-    adaptive: Any = 0
-    tau_per_label: bool = True
+    taus: float | ArrayLike | None = field(default=None, kw_only=False)
+    n_taus: int = 16
+    tau_min_ratio: float = 1e-3
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = False
+    n_jobs: int | None = None
+
+    # The estimator without the search, and which of its parameters are searched besides tau.
+    _plain: ClassVar[type[Any]]
+    _searched: ClassVar[tuple[str, ...]] = ()
+    tau_per_label = True  # unless an estimator has the parameter
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         """What to try."""

@@ -1,0 +1,90 @@
+"""Regressors: losses of residuals, and which labels look wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from ..._typing import Array
+from ...data.samples import Samples
+from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
+from ...losses.piecewise import PiecewiseLoss
+from ...model import Model
+from ...robust import robust_scale
+from ...solvers import SolverResult
+from .._input.parameters import parametrised
+from .base import MatrixEstimator
+
+
+@parametrised
+class MatrixRegressor(RegressorMixin, MatrixEstimator):
+    """Base of regressors with a loss of the residuals."""
+
+    C: float | str | ArrayLike = "scale"
+    epsilon: float | str | ArrayLike = "scale"
+    loss: str | LossFamily = "epsilon_insensitive"
+    delta: float | str = "scale"
+    quantile: float = 0.5
+
+    _losses: ClassVar[Mapping[str, Any]] = REGRESSION_LOSSES
+    _loss_units: ClassVar[Mapping[str, float]] = EpsilonInsensitive.units | Huber.units
+    _several_labels = True
+    score = MatrixEstimator.score  # that of the mixin knows no covariates
+
+    def _loss(self) -> LossFamily:
+        parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
+        return family_of(self.loss, REGRESSION_LOSSES, **parameters)
+
+    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+        return self._loss().score(y, decisions, sample_weight)
+
+
+def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array | None:
+    """`label_outlier_score_` of a fit."""
+    problem = replace(model, covariate_ridge=0.0).on(samples)
+    if not isinstance(problem.loss, PiecewiseLoss):
+        return None
+    residual = problem.y - problem.design.forward(result.W.matrix)
+    residual -= problem.unpenalised.times(result.gamma)
+    return label_outlier_score(residual, problem.loss, result, samples)
+
+
+def label_outlier_score(
+    residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Samples
+) -> Array:
+    """How much each label looks wrong, in robust standard deviations of the residuals.
+
+    A sample whose residual is beyond the loss' tube has its multiplier at the bound, and its score
+    is the size of its residual. A residual on the edge of the tube tells
+    nothing by its size, as many are there; the multiplier, relative to its bound, does. Inside of
+    the tube the score is zero.
+
+    Parameters
+    ----------
+    residual : ndarray of shape (k,)
+        Residuals of the distinct samples.
+    loss : PiecewiseLoss
+        Their losses.
+    result : SolverResult
+        The fit, with its multipliers.
+    distinct : Samples
+        The samples; those of weight zero get NaN.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Scores of all samples, at least 0.
+    """
+    bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
+    share = np.divide(
+        np.abs(result.beta), bound, out=np.zeros_like(bound), where=np.isfinite(bound) & (bound > 0)
+    )
+    scale = max(robust_scale(residual, distinct.weights), float(np.median(loss.epsilon)))
+    size = np.maximum(np.abs(residual), loss.epsilon)
+    scores = share * size / (scale if scale > 0.0 else 1.0)
+    return np.where(distinct.group >= 0, scores[distinct.group], np.nan)
