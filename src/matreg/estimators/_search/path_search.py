@@ -87,8 +87,9 @@ class PathSearch(LeftOutSearch):
         fixed = {
             name: getattr(model, f"{name}_") for name in model._loss_units if name not in lists
         }
-        if taus is not None and self._searched == ("C",) and len(taus) < len(lists["C"]):
-            Cs = np.sort(lists["C"])
+        along_C = "C" in lists and all(len(lists[name]) == 1 for name in lists if name != "C")
+        if taus is not None and along_C and len(taus) < len(lists["C"]) and is_classifier(self):
+            Cs, fixed = np.sort(lists["C"]), fixed | {"l1": lists["l1"][0]}
             return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
         candidates = []
         places = product(*(ordered(values) for values in lists.values()))
