@@ -33,8 +33,8 @@ from matreg.datasets import (
     make_shape,
 )
 from matreg.estimators._search.climb import Climb
+from matreg.estimators._search.folds import Training
 from matreg.estimators._search.rounds import Rounds
-from matreg.estimators._search.search import Training
 
 
 def real(load, standardise: bool = False):

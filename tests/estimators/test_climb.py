@@ -7,8 +7,8 @@ from matreg import RGLMCV, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
 from matreg.estimators._search.adaptive_search import standard_errors
+from matreg.estimators._search.candidates import Candidate
 from matreg.estimators._search.climb import Climb
-from matreg.estimators._search.search import Candidate
 
 
 @pytest.fixture(scope="module")

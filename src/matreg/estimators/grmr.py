@@ -8,7 +8,7 @@ from .._typing import Array
 from ..data.samples import Samples
 from ..robust import typical_size, weighted_median
 from ..solvers import GRMRProblem, GRMRResult
-from ._fit.joint import JointFit
+from ._fit.cleaning import JointFit
 from ._fit.regressor import MatrixRegressor, label_outlier_score
 from ._input.parameters import parametrised
 

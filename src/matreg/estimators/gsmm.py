@@ -14,8 +14,8 @@ from ..bases import samples_in
 from ..data.samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
 from ._fit.classifier import MatrixClassifier, class_outlier_score
+from ._fit.cleaning import REGRESSION, JointFit
 from ._fit.convex import Part, by_sample, store
-from ._fit.joint import REGRESSION, JointFit
 from ._input.parameters import parametrised
 
 

@@ -9,7 +9,7 @@ from ..bases import samples_in
 from ..data.samples import Samples
 from ..solvers import Decomposition, GRMRProblem, NewSamples, clean_alone, learned_space, path
 from ._fit.classifier import MatrixClassifier
-from ._fit.joint import JointFit
+from ._fit.cleaning import JointFit
 from ._fit.units import earlier_taus
 from ._input.parameters import parametrised
 from ._input.streamed import linear

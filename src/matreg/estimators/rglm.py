@@ -18,10 +18,10 @@ from ._fit.convex import ConvexEstimator, Part, together
 from ._fit.family import FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
 from ._input.parameters import parametrised
+from ._search.candidates import number_list
 from ._search.folds import fold_of_each, make_splitter
 from ._search.on_a_part import choose_by_moments
 from ._search.path_search import PathSearch
-from ._search.search import number_list
 
 # Shares of a ridge that RGLMCV tries.
 RIDGES = (0.0, 0.9, 0.99)

@@ -1,9 +1,10 @@
 """What fits share: parameters to a model, results to attributes, decisions, messages.
 
-base          what all estimators share; convex: fits that are one or several convex problems
+base          what all estimators share; fitted: what they offer after a fit
+convex        fits that are one or several convex problems
 regressor     losses of residuals; family: generalised linear models
 classifier    losses of margins, several classes as problems of two
-joint         fits that clean their samples; cleaning: new samples
+cleaning      models that clean their samples
 units         what parameters stand for: "scale", adaptive steps, bases, l1
 several       several labels, one fit each; joint_labels: all together
 messages      warnings; callbacks: who hears how far a fit is

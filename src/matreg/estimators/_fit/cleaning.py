@@ -1,22 +1,69 @@
-"""Cleaning of new samples, for all models that clean samples."""
+"""Models that clean their samples: parameters to a problem, results to attributes, new samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
-from ..._typing import Array, Covariates
+from ..._runtime.warn import warn
+from ..._typing import Array, Covariates, Weights
+from ...bases import samples_in
 from ...data.dask_blocks import is_dask
-from ...solvers import clean, space_from
+from ...data.samples import Samples
+from ...losses.families import in_units
+from ...losses.piecewise import PiecewiseLoss
+from ...model import Model
+from ...penalties.spectral import SpectralElasticNet
+from ...robust import weighted_median
+from ...solvers import (
+    Decomposition,
+    GRMRProblem,
+    GRMRResult,
+    Limits,
+    Prepared,
+    alternate_in_steps,
+    clean,
+    default_weights,
+    from_arrays,
+    learned_space,
+    outlier_fraction,
+    prepare,
+    shortfalls,
+    space_from,
+    table_of_steps,
+    tau_max,
+    to_arrays,
+)
+from .._input.arrays import flatten, has_several, to_numbers
 from .._input.parameters import parametrised
-from .._input.stored import is_streamed
+from .._input.stored import is_streamed, refuse_streamed_cleaning
 from .._input.streamed import clean_streamed
-from .base import MatrixEstimator
-from .several import transposed
+from .base import MatrixEstimator, SingleFit
+from .convex import Part, store
+from .several import fit_each, transposed
+from .units import TAU, Units, bases_of, check_bases, earlier_taus, scaled
+
+# Attributes of the regression on the clean signals; the others are those of the whole.
+REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
+# Share of the entries above which outliers are the rule: a warning says so.
+MANY_OUTLIERS = 0.5
+
+
+def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
+    """Units of samples as the penalty sees them; missing entries are those of a typical sample."""
+    bases = bases_of(model)
+    if not bases.plain:
+        typical = np.nan_to_num(weighted_median(samples.X, samples.weights))
+        filled = np.where(np.isnan(samples.X), typical, samples.X)
+        samples = samples_in(replace(samples, X=filled), bases)
+    return Units(samples, model.fit_intercept, is_classifier(model))
 
 
 @parametrised
@@ -94,6 +141,219 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         """
         D = self._validate_samples(X)
         return outlier_score(D, D - self._clean(D))
+
+    def _shaped_as(self, X: ArrayLike, samples: Array) -> Array:
+        """Transformed samples (n, p, q) in the shape of X; a table of matrices is refused."""
+        if flatten(X)[1] is None:
+            return samples.reshape(len(samples), -1)
+        output = getattr(self, "_sklearn_output_config", {}).get("transform")
+        if (output or sklearn.get_config()["transform_output"]) != "default":
+            raise ValueError(
+                "set_output asks for a table, whose rows cannot be matrices: pass flat samples, "
+                "with matrix_shape, or call set_output(transform='default')."
+            )
+        return samples
+
+
+@parametrised
+class JointFit(Cleaning, SingleFit):
+    """Base of models that are fitted while their samples are cleaned."""
+
+    gamma: float | None = None
+    lam: float | None = None
+    limit: float = 4.0
+    regression_tol: float = 1e-5
+    regression_max_iter: int = 200
+    split_max_iter: int = 1000
+
+    _name: ClassVar[str]  # of the model in warnings, and of the one that does not clean
+    _plain_name: ClassVar[str]
+
+    def _label_spread(self, distinct: Samples) -> float:
+        """Typical deviation of a label, which prices the outliers by default."""
+        raise NotImplementedError
+
+    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
+        """How much each label looks wrong, of shape (n,)."""
+        raise NotImplementedError
+
+    def _regressions(self, samples: Samples) -> list[Part]:
+        """The problems on clean signals: one on all samples."""
+        return [Part(samples)]
+
+    def _declare(self, tau: float, earlier: tuple[float, ...] = ()) -> Model:
+        """What the problems on clean signals minimise, after :meth:`_problem`."""
+        loss = in_units(self._loss(), lambda name, *_: getattr(self, f"{name}_"))
+        penalty = SpectralElasticNet(tau)
+        beside = float(self.covariate_ridge)
+        return Model(loss, penalty, self.C_, self.fit_intercept, earlier, beside)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
+        refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
+        if self._several_labels and has_several(y):
+            with self._unchanged_on_failure():
+                self._forget()
+                fit_each(self, y, X, sample_weight, {"covariates": covariates})
+            return
+        with self._fitting():
+            self._forget()
+            samples = self._read(X, y, sample_weight, covariates)
+            assert isinstance(samples, Samples)
+            self._fit_samples(samples)
+
+    def _fit_samples(self, samples: Samples) -> None:
+        """Fit to samples whose labels and weights are validated."""
+        # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
+        start = self.__dict__.pop("_warm", None) if self._starts_warm else None
+        distinct = samples.distinct()
+        problem, pca = self._with_tau(distinct)
+        taus = (*self.adaptive_, self.tau_)
+        first = from_arrays(start, problem)
+        steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
+        del pca
+        for step in steps[:-1]:
+            if not step.result.converged:
+                self._warn(step.result)
+        self.steps_, result = table_of_steps(steps), steps[-1].result
+        fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
+        fit = replace(fit, W=result.coef)
+        store(self, [fit], REGRESSION)
+        beta = fit.beta[: distinct.n]  # without those of a ridge on covariates
+        self.dual_coef_ = distinct.spread(beta)
+        own = replace(result, fit=replace(result.fit, beta=beta))
+        self.label_outlier_score_ = self._label_scores(distinct, own)
+        self._finish(samples.X, distinct, result)
+
+    def _problem(self, distinct: Samples) -> GRMRProblem:
+        """The problem with words as numbers, except for tau."""
+        D, y, s = distinct.X, distinct.y, distinct.weights
+        check_bases(self, distinct.p, distinct.q)
+        units = units_in_bases(self, distinct)
+        self.C_ = units.C(self.C)
+        for name, multiple in self._loss_units.items():
+            setattr(self, f"{name}_", units.number(name, getattr(self, name), multiple))
+        family = in_units(self._loss(), units.number)
+        loss = family.of(y, self.C_ * s)
+        if not isinstance(loss, PiecewiseLoss):
+            raise TypeError(
+                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
+                f"{type(self).__name__}; got {type(loss).__name__}."
+            )
+        worth = self.C_ * self._label_spread(distinct)
+        flat = D.reshape(len(D), -1)
+        gamma, lam = default_weights(flat, s, worth, self.gamma, self.lam, self.outliers)
+        return GRMRProblem(
+            D,
+            family.target(y),
+            s,
+            loss,
+            tau=0.0 if isinstance(self.tau, str) else float(self.tau),
+            gamma=gamma,
+            lam=lam,
+            coupling=getattr(self, "coupling", "exact"),
+            fit_intercept=self.fit_intercept,
+            outliers=self.outliers,
+            noise=self._given_noise(D.shape[1:]),
+            limit=float(self.limit),
+            Z=distinct.Z,
+            bases=bases_of(self),
+            covariate_ridge=float(self.covariate_ridge),
+        )
+
+    def _with_tau(self, distinct: Samples) -> tuple[GRMRProblem, Decomposition | None]:
+        """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
+        problem, pca = self._problem(distinct), None
+        if isinstance(self.tau, str):
+            first = prepare(problem, self._limits())
+            problem, pca = first.problem, first.pca if self.outliers == "replace" else None
+        self.tau_ = scaled("tau", self.tau, lambda: TAU * self._largest_tau(first, distinct))
+        self.adaptive_ = earlier_taus(self.adaptive, self.tau_)
+        return replace(problem, tau=self.tau_), pca
+
+    def _largest_tau(
+        self, first: Prepared, distinct: Samples, earlier: tuple[float, ...] = ()
+    ) -> float:
+        """About the smallest tau with W = 0: that on roughly clean samples.
+
+        After earlier steps it is the tau in their bases.
+        """
+        clean = samples_in(replace(distinct, X=first.samples()), first.problem.bases)
+        model = self._declare(0.0, earlier)
+        return max(tau_max(model, part.samples) for part in self._regressions(clean))
+
+    def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
+        """Noise of every cell, of shape (p q,), if it is given."""
+        if self.noise is None or self.outliers == "split":
+            return None
+        noise = to_numbers("noise", self.noise)
+        if noise.size == 1:
+            noise = np.full(shape, noise.item())
+        if noise.shape != shape or not np.all(noise > 0.0) or not np.isfinite(noise).all():
+            raise ValueError(
+                f"noise must be a positive number or an array of them of shape {shape}; got "
+                f"{self.noise!r}."
+            )
+        return noise.reshape(-1)
+
+    def _limits(self) -> Limits:
+        return Limits(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            split_tol=self.split_tol,
+            split_max_iter=self.split_max_iter,
+            regression_tol=self.regression_tol,
+            regression_max_iter=self.regression_max_iter,
+            verbose=int(self.verbose),
+        )
+
+    def _finish(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
+        """Set the attributes of the split, and say what did not converge."""
+        self._store_split(D, distinct, result)
+        if not result.converged:
+            self._warn(result)
+        if self.outlier_fraction_ > MANY_OUTLIERS:
+            self._warn_of_outliers()
+
+    def _store_split(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
+        """Set the attributes of the split. Samples of weight zero are cleaned like new ones."""
+        problem, split = result.problem, result.split
+        self.gamma_, self.lam_ = problem.gamma, problem.lam
+        self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
+        self._row_space = vars(learned_space(problem, split))
+        E = split.E.copy() if self._starts_warm else split.E
+        E, missing = problem.unscaled(E), np.isnan(D)
+        if distinct.X is not D:
+            E = E[distinct.group]
+            new = distinct.group < 0
+            E[new] = np.where(missing[new], 0.0, D[new]) - self._clean(D[new])
+        self.X_clean_ = D - E
+        self.X_clean_[missing] = -E[missing]
+        self.outlier_fraction_ = outlier_fraction(E, missing)
+        E[missing] = np.nan
+        self.outliers_, self.clean_rank_ = E, split.state.rank
+        self.sample_outlier_score_ = outlier_score(D, E)
+        self.objective_, self.split_gap_ = result.objective, split.gap
+        self.n_iter_, self.history_ = result.n_iter, result.history
+        if self._starts_warm:
+            self._warm = to_arrays(result)
+
+    def _warn(self, result: GRMRResult) -> None:
+        """Say what did not converge, how far it came, and what to change."""
+        parts = "; ".join(shortfalls(result, self._limits()))
+        warn(
+            f"{self._name} did not converge; the model is kept. {parts.capitalize()}.",
+            ConvergenceWarning,
+        )
+
+    def _warn_of_outliers(self) -> None:
+        """Say that most entries are called outliers, and what to change."""
+        remedy = "limit" if self.outliers == "replace" else "lam"
+        warn(
+            f"{self._name} calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank "
+            f"of {self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a "
+            "higher rank. Samples without gross outliers need no cleaning: take "
+            f"{self._plain_name}.",
+        )
 
 
 def outlier_score(D: Array, E: Array) -> Array:

@@ -101,37 +101,3 @@ def warn_of_zero(
     same = "predictions are made of the covariates alone"
     so = same if covariates else "all predictions are the same"
     warn(f"W = 0, so that {so}: {message}")
-
-
-def warn_at_edge(
-    name: str, chosen: float, tried: Array, scores: Array, enough: float, remedy: str
-) -> None:
-    """Warn if a choice is at the edge of what was tried, and values well inside score less.
-
-    Parameters
-    ----------
-    name : str
-        What was chosen.
-    chosen : float
-        Its value.
-    tried : ndarray of shape (k,)
-        Values that were tried; with fewer than three there is no inside.
-    scores : ndarray of shape (k,)
-        Their scores.
-    enough : float
-        A score that is as good as that of the choice: within a standard error of the best.
-    remedy : str
-        What to do.
-    """
-    values = np.unique(tried)
-    if len(values) < 3 or chosen not in (values[0], values[-1]):
-        return
-    edge = max(len(values) // 4, 1)
-    inside = (tried >= values[edge]) & (tried <= values[-1 - edge])
-    if scores[inside].max() >= enough:
-        return
-    side = "smallest" if chosen == values[0] else "largest"
-    warn(
-        f"The choice {name}={chosen:.4g} is the {side} of the {len(values)} values tried, "
-        f"{values[0]:.4g} to {values[-1]:.4g}: a better one may lie outside. {remedy}",
-    )

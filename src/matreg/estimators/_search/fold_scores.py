@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from inspect import isfunction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.metaestimators import available_if
 
-from ..._typing import Array
+from ..._typing import Array, Fold
+from ...data.samples import Samples
 from .._fit.base import MatrixEstimator
 
 
@@ -66,3 +68,29 @@ class FoldScore:
         )
         stand_ins = (KnownDecisions(self.model, one) for one in decisions)
         return np.array([float(self.scorer(one, X, labels, **weighing)) for one in stand_ins])
+
+    def check(self, samples: Samples, folds: list[Fold]) -> None:
+        """Refuse a scorer that fails on guesses, or that is not defined on one of the folds."""
+        X, y, weights = samples.X, samples.y, samples.weights
+        for train, test in folds:
+            # No integers, which pass for classes, and not all equal, where correlations fail.
+            steps = np.linspace(1.0, 2.0, len(y[test]))
+            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * steps
+            if is_classifier(self.model) and (columns := self.model._combiner()[1]) is not None:
+                guess = np.outer(guess, np.linspace(1.0, 2.0, columns))
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    (value,) = np.ravel(self(guess[None], X[test], y[test], weights[test]))
+            except Exception as error:  # a scorer may fail in any way
+                raise ValueError(
+                    f"scoring={self.model.scoring!r} cannot score the predictions of "
+                    f"{type(self.model).__name__}: {error}"
+                ) from error
+            if np.isnan(value):
+                raise ValueError(
+                    "scoring must be defined on the test samples of every fold, but it is not a "
+                    f"number on {len(y[test])} of them. R2, the default, needs two or more: with "
+                    "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
+                    "like."
+                )

@@ -1,15 +1,21 @@
-"""Folds of a search, checked before its first fit."""
+"""Folds of a search, checked before its first fit, and their samples."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._runtime.interruption import ADVICE
 from ..._runtime.warn import warn
-from ..._typing import Array, Index
+from ..._typing import Array, Fold, Index
+from ...data.samples import Samples
+
+# Bytes of training samples of all folds that are remembered together.
+REMEMBERED = 2**28
 
 
 def make_folds(
@@ -150,4 +156,53 @@ def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
     raise ValueError(
         "cv must test every sample exactly once, such as KFold or GroupKFold, for samples that are "
         "read block by block."
+    )
+
+
+class Training:
+    """Training samples of folds, remembered: those of all folds, or of the last one if large.
+
+    Parameters
+    ----------
+    samples : Samples
+        All samples.
+    folds : list of (train, test)
+        Their indices.
+    pose : callable, default=None
+        What is made of the training samples of a fold and remembered with them.
+    """
+
+    def __init__(
+        self, samples: Samples, folds: list[Fold], pose: Callable[[Samples], Any] | None = None
+    ) -> None:
+        self.samples, self.folds, self.pose = samples, folds, pose
+        self.made: dict[int, tuple[Samples, Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "made": {}}
+
+    def train(self, f: int) -> tuple[Samples, Any]:
+        """Training samples of a fold, each once, and what is made of them."""
+        if f not in self.made:
+            index, every = self.folds[f][0], self.samples
+            X = np.ascontiguousarray(every.X[index])
+            Z = None if every.Z is None else every.Z[index]
+            samples = Samples.of(X, every.y[index], every.weights[index], Z).distinct()
+            if len(self.folds) * X.nbytes > REMEMBERED:
+                self.made.clear()
+            self.made[f] = samples, None if self.pose is None else self.pose(samples)
+        return self.made[f]
+
+    def test(self, f: int) -> tuple[Array, Array, Array, Array | None]:
+        """Test samples of a fold with labels, weights and covariates."""
+        index, every = self.folds[f][1], self.samples
+        Z = None if every.Z is None else every.Z[index]
+        return every.X[index], every.y[index], every.weights[index], Z
+
+
+def warn_interrupted(finished: int, planned: int) -> None:
+    """Say on how many folds the choice is made after all."""
+    warn(
+        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
+        + ADVICE,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._runtime.interruption import may_keep
 from ..._typing import Array, Covariates, Fold, Weights
 from ...data.samples import Samples
 from ...solvers import (
@@ -25,27 +26,26 @@ from ...solvers import (
     prepare,
     tau_grid,
 )
-from .._fit.cleaning import Cleaning
+from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
-from .._fit.joint import JointFit, units_in_bases
 from .._fit.units import earlier_taus
 from .._input.arrays import check_grid
 from .._input.parameters import parametrised
 from .._input.stored import refuse_streamed_cleaning
-from .adaptive_search import step_counts
-from .halving import halved
+from .adaptive_search import owners, step_counts
+from .candidates import Candidate, number_list
+from .fold_scores import FoldScore
+from .folds import warn_interrupted
 from .left_out import LeftOutSearch, leave_out
-from .search import (
-    Candidate,
-    FoldScore,
-    number_list,
-)
 
 # Stands for parameters that are searched, where they do not matter yet.
 FIRST = {"tau": 1.0, "limit": 4.0, "noise": None}
 # Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
+
+
+Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -247,3 +247,40 @@ def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator
         steps = tuple(group)
         taus = np.concatenate([one.taus for one in steps])
         yield Family(parameters, taus, steps, fixed=steps[0].fixed)
+
+
+def halved(scored: Scored, folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
+    """Scores and ranks by fold and candidate, NaN on the folds after a candidate was dropped.
+
+    Parameters
+    ----------
+    scored : callable
+        Function of folds and candidates. Returns their scores and ranks, of shape
+        (folds, taus of all candidates).
+    folds : list
+        The folds, in the order in which they are used.
+    candidates : list of Candidate
+        Candidates; each counts by its best tau on the folds so far.
+
+    Returns
+    -------
+    scores, ranks : ndarray of shape (folds, taus of all candidates)
+        If the user stops the search and keeps what there is, of the finished folds alone.
+    """
+    owner = owners(candidates)
+    scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))
+    kept = list(range(len(candidates)))
+    for f, fold in enumerate(folds):
+        columns = np.isin(owner, kept)
+        try:
+            found = scored([fold], [candidates[c] for c in kept])
+        except KeyboardInterrupt:
+            if f == 0 or not may_keep():
+                raise
+            warn_interrupted(f, len(folds))
+            return scores[:f], ranks[:f]
+        scores[f, columns], ranks[f, columns] = (values[0] for values in found)
+        mean = scores[: f + 1].mean(axis=0)
+        best = sorted(kept, key=lambda c: -mean[owner == c].max())
+        kept = sorted(best[: (len(kept) + 1) // 2])
+    return scores, ranks

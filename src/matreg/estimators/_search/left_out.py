@@ -20,8 +20,9 @@ from ...solvers import SolverResult, leave_one_out, refined
 from .._fit.callbacks import reported
 from .._fit.convex import Part
 from .adaptive_search import step_counts
+from .candidates import Candidate
 from .fold_scores import FoldScore
-from .search import Candidate, Search
+from .search import Search
 
 # Parts of the samples whose absence tells how far a score is to be relied on.
 TENTHS = 10

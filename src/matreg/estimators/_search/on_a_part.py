@@ -27,6 +27,7 @@ from .._input.classes import check_classes_of_part
 from .._input.covariates import new_covariates
 from .._input.stored import working_memory
 from .adaptive_search import further_steps, step_counts
+from .candidates import Candidate
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
@@ -105,8 +106,6 @@ class RGLMFolds:
 
     def candidate(self, parameters: dict[str, Any]) -> Any:
         """The path of some parameters."""
-        from .search import Candidate  # late: it is above
-
         names = ("ridge", "l1", "adaptive")
         own = {name: parameters[name] for name in names if name in parameters}
         if self.model.taus is not None:

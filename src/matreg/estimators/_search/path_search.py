@@ -21,11 +21,12 @@ from .._fit.units import Units
 from .._input.arrays import check_grid
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
+from .candidates import Candidate
 from .climb import Climb
 from .fold_scores import FoldScore
+from .folds import Training
 from .left_out import LeftOutSearch, check_left_out
 from .rounds import Rounds
-from .search import Candidate, Training
 
 # Samples on which the noise is measured where there are more.
 NOISE_ROWS = 500

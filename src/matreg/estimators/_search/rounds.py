@@ -19,10 +19,11 @@ from ...linalg.threads import one_thread
 from ...solvers import SolverResult, Start
 from .._fit.callbacks import reported
 from .._input.streamed import linear
+from .candidates import Candidate
 from .climb import Climb, Stretch
 from .fold_scores import FoldScore
+from .folds import Training, warn_interrupted
 from .left_out import TENTHS, leave_out, score_left_out
-from .search import Candidate, Training, warn_interrupted
 
 # Points that follow after the first round, about, from which the time left is estimated.
 MOVES = 7

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import delayed
@@ -14,11 +13,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._runtime.interruption import ADVICE, may_keep
+from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
-from ..._runtime.warn import warn
-from ..._typing import Array, Covariates, Fold, Index, Mask, Weights
+from ..._typing import Array, Covariates, Fold, Weights
 from ...bases import samples_in
 from ...data.samples import Samples
 from ...linalg.threads import one_thread
@@ -26,10 +24,9 @@ from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from .._fit.base import MatrixEstimator
 from .._fit.callbacks import callback_context, reported, watched
-from .._fit.messages import warn_at_edge
 from .._fit.several import fit_each, label_tasks, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
-from .._input.arrays import has_several, to_numbers
+from .._input.arrays import has_several
 from .._input.covariates import INPUT, read_covariates
 from .._input.parameters import parametrised
 from .._input.stored import is_streamed, refuse_streamed
@@ -42,80 +39,16 @@ from .adaptive_search import (
     standard_errors,
     step_counts,
 )
+from .candidates import Candidate, Tried, number_list
 from .fold_scores import FoldScore
-from .folds import make_folds
+from .folds import Training, make_folds, warn_interrupted
 from .on_a_part import choose_on_part
+from .selection import table_of, warn_at_edges
 
-# Share of what the model gains over the most regularisation that is worth a warning.
-WORTHWHILE = 0.01
-# Bytes of training samples of all folds that are remembered together.
-REMEMBERED = 2**28
 # Parameters whose attribute of that name is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
 # What a search knows beyond the model that it chose.
 SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A path to try: all parameters but one, and the values of that one in order.
-
-    Attributes
-    ----------
-    parameters : dict
-        Parameters that are the same all along.
-    values : ndarray of shape (k,)
-        Values of the one that changes, from the most regularisation to the least.
-    along : str
-        Which one that is.
-    fixed : dict
-        Numbers in place of words, the same for all candidates.
-    place : tuple of int
-        Places of its parameters among those that are tried, in increasing order.
-    """
-
-    parameters: dict[str, Any]
-    values: Array
-    along: str = field(default="tau", kw_only=True)
-    fixed: dict[str, Any] = field(default_factory=dict, kw_only=True)
-    place: tuple[int, ...] = field(default=(), kw_only=True)
-
-    @property
-    def taus(self) -> Array:
-        """Tau of each point."""
-        return np.asarray(self.column("tau"))
-
-    def column(self, name: str) -> Any:
-        """Values of a parameter, one per point: of steps their number, of a matrix the largest."""
-        if name == self.along:
-            return self.values
-        if name == "adaptive":
-            return np.full(len(self.values), n_steps(self))
-        value = self.parameters[name]
-        return np.array([np.max(value) if np.ndim(value) else value] * len(self.values))
-
-    def at(self, k: int) -> dict[str, Any]:
-        """All parameters of a point."""
-        return self.fixed | self.parameters | {self.along: float(self.values[k])}
-
-
-class Tried(NamedTuple):
-    """What a search has found out.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        What was tried.
-    scores, ranks : ndarray of shape (folds, points)
-        Scores of all points of all candidates, and ranks of W.
-    samples : Samples
-        What the chosen model is fitted to.
-    """
-
-    candidates: list[Candidate]
-    scores: Array
-    ranks: Array
-    samples: Samples
 
 
 @parametrised
@@ -360,9 +293,7 @@ class Search(MatrixEstimator):
         """How many tasks the callbacks will hear of, if that is known."""
         return len(folds) * (len(candidates) + step_counts(self.adaptive)[-1])
 
-    def _score(
-        self, samples: Samples, folds: list[tuple[Index, Index]], weighted: bool
-    ) -> FoldScore:
+    def _score(self, samples: Samples, folds: list[Fold], weighted: bool) -> FoldScore:
         """How to score, tried on guesses for all folds."""
         from sklearn.metrics import check_scoring  # late: it takes long to import
 
@@ -373,32 +304,8 @@ class Search(MatrixEstimator):
                 check_score_name(self.scoring)
             scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
         score = FoldScore(self, scorer, weighted)
-        if scorer is None and is_classifier(self):
-            return score  # accuracy, which is always defined
-        X, y, weights = samples.X, samples.y, samples.weights
-        for train, test in folds:
-            # No integers, which pass for classes, and not all equal, where correlations fail.
-            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(
-                1.0, 2.0, len(y[test])
-            )
-            if is_classifier(self) and (columns := self._combiner()[1]) is not None:
-                guess = np.outer(guess, np.linspace(1.0, 2.0, columns))
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    (value,) = np.ravel(score(guess[None], X[test], y[test], weights[test]))
-            except Exception as error:  # a scorer may fail in any way
-                raise ValueError(
-                    f"scoring={self.scoring!r} cannot score the predictions of "
-                    f"{type(self).__name__}: {error}"
-                ) from error
-            if np.isnan(value):
-                raise ValueError(
-                    "scoring must be defined on the test samples of every fold, but it is not a "
-                    f"number on {len(y[test])} of them. R2, the default, needs two or more: with "
-                    "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
-                    "like."
-                )
+        if scorer is not None or not is_classifier(self):  # accuracy is always defined
+            score.check(samples, folds)
         return score
 
     def _fit_streamed(
@@ -443,113 +350,21 @@ class Search(MatrixEstimator):
         """Mean scores (points,) and their standard errors, of scores (folds, points)."""
         return scores.mean(axis=0), standard_errors(scores)
 
-    def _select(
-        self,
-        candidates: list[Candidate],
-        scores: Array,
-        ranks: Array,
-    ) -> tuple[int, int]:
+    def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
         """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
-        index = [(c, k) for c, one in enumerate(candidates) for k in range(len(one.values))]
         mean, error = self._summary(scores)
-        scores = scores[: len(ranks)]
         if np.isnan(mean).all():
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
-        order = np.where(np.isnan(mean), -np.inf, mean)  # NaN: not in all folds
+        found = Found(mean, error, ranks.mean(axis=0), owners(candidates))
         names = [candidates[0].along, *candidates[0].parameters]
         names += ["adaptive"] if n_steps(candidates[-1]) > 0 else []
-        table: dict[str, Any] = {
-            f"param_{name}": np.concatenate([one.column(name) for one in candidates])
-            for name in names
-        }
-        for f, row in enumerate(scores):
-            table[f"split{f}_test_score"] = row
-        table |= {
-            "mean_test_score": mean,
-            "std_test_score": scores.std(axis=0),
-            "se_test_score": error,
-            "rank_test_score": 1 + np.array([(order > m).sum() for m in order]),
-            "mean_coef_rank": ranks.mean(axis=0),
-        }
-        owner, simplest = owners(candidates), self.one_standard_error
-        found = Found(mean, error, ranks.mean(axis=0), owner)
-        taken = eligible(candidates, found, step_counts(self.adaptive), simplest)
-        best = found.best(False, taken)
-        enough = mean[best] - error[best]
-        best = found.best(simplest, taken)
-        self.cv_results_, self.best_index_, self.best_score_ = table, best, float(mean[best])
-        same = owner == owner[best]
-        top = mean[taken].max()
-        order = np.where(taken, order, -np.inf)  # of as many steps as were chosen
-        # At each place of a path the best of all paths, as not all points of each are tried.
-        place = np.array([k for _, k in index])
-        profile = np.full(place.max() + 1, -np.inf)
-        np.maximum.at(profile, place, order)
-        gain = top - profile[np.isfinite(profile)][0]  # over the most regularisation
-        enough = min(enough, top - WORTHWHILE * gain)
-        self._warn_at_edges(names, same, order, profile[place], enough)
-        return index[best]
-
-    def _warn_at_edges(
-        self, names: list[str], same: Mask, scores: Array, profile: Array, enough: float
-    ) -> None:
-        """Warn where a chosen parameter is the first or the last tried and others score less."""
-        for name in names:
-            column = self.cv_results_[f"param_{name}"]
-            if column.dtype.kind != "f" or name in ("l1", "ridge"):  # where 0 is an end of its own
-                continue
-            rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
-            score = profile if name == names[0] else scores
-            tried, chosen = column[rows], float(column[self.best_index_])
-            remedy = f"Pass {name} with values beyond."
-            if name == "tau" and chosen == tried.max():
-                remedy = "At the largest tau, W may be zero: pass larger taus only if it is not."
-            elif name == "tau":
-                remedy = "Pass smaller taus, or lower tau_min_ratio."
-            no_signal = name == "tau" and chosen == tried.max()
-            wanted = np.inf if no_signal else enough
-            warn_at_edge(name, chosen, tried, score[rows], wanted, remedy)
-
-
-class Training:
-    """Training samples of folds, remembered: those of all folds, or of the last one if large.
-
-    Parameters
-    ----------
-    samples : Samples
-        All samples.
-    folds : list of (train, test)
-        Their indices.
-    pose : callable, default=None
-        What is made of the training samples of a fold and remembered with them.
-    """
-
-    def __init__(
-        self, samples: Samples, folds: list[Fold], pose: Callable[[Samples], Any] | None = None
-    ) -> None:
-        self.samples, self.folds, self.pose = samples, folds, pose
-        self.made: dict[int, tuple[Samples, Any]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "made": {}}
-
-    def train(self, f: int) -> tuple[Samples, Any]:
-        """Training samples of a fold, each once, and what is made of them."""
-        if f not in self.made:
-            index, every = self.folds[f][0], self.samples
-            X = np.ascontiguousarray(every.X[index])
-            Z = None if every.Z is None else every.Z[index]
-            samples = Samples.of(X, every.y[index], every.weights[index], Z).distinct()
-            if len(self.folds) * X.nbytes > REMEMBERED:
-                self.made.clear()
-            self.made[f] = samples, None if self.pose is None else self.pose(samples)
-        return self.made[f]
-
-    def test(self, f: int) -> tuple[Array, Array, Array, Array | None]:
-        """Test samples of a fold with labels, weights and covariates."""
-        index, every = self.folds[f][1], self.samples
-        Z = None if every.Z is None else every.Z[index]
-        return every.X[index], every.y[index], every.weights[index], Z
+        taken = eligible(candidates, found, step_counts(self.adaptive), self.one_standard_error)
+        best = found.best(self.one_standard_error, taken)
+        self.cv_results_ = table_of(candidates, names, scores[: len(ranks)], found)
+        self.best_index_, self.best_score_ = best, float(mean[best])
+        place = np.concatenate([np.arange(len(one.values)) for one in candidates])
+        warn_at_edges(self.cv_results_, names, found, best, taken, place)
+        return int(found.owner[best]), int(place[best])
 
 
 def _score_fold(
@@ -565,25 +380,3 @@ def _score_fold(
     with one_thread(0):
         decisions, ranks = model._predict_path(training.train(key[0])[0], candidate, X, Z)
     return key, score(decisions, X, y, weights), ranks
-
-
-def warn_interrupted(finished: int, planned: int) -> None:
-    """Say on how many folds the choice is made after all."""
-    warn(
-        f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
-        + ADVICE,
-    )
-
-
-def number_list(
-    name: str, given: Any, positive: bool, scaled: Callable[[Any], float] = float
-) -> list[float]:
-    """A number or a list of numbers as a list; with `scaled`, words such as "scale" too."""
-    if any(isinstance(one, str) for one in each(given)):
-        given = [scaled(one) for one in each(given)]
-    values = to_numbers(name, given)
-    bad = values <= 0.0 if positive else values < 0.0
-    if values.ndim != 1 or values.size == 0 or bad.any() or not np.isfinite(values).all():
-        kind = "positive" if positive else "non-negative"
-        raise ValueError(f"{name} must be a {kind} number or a list of them; got {given!r}.")
-    return [float(value) for value in values]

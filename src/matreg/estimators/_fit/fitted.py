@@ -1,0 +1,139 @@
+"""What a fitted model offers beside predictions: names of its axes, maps, reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..._typing import Array, Covariates, Weights
+from .._input.axes import MatrixLabels, to_xarray
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from ..leave_one_out import LeaveOneOutResult
+
+
+class Fitted(BaseEstimator):
+    """Methods of a fitted model."""
+
+    def coef_to_xarray(self) -> Any:
+        """Coefficients as an xarray.DataArray.
+
+        Returns
+        -------
+        xarray.DataArray of shape (p, q)
+            `coef_` with the names and coordinates of rows and columns, if the samples of `fit` had
+            any: as a DataArray of three dimensions, or as a table whose columns are a MultiIndex.
+        """
+        return self.to_xarray("coef_")
+
+    def pattern(self, X: ArrayLike, *, problem: int | None = None) -> Array:
+        """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
+
+        That is what a map should show, not the coefficients, which are a filter; see
+        :func:`matreg.inspection.pattern`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, as a rule those of `fit`.
+        problem : int, default=None
+            Which of the problems of two classes, for a classifier of more.
+
+        Returns
+        -------
+        ndarray of shape (p, q)
+            In units of X per unit of the prediction; ``to_xarray`` gives it its names.
+        """
+        from ...inspection import pattern  # late: it is above the estimators
+
+        return pattern(self, X, problem=problem)
+
+    def to_xarray(self, name: str | Array) -> Any:
+        """A fitted attribute, or a matrix like it, as an xarray.DataArray.
+
+        Parameters
+        ----------
+        name : str or ndarray
+            Attribute of shape (p, q), such as ``"coef_"``, or with one matrix a sample, such as
+            ``"X_clean_"`` and ``"outliers_"`` of :class:`GRMR`; or an array of such a shape,
+            such as the pattern.
+
+        Returns
+        -------
+        xarray.DataArray
+            With the names and coordinates that the samples of `fit` had.
+        """
+        if not isinstance(name, str):
+            check_is_fitted(self, "coef_")
+            return to_xarray(np.asarray(name), self._matrix_labels(), None)
+        check_is_fitted(self, name)
+        return to_xarray(getattr(self, name), self._matrix_labels(), name.rstrip("_"))
+
+    def _matrix_labels(self) -> MatrixLabels | None:
+        return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None
+
+    def leave_one_out(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: Weights = None,
+        covariates: Covariates = None,
+        *,
+        refits: int = 10,
+    ) -> LeaveOneOutResult:
+        """Predict each sample of the fit by the model without it, from the one fit.
+
+        The parameters are those of the fitted model. What is made of all samples is kept: the clean
+        samples of :class:`GRMR`, and the bases of the last step of an adaptive model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            The samples of `fit`.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+        covariates : array-like of shape (n, m), table or dict of columns, default=None
+            Their covariates, if `fit` had any.
+        refits : int, default=10
+            Fits without single samples at most, for those whose residuals are in doubt.
+
+        Returns
+        -------
+        matreg.estimators.leave_one_out.LeaveOneOutResult
+            Residuals, score, leverage and influence of the samples, how far they are to be
+            trusted, and intervals for new samples.
+        """
+        from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
+
+        return leave_one_out_of(self, X, y, sample_weight, covariates, refits)
+
+    def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
+        """Report on the fitted model: one self-contained page of HTML.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            The samples of `fit`.
+        y : array-like of shape (n,)
+            Their labels.
+        **options
+            `covariates`, `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
+            :func:`matreg.reporting.make_report`.
+
+        Returns
+        -------
+        matreg.reporting.Report
+            The page, with a method to save it.
+        """
+        from ...reporting import make_report  # late: it draws, which a fit need not
+
+        return make_report(self, X, y, **options)

@@ -1,0 +1,91 @@
+"""What a search tries: paths, and the values of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._typing import Array
+from ...data.samples import Samples
+from .._fit.units import each
+from .._input.arrays import to_numbers
+from .adaptive_search import n_steps
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A path to try: all parameters but one, and the values of that one in order.
+
+    Attributes
+    ----------
+    parameters : dict
+        Parameters that are the same all along.
+    values : ndarray of shape (k,)
+        Values of the one that changes, from the most regularisation to the least.
+    along : str
+        Which one that is.
+    fixed : dict
+        Numbers in place of words, the same for all candidates.
+    place : tuple of int
+        Places of its parameters among those that are tried, in increasing order.
+    """
+
+    parameters: dict[str, Any]
+    values: Array
+    along: str = field(default="tau", kw_only=True)
+    fixed: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    place: tuple[int, ...] = field(default=(), kw_only=True)
+
+    @property
+    def taus(self) -> Array:
+        """Tau of each point."""
+        return np.asarray(self.column("tau"))
+
+    def column(self, name: str) -> Any:
+        """Values of a parameter, one per point: of steps their number, of a matrix the largest."""
+        if name == self.along:
+            return self.values
+        if name == "adaptive":
+            return np.full(len(self.values), n_steps(self))
+        value = self.parameters[name]
+        return np.array([np.max(value) if np.ndim(value) else value] * len(self.values))
+
+    def at(self, k: int) -> dict[str, Any]:
+        """All parameters of a point."""
+        return self.fixed | self.parameters | {self.along: float(self.values[k])}
+
+
+class Tried(NamedTuple):
+    """What a search has found out.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        What was tried.
+    scores, ranks : ndarray of shape (folds, points)
+        Scores of all points of all candidates, and ranks of W.
+    samples : Samples
+        What the chosen model is fitted to.
+    """
+
+    candidates: list[Candidate]
+    scores: Array
+    ranks: Array
+    samples: Samples
+
+
+def number_list(
+    name: str, given: Any, positive: bool, scaled: Callable[[Any], float] = float
+) -> list[float]:
+    """A number or a list of numbers as a list; with `scaled`, words such as "scale" too."""
+    if any(isinstance(one, str) for one in each(given)):
+        given = [scaled(one) for one in each(given)]
+    values = to_numbers(name, given)
+    bad = values <= 0.0 if positive else values < 0.0
+    if values.ndim != 1 or values.size == 0 or bad.any() or not np.isfinite(values).all():
+        kind = "positive" if positive else "non-negative"
+        raise ValueError(f"{name} must be a {kind} number or a list of them; got {given!r}.")
+    return [float(value) for value in values]

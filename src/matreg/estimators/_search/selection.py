@@ -1,0 +1,117 @@
+"""What a search found: the table of its results, and whether the choice is at an edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._runtime.warn import warn
+from ..._typing import Array, Index, Mask
+from .adaptive_search import Found
+from .candidates import Candidate
+
+# Share of what the model gains over the most regularisation that is worth a warning.
+WORTHWHILE = 0.01
+
+
+def table_of(
+    candidates: list[Candidate], names: list[str], scores: Array, found: Found
+) -> dict[str, Any]:
+    """`cv_results_` of scores (folds, points)."""
+    order = np.where(np.isnan(found.mean), -np.inf, found.mean)  # NaN: not in all folds
+    columns = {
+        f"param_{name}": np.concatenate([one.column(name) for one in candidates]) for name in names
+    }
+    folds = {f"split{f}_test_score": row for f, row in enumerate(scores)}
+    return (
+        columns
+        | folds
+        | {
+            "mean_test_score": found.mean,
+            "std_test_score": scores.std(axis=0),
+            "se_test_score": found.error,
+            "rank_test_score": 1 + np.array([(order > m).sum() for m in order]),
+            "mean_coef_rank": found.rank,
+        }
+    )
+
+
+def warn_at_edges(
+    table: dict[str, Any], names: list[str], found: Found, best: int, taken: Mask, place: Index
+) -> None:
+    """Warn where a chosen parameter is the first or the last tried and others score less.
+
+    Parameters
+    ----------
+    table : dict
+        `cv_results_`.
+    names : list of str
+        Parameters that were tried, first the one that changes along the paths.
+    found : Found
+        What the folds say.
+    best : int
+        The chosen point.
+    taken : ndarray of bool of shape (points,)
+        Points of as many adaptive steps.
+    place : ndarray of int of shape (points,)
+        Place of each point on its path.
+    """
+    scores = np.where(taken & ~np.isnan(found.mean), found.mean, -np.inf)
+    # At each place of a path the best of all paths, as not all points of each are tried.
+    profile = np.full(place.max() + 1, -np.inf)
+    np.maximum.at(profile, place, scores)
+    first = found.best(False, taken)
+    top = found.mean[first]
+    gain = top - profile[np.isfinite(profile)][0]  # over the most regularisation
+    enough = min(top - found.error[first], top - WORTHWHILE * gain)
+    same = found.owner == found.owner[best]
+    for name in names:
+        column = table[f"param_{name}"]
+        if column.dtype.kind != "f" or name in ("l1", "ridge"):  # where 0 is an end of its own
+            continue
+        rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
+        score = profile[place] if name == names[0] else scores
+        tried, chosen = column[rows], float(column[best])
+        no_signal = name == "tau" and chosen == tried.max()
+        remedy = f"Pass {name} with values beyond."
+        if no_signal:
+            remedy = "At the largest tau, W may be zero: pass larger taus only if it is not."
+        elif name == "tau":
+            remedy = "Pass smaller taus, or lower tau_min_ratio."
+        wanted = np.inf if no_signal else enough
+        warn_at_edge(name, chosen, tried, score[rows], wanted, remedy)
+
+
+def warn_at_edge(
+    name: str, chosen: float, tried: Array, scores: Array, enough: float, remedy: str
+) -> None:
+    """Warn if a choice is at the edge of what was tried, and values well inside score less.
+
+    Parameters
+    ----------
+    name : str
+        What was chosen.
+    chosen : float
+        Its value.
+    tried : ndarray of shape (k,)
+        Values that were tried; with fewer than three there is no inside.
+    scores : ndarray of shape (k,)
+        Their scores.
+    enough : float
+        A score that is as good as that of the choice: within a standard error of the best.
+    remedy : str
+        What to do.
+    """
+    values = np.unique(tried)
+    if len(values) < 3 or chosen not in (values[0], values[-1]):
+        return
+    edge = max(len(values) // 4, 1)
+    inside = (tried >= values[edge]) & (tried <= values[-1 - edge])
+    if scores[inside].max() >= enough:
+        return
+    side = "smallest" if chosen == values[0] else "largest"
+    warn(
+        f"The choice {name}={chosen:.4g} is the {side} of the {len(values)} values tried, "
+        f"{values[0]:.4g} to {values[-1]:.4g}: a better one may lie outside. {remedy}",
+    )
