@@ -82,7 +82,7 @@ def test_the_score_of_classes_is_called_accuracy(data):
     assert display.label == "median absolute error of the folds"
     assert display.mean.min() == -errors.best_score_
     quantile = RMRCV(n_taus=3, cv=2, loss="quantile").fit(data.X, data.y)
-    assert CVDisplay.from_estimator(quantile).label == "score of the folds"
+    assert CVDisplay.from_estimator(quantile).label == "D² of the pinball loss of the folds"
 
 
 def test_coef_display_is_symmetric_around_zero(model):

@@ -72,6 +72,35 @@ def score_in_print(name: str) -> tuple[str, bool]:
     return words, name.startswith("neg_")
 
 
+def score_of_search(search: Any) -> tuple[str, bool]:
+    """What the score that a search has chosen by is called, and whether it is minus an error.
+
+    Parameters
+    ----------
+    search : estimator
+        A search of matreg, or one of scikit-learn around a model.
+
+    Examples
+    --------
+    >>> from matreg import RGLMCV, RMRCV
+    >>> score_of_search(RMRCV()), score_of_search(RGLMCV(family="binomial"))
+    (('R²', False), ('log loss', True))
+    """
+    from sklearn.base import is_classifier  # late: it takes long to import
+
+    if isinstance(search.scoring, str):
+        return score_in_print(search.scoring)
+    if search.scoring is not None:
+        return "score", False
+    if getattr(search, "family", None) == "binomial":
+        return "log loss", True
+    if getattr(search, "family", None) == "poisson":
+        return "D² of the Poisson deviance", False
+    if getattr(search, "loss", None) == "quantile":
+        return "D² of the pinball loss", False
+    return "accuracy" if is_classifier(search) else "R²", False
+
+
 def _likeness(asked: str, name: str) -> float:
     """How near a score is to what was typed: by its initials, as rmse, by a part, or by letters."""
     bare = name.removeprefix("neg_")

@@ -96,10 +96,13 @@ def test_a_word_for_tau_says_that_nothing_is_chosen(capsys):
     ("options", "name"),
     [
         (["--model", "rglm"], "R² = "),
-        (["--model", "rglm", "--scoring", "neg_mean_absolute_error"], "neg_mean_absolute_error = "),
-        (["--quantile", "0.9"], "explained part of the pinball loss = "),
-        (["--model", "rglm", "--family", "poisson", "--target", "counts"], "D² = "),
-        (["--model", "rglm", "--family", "binomial", "--target", "kind"], "accuracy = "),
+        (["--model", "rglm", "--scoring", "neg_mean_absolute_error"], "MAE = "),
+        (["--quantile", "0.9"], "D² of the pinball loss = "),
+        (
+            ["--model", "rglm", "--family", "poisson", "--target", "counts"],
+            "D² of the Poisson deviance = ",
+        ),
+        (["--model", "rglm", "--family", "binomial", "--target", "kind"], "log loss = "),
     ],
 )
 def test_scores_have_names(options, name, arrays, tmp_path, capsys):

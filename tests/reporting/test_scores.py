@@ -14,7 +14,7 @@ from sklearn.metrics import make_scorer, max_error
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from matreg import GRMR, RGLM, RMR, RMRCV, SMM
+from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, SMM
 from matreg.datasets import make_matrix_regression
 from matreg.inspection import MapAxes
 from matreg.reporting import make_report
@@ -80,6 +80,14 @@ def test_scores_are_those_of_scikit_learn():
     residual = Y - facts.own.predicted
     assert errors["RMSE, units of y"][0] == f"{np.sqrt(np.mean(residual**2)):.3g}"
     assert errors["MAE, units of y"][0] == f"{np.mean(np.abs(residual)):.3g}"
+
+
+def test_probabilities_are_chosen_and_reported_by_the_log_loss():
+    model = RGLMCV(family="binomial", n_taus=3, cv=2, ridge=0.0).fit(X, CLASSES)
+    page = words(model.report(X, CLASSES, cv=3).html)
+    assert "The score is the log loss, less is better" in page
+    assert f"has the log loss {-model.best_score_:.4g} on the folds of the choice" in page
+    assert "nan" not in re.search("log loss, mean of .*", page)[0]
 
 
 def test_the_bounded_score_has_its_name_and_units():

@@ -12,8 +12,8 @@ EXAMPLE = """examples:
   matreg inspect model.skops
   matreg inspect model.skops -o W.npy
 """
-LOSSES = {"quantile": "explained part of the pinball loss"}
-FAMILIES = {"binomial": "accuracy", "poisson": "D²"}
+# The parameter that belongs to a loss.
+OF_LOSS = {"epsilon_insensitive": "epsilon", "huber": "delta", "quantile": "quantile"}
 
 
 def add_command(commands: Any) -> None:
@@ -79,13 +79,15 @@ def describe(model: Any, target: str) -> str:
     """Model, parameters, score, rank and certificate, a line each."""
     import numpy as np
 
+    from ..scoring import score_of_search
     from .model_files import model_in
 
     whole, model = model, model_in(model)
     p, q = model.coef_.shape[-2:]
+    given = model.get_params()
     parameters = {
-        name: getattr(model, f"{name}_", model.get_params().get(name))
-        for name in ("tau", "C", "epsilon", "gamma", "lam")
+        name: getattr(model, f"{name}_", given.get(name))
+        for name in ("tau", "C", OF_LOSS.get(given.get("loss"), ""), "gamma", "lam")
     }
     lines = [
         f"{type(model).__name__} for {target}, samples {p} x {q}",
@@ -95,10 +97,12 @@ def describe(model: Any, target: str) -> str:
     if steps := len(getattr(model, "adaptive_", ())):
         lines.append(f"adaptive    {steps} further step{'s' if steps > 1 else ''}")
     if hasattr(model, "best_score_"):
+        name, is_error = score_of_search(model)
+        score = -model.best_score_ if is_error else model.best_score_
         error = model.cv_results_["se_test_score"][model.best_index_]
         folds = sum(name.startswith("split") for name in model.cv_results_)
         lines.append(
-            f"folds       {score_name(model)} = {model.best_score_:.4f} ± {error:.4f} in {folds} "
+            f"folds       {name} = {score:.4f} ± {error:.4f} in {folds} "
             "folds (the best of all that was tried)"
         )
     lines.append(_ranks(whole))
@@ -116,20 +120,6 @@ def _covariates(model: Any) -> list[str]:
         return list(model.covariate_names_)
     both = zip(model.covariate_names_, model.covariate_coef_, strict=True)
     return [f"{name} {one:.4g}" for name, one in both]
-
-
-def score_name(model: Any) -> str:
-    """Name of the score that a search has chosen by."""
-    from sklearn.base import is_classifier
-
-    if isinstance(model.scoring, str):
-        return model.scoring
-    if model.scoring is not None:
-        return "score"
-    if getattr(model, "loss", None) in LOSSES:
-        return LOSSES[model.loss]
-    usual = "accuracy" if is_classifier(model) else "R²"
-    return FAMILIES.get(getattr(model, "family", ""), usual)
 
 
 def _ranks(model: Any) -> str:

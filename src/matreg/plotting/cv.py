@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..scoring import score_in_print
+from ..scoring import score_of_search
 from ._style import BLUE, GREEN, finish_tau_axis, panels
 
 
@@ -84,7 +83,7 @@ class CVDisplay:
                 rows &= np.asarray(table[name] == table[name][best], dtype=bool)
         taus = np.asarray(table[tau], dtype=float)
         rows = np.flatnonzero(rows)[np.argsort(taus[rows])]
-        label, is_error = _name_of(search)
+        name, is_error = score_of_search(search)
         mean = table["mean_test_score"][rows]
         return cls(
             taus[rows],
@@ -92,7 +91,7 @@ class CVDisplay:
             _standard_error(table)[rows],
             table["mean_coef_rank"][rows] if "mean_coef_rank" in table else None,
             float(taus[best]),
-            label,
+            f"{name} of the folds",
         ).plot(ax, axes=axes)
 
     def plot(self, ax: Any = None, *, axes: Any = None) -> Self:
@@ -138,13 +137,3 @@ def _standard_error(table: dict[str, Any]) -> Array:
         return np.asarray(table["se_test_score"])
     folds = sum(name.startswith("split") and name.endswith("_test_score") for name in table)
     return np.asarray(table["std_test_score"]) / np.sqrt(max(folds - 1, 1))
-
-
-def _name_of(search: Any) -> tuple[str, bool]:
-    """What the score of a search is called, and whether it is minus an error."""
-    if isinstance(search.scoring, str):
-        words, is_error = score_in_print(search.scoring)
-        return f"{words} of the folds", is_error
-    if search.scoring is not None or getattr(search, "loss", None) == "quantile":
-        return "score of the folds", False
-    return "accuracy of the folds" if is_classifier(search) else "R² of the folds", False

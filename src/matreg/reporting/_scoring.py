@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ..scoring import BOUNDED, check_score_name, score_in_print
+from ..scoring import BOUNDED, check_score_name, score_in_print, score_of_search
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,8 @@ def _of_search(model: Any) -> Any:
             return Scoring("bounded absolute error", model.scorer_, is_error=True)
         if isinstance(scoring, str) or callable(scoring):
             return scoring
+        if hasattr(model, "cv_results_") and score_of_search(model) == ("log loss", True):
+            return "neg_log_loss"
         if isinstance(model, Pipeline):
             model = model[-1]
         else:

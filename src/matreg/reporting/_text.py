@@ -327,7 +327,7 @@ def choice(facts: Facts) -> str:
     taus = np.asarray(model.cv_results_["param_tau"])
     text = (
         f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
-        "folds of the choice."
+        "folds of the choice. The figure has the candidates that differ from it in tau alone."
     )
     if "param_adaptive" in model.cv_results_:
         steps = len(model.adaptive_)

@@ -58,7 +58,7 @@ def refuse_containers(X: Any) -> None:
     if isinstance(X, (str, bytes, os.PathLike)):
         raise ValueError(
             f"X must be an array; got the path {os.fspath(X)!r}. Open the file first: np.load(path)"
-            ', or np.load(path, mmap_mode="r") for one that does not fit into memory.'
+            ', with mmap_mode="r" where it does not fit into memory, or h5py.File(path)["name"].'
         )
     # Sparse matrices of a dictionary are refused by scikit-learn, like all others.
     if hasattr(X, "keys") and not any(hasattr(X, name) for name in NO_CONTAINER):
