@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gc
+import os
 import sys
 import threading
 from functools import partial
@@ -112,6 +114,19 @@ def test_failed_download_says_where_to_put_which_file(served):
     unreachable = dataclasses.replace(source, url="http://127.0.0.1:9/numbers.txt")
     with pytest.raises(FileNotFoundError, match=r"could not be downloaded \(ConnectionError\)"):
         _fetch.load(unreachable)
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(served, monkeypatch):
+    _, source = served
+
+    def full(self, url, path, pooch):
+        Path(path).write_text("1 2")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", full)
+    with pytest.raises(FileNotFoundError, match=r"downloaded \(No space left on device\): put"):
+        _fetch.load(source)
+    assert list(_fetch.cache_folder().iterdir()) == []
 
 
 def test_without_pooch_the_message_is_the_same(served, monkeypatch):

@@ -142,6 +142,29 @@ def test_a_command_ends_in_a_whole_file_or_in_none(name, start):
             assert "ritten to" in script.stdout and out.exists(), script.stderr
 
 
+DESTRUCTOR = """
+import signal, sys, time
+from matreg.cli import fit, main
+class Disturbed:
+    def __del__(self):
+        signal.raise_signal({number})
+def work(args):
+    Disturbed()
+    time.sleep(60.0)
+fit.run = work
+sys.exit(main(["fit", "d.npz"]))
+"""
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_signal_in_a_destructor_is_not_forgotten(number, start):
+    """Python prints and forgets exceptions there."""
+    script = start(DESTRUCTOR.format(number=int(number)))
+    said, expected = ENDS[number]
+    assert script.end() == expected
+    assert script.stderr == f"matreg: {said}; written: nothing\n"
+
+
 def test_workers_end_with_a_terminated_search(start):
     search = "matreg.RMRCV(C=1.0, epsilon=0.1, cv=100, n_taus=4, n_jobs=2, verbose=1)"
     script = start(DATA + search + ".fit(data.X, data.y)")

@@ -25,6 +25,7 @@ from . import fit, inspect, outputs, predict, report, reproduce
 from .options import Help
 
 COMMANDS = (fit, predict, inspect, report, reproduce)
+AGAIN = 0.1  # seconds after which a signal that was swallowed is raised again
 EXAMPLE = """examples:
   matreg fit data.npz -o model.skops
   matreg predict model.skops new.npz -o predictions.csv
@@ -104,6 +105,14 @@ def _watching_signals() -> Iterator[list[int]]:
         seen.append(number)
         raise Terminated
 
+    def swallowed(found: Any) -> None:
+        """Python prints and forgets what is raised in a destructor: the signal comes again."""
+        if isinstance(found.exc_value, KeyboardInterrupt | Terminated):
+            again.append(threading.Timer(AGAIN, signal.raise_signal, seen[-1:]))
+            again[-1].start()
+        else:
+            reported(found)
+
     ways: dict[int, tuple[Any, Any]] = {  # what is usual, and what is put in its place
         signal.SIGINT: (signal.default_int_handler, interrupt),
         signal.SIGTERM: (signal.SIG_DFL, terminate),
@@ -115,11 +124,17 @@ def _watching_signals() -> Iterator[list[int]]:
         for number, (usual, _) in ways.items()
         if main_thread and signal.getsignal(number) is usual
     ]
+    again: list[threading.Timer] = []
+    reported = sys.unraisablehook
     try:
         for number in changed:
             signal.signal(number, ways[number][1])
+        sys.unraisablehook = swallowed
         yield seen
     finally:
+        sys.unraisablehook = reported
+        for timer in again:
+            timer.cancel()
         for number in changed:
             signal.signal(number, ways[number][0])
 

@@ -146,8 +146,11 @@ def _download(source: Source, folder: Path) -> Arrays:
 
 def _by_hand(source: Source, folder: Path, error: Exception) -> FileNotFoundError:
     """What to do without a download, in one sentence."""
-    # The messages of network errors are long and tell users little: the traceback has them.
-    reason = str(error).rstrip(".") if isinstance(error, ImportError) else type(error).__name__
+    # The messages of network errors are long and tell users little: the traceback has them. Those
+    # of a full disk are short.
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    if isinstance(error, ImportError):
+        reason = str(error).rstrip(".")
     return FileNotFoundError(
         f"The {source.title} data could not be downloaded ({reason}): put "
         f"{' or '.join(source.files)} from {source.url} into {folder} or into the folder that "
