@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from matreg.datasets import load_cmu_faces, load_istanbul, load_sugar, make_matrix_regression
-from matreg.estimators.rglm import RGLM
+from matreg.estimators.rglm import RGLM, RGLMCV
 
 needs_data = pytest.mark.skipif(
     "MATREG_DATA" not in os.environ, reason="MATREG_DATA names no folder with the data sets"
@@ -242,3 +242,14 @@ def test_objective_is_that_of_the_stored_coefficients_where_covariates_separate(
     f = model.decision_function(X, covariates=Z)
     loss = float(s @ np.logaddexp(0.0, np.where(y > 0, -f, f)))
     np.testing.assert_allclose(model.objective_, loss, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("scoring", [None, "neg_mean_poisson_deviance"])
+def test_search_where_counts_of_a_fold_are_beyond_all_numbers(scoring):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((12, 1, 1)), rng.poisson(8.0, 12)
+    X[3], y[3] = 1e4, 0
+    given = {"n_taus": 8, "cv": 3, "ridge": 0.0, "scoring": scoring}
+    model = RGLMCV(family="poisson", fit_intercept=False, **given).fit(X, y)
+    assert np.isfinite(model.best_score_)

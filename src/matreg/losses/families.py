@@ -238,6 +238,10 @@ class Binomial(LossFamily):
         return 2.0 * self.of(y, np.ones(len(y))).value(-f)
 
 
+# Scores of predicted counts beyond, or of those that are zero, are no numbers.
+LARGEST_LOG_MEAN = float(np.log(1e150))
+
+
 @dataclass(frozen=True)
 class PoissonCounts(LossFamily):
     """``exp(f) - y f + y log y - y`` for counts y, with f the logarithm of their mean."""
@@ -256,8 +260,8 @@ class PoissonCounts(LossFamily):
         return np.zeros(len(y))
 
     def mean(self, f: Array) -> Array:
-        """Mean of the counts."""
-        return PoissonLoss.mean(f)
+        """Mean of the counts, between 1e-150 and 1e150, which can still be squared."""
+        return PoissonLoss.mean(np.clip(f, -LARGEST_LOG_MEAN, LARGEST_LOG_MEAN))
 
     def check(self, y: Array, weights: Array) -> None:
         """Refuse counts that are all zero, whose best intercept is minus infinity."""
