@@ -95,6 +95,7 @@ def test_without_nuclear_norm_it_is_the_support_vector_machine(C):
     np.testing.assert_allclose(squared.coef_.ravel(), linear.coef_[0], atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:y has two values")
 def test_hinge_is_the_tube_of_far_labels():
     """While |<W, X> + b| < 1 + 2 M, it is the tube of labels y (1 + M) and epsilon M."""
     X, y = make(120, seed=3)
@@ -362,6 +363,7 @@ def test_a_path_of_unequal_classes_starts_at_zero():
 
 
 @needs_data
+@pytest.mark.filterwarnings("ignore:y has two values")
 def test_digits():
     """A tenth of MNIST, 0 against the rest: a bound worked out here, and the tube of far labels."""
     digits = load_mnist()
