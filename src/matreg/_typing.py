@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,3 +29,7 @@ Covariates = ArrayLike | Mapping[str, ArrayLike] | Table | None
 Weights = ArrayLike | None
 # Indices of the training and of the test samples.
 Fold = tuple[Index, Index]
+# Values of parameters by their names.
+Parameters = dict[str, Any]
+# Labels, classes or coordinates of any type.
+Values = NDArray[Any]

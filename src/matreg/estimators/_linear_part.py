@@ -35,7 +35,7 @@ class LinearPart:
         Which matrix of coefficients, where a classifier has several.
     """
 
-    model: Any
+    model: MatrixEstimator
     steps: tuple[Any, ...] = ()
     target_steps: tuple[Any, ...] = ()
     problem: int | None = None

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Covariates, Mask, Weights
+from .._typing import Array, Covariates, Index, Mask, Values, Weights
 from ..bases import PLAIN, Bases, samples_in
 from ..data.samples import Samples
 from ..model import Model
@@ -27,6 +27,7 @@ from ..solvers import (
     refined,
     solve,
 )
+from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
 from ._fit.units import bases_of
 from ._input.covariates import new_covariates
@@ -75,7 +76,7 @@ class LeaveOneOutResult:
         with the labels of all samples, so that their residuals are too small.
     """
 
-    predictions: NDArray[Any]
+    predictions: Values
     decisions: Array
     residuals: Array
     score: float
@@ -83,7 +84,7 @@ class LeaveOneOutResult:
     influence: Array
     refitted: Mask
     doubt: float
-    _interval: Any = field(repr=False)
+    _interval: Intervals | None = field(repr=False)
 
     def __repr__(self) -> str:
         return (
@@ -127,9 +128,9 @@ class LeaveOneOutResult:
 class Intervals:
     """Predictions of new samples by all fits without one sample."""
 
-    estimator: Any
+    estimator: MatrixEstimator
     mean: Callable[[Array], Array]
-    group: Any
+    group: Index
     result: SolverResult
     loo: LeaveOneOut
     back: Array
@@ -190,7 +191,7 @@ class OneProblem:
 
 
 def leave_one_out_of(
-    model: Any,
+    model: MatrixEstimator,
     X: Any,
     y: Any,
     sample_weight: Weights = None,
@@ -210,7 +211,7 @@ def leave_one_out_of(
     """
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
-    fitted = with_numbers(getattr(model, "best_estimator_", model))
+    fitted = with_numbers(model.best_estimator_ if hasattr(model, "best_estimator_") else model)
     new_covariates(fitted, covariates, len(X))  # refused unless they are as those of fit
     samples, parts, declared = pose(fitted, X, y, sample_weight, covariates)
     check_left_out(declared, "leave_one_out")
@@ -222,7 +223,7 @@ def leave_one_out_of(
     return gathered(fitted, declared, samples, found)
 
 
-def with_numbers(model: Any) -> Any:
+def with_numbers(model: MatrixEstimator) -> MatrixEstimator:
     """A copy of a fitted model whose parameters are the numbers that it has used."""
     model = copy.copy(model)
     numbers = {
@@ -234,10 +235,11 @@ def with_numbers(model: Any) -> Any:
 
 
 def pose(
-    fitted: Any, X: Any, y: Any, sample_weight: Weights, covariates: Covariates
+    fitted: MatrixEstimator, X: Any, y: Any, sample_weight: Weights, covariates: Covariates
 ) -> tuple[Samples, list[Part], Model]:
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
     samples = fitted._read(X, y, sample_weight, covariates)
+    assert isinstance(samples, Samples)
     check_number(fitted, samples.n)
     if not hasattr(fitted, "X_clean_"):
         samples = fitted._structured(samples)
@@ -253,7 +255,7 @@ def pose(
     return samples, parts, fitted._declare(fitted.tau_)
 
 
-def check_number(fitted: Any, n: int) -> None:
+def check_number(fitted: MatrixEstimator, n: int) -> None:
     """Refuse samples that are not as many as those of the fit."""
     if np.shape(fitted.dual_coef_)[-1] != n:
         raise ValueError(
@@ -261,7 +263,9 @@ def check_number(fitted: Any, n: int) -> None:
         )
 
 
-def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -> OneProblem:
+def solve_left_out(
+    fitted: MatrixEstimator, model: Model, part: Part, k: int, refits: int
+) -> OneProblem:
     """One of the problems without each of its samples, from its solution."""
     options = fitted._options() if model.adaptive else {}
     adaptive = bool(model.adaptive)
@@ -295,7 +299,7 @@ def solve_left_out(fitted: Any, model: Model, part: Part, k: int, refits: int) -
 
 
 def gathered(
-    fitted: Any, model: Model, samples: Samples, found: list[OneProblem]
+    fitted: MatrixEstimator, model: Model, samples: Samples, found: list[OneProblem]
 ) -> LeaveOneOutResult:
     """Results of all problems together, for all samples that were given."""
     n, flat = samples.n, samples.X.reshape(samples.n, -1)

@@ -16,7 +16,7 @@ from .. import solvers
 from .._runtime.interruption import ADVICE, may_keep
 from .._runtime.progress import track
 from .._runtime.warn import warn
-from .._typing import Covariates, Weights
+from .._typing import Array, Covariates, Parameters, Weights
 from ..data.samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
@@ -114,7 +114,7 @@ def path(
     else:
         largest = model._tau_max(declared, samples, parts)
         along, values = "tau", tau_grid(largest, n_taus, tau_min_ratio)
-    limits: dict[str, Any] = {"tol": model.tol, "max_iter": model.max_iter}
+    limits: Parameters = {"tol": model.tol, "max_iter": model.max_iter}
     walking = solvers.path(declared, parts[0].samples, along, values, steps=steps, **limits)
     bases = bases_of(model)
     points = [
@@ -189,12 +189,14 @@ def smm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
 _OPTIONS = ("taus", "n_taus", "tau_min_ratio", "Cs", "sample_weight", "covariates", "verbose")
 
 
-def _path_of(kind: Any, X: Any, y: Any, options: dict[str, Any]) -> RegularizationPath:
+def _path_of(
+    kind: type[ConvexEstimator], X: Any, y: Any, options: Parameters
+) -> RegularizationPath:
     given = {name: options.pop(name) for name in _OPTIONS if name in options}
     return path(kind(**options), X, y, **given)
 
 
-def check_Cs(Cs: Any) -> Any:
+def check_Cs(Cs: ArrayLike) -> Array:
     """Values of C in ascending order."""
     values = check_grid("Cs", Cs)[::-1]
     if values[0] <= 0.0:
@@ -219,7 +221,7 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
 
 
 def make_path(
-    model: MatrixEstimator, taus: Any, points: list[SolverResult], sample_weight: Weights
+    model: MatrixEstimator, taus: Array, points: list[SolverResult], sample_weight: Weights
 ) -> RegularizationPath:
     """The path that a model's parameters lead to; points that did not converge are reported."""
     given = model.get_params(deep=False)
@@ -254,7 +256,7 @@ def tau_max(
     X: ArrayLike,
     y: ArrayLike,
     *,
-    model: Any = "rmr",
+    model: MatrixEstimator | str = "rmr",
     sample_weight: Weights = None,
     covariates: Covariates = None,
     **parameters: Any,
@@ -292,7 +294,7 @@ def tau_max(
     >>> RMR(tau=0.1 * largest).fit(data.X, data.y).rank_ > 0
     True
     """
-    kinds = {"rmr": RMR, "rglm": RGLM, "smm": SMM}
+    kinds: dict[str, type[ConvexEstimator]] = {"rmr": RMR, "rglm": RGLM, "smm": SMM}
     if isinstance(model, str) and model in kinds:
         model = kinds[model](**parameters)
     elif not isinstance(model, ConvexEstimator) or parameters:
@@ -300,11 +302,11 @@ def tau_max(
             'model must be "rmr", "rglm" or "smm" with its parameters, or an RMR, RGLM or SMM '
             f"without; got {model!r}."
         )
-    model = clone(model)
-    model._validate_params()
+    single: ConvexEstimator = clone(model)
+    single._validate_params()
     refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
-    samples = model._structured(model._read(X, y, sample_weight, covariates))
+    samples = single._structured(single._read(X, y, sample_weight, covariates))
     assert isinstance(samples, Samples)
-    parts = model._parts(samples)
-    declared = model._declare(samples, parts, 0.0)
+    parts = single._parts(samples)
+    declared = single._declare(samples, parts, 0.0)
     return max(solvers.tau_max(declared, part.samples, 1e-6) for part in parts)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import Array, Covariates
+from .._typing import Array, Covariates, Parameters, Values
 from ..linalg.factors import Factors
 from ..losses.families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..solvers import SolverResult
@@ -63,7 +63,7 @@ class RegularizationPath:
     model: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     sample_weight: Array | None = field(default=None, repr=False)
-    classes: NDArray[Any] | None = None
+    classes: Values | None = None
     Cs: Array | None = None
     covariate_encoding: Mapping[str, Any] | None = field(default=None, repr=False)
 
@@ -161,7 +161,7 @@ class RegularizationPath:
         Z = encoded(self.covariate_encoding, covariates, len(flat), "The path")
         return decisions if Z is None else decisions + self.covariate_coefs @ Z.T
 
-    def predict(self, X: ArrayLike, covariates: Covariates = None) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, covariates: Covariates = None) -> Values:
         """Predict the labels of samples with all models.
 
         Parameters
@@ -181,12 +181,12 @@ class RegularizationPath:
             return np.asarray(self.classes[(decisions > 0.0).astype(int)])
         return self.loss.mean(decisions)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Parameters:
         """Arrays, numbers and names alone, so that any format can store a path."""
         state = {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"points": [_plain(point) for point in self.points]}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Parameters) -> None:
         points = [SolverResult(**{**one, "W": Factors(*one["W"])}) for one in state["points"]]
         self.__dict__.update(state | {"points": points})
 
@@ -202,7 +202,7 @@ def loss_of(parameters: Mapping[str, Any]) -> LossFamily:
     )
 
 
-def _plain(point: SolverResult) -> dict[str, Any]:
+def _plain(point: SolverResult) -> Parameters:
     """A point without classes and without what is for the solver alone."""
     own = ("kept", "dual_of")
     plain = {one.name: getattr(point, one.name) for one in fields(point) if one.name not in own}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, Parameters
 from ..data.samples import Samples
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
+from ..penalties.base import Penalty
 from ..solvers import SolverResult, rounding_floor
 from ._fit.convex import ConvexEstimator, Part
 from ._fit.regressor import MatrixRegressor, score_labels
@@ -187,7 +186,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
     0.9
     """
 
-    penalty: Any = None
+    penalty: Penalty | None = None
     solver: str = "auto"
     rho: float = 1.0
     eta: float = 0.999
@@ -196,7 +195,7 @@ class RMR(ConvexEstimator, MatrixRegressor):
     def _tau_share(self, units: Units) -> float:
         return max(TAU, CHANCE * units.chance)
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> Parameters:
         return super()._options() | {"solver": self.solver, "rho": self.rho, "eta": self.eta}
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
@@ -321,7 +320,7 @@ class RMRCV(PathSearch, MatrixRegressor):
 
     C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale")
     epsilon: float | str | ArrayLike = "noise"
-    penalty: Any = None
+    penalty: Penalty | None = None
     tau_per_label: bool = True
 
     def _values(self, name: str, units: Units) -> list[float]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..data.samples import Samples
 from ..model import Model
+from ..penalties.base import Penalty
 from ..solvers import SolverResult
 from ._fit.classifier import MatrixClassifier, class_outlier_score
 from ._fit.convex import ConvexEstimator
@@ -132,7 +131,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     (['large', 'small'], True)
     """
 
-    penalty: Any = None
+    penalty: Penalty | None = None
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
         return class_outlier_score(model, samples, result)
@@ -205,5 +204,5 @@ class SMMCV(MatrixClassifier, PathSearch):
     _searched = ("C", "l1")
 
     C: float | str | ArrayLike = ("0.1*scale", "scale", "10*scale")
-    penalty: Any = None
+    penalty: Penalty | None = None
     joint: str | None = None

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._runtime.progress import GapLine, listening
+
+if TYPE_CHECKING:
+    from .base import MatrixEstimator
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -27,7 +30,7 @@ CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
 @contextmanager
-def callback_context(model: Any, tasks: int | None) -> Iterator[Any]:
+def callback_context(model: MatrixEstimator, tasks: int | None) -> Iterator[Any]:
     """Context of a fit for the callbacks of a model, or None if it has none.
 
     Parameters
@@ -46,7 +49,9 @@ def callback_context(model: Any, tasks: int | None) -> Iterator[Any]:
     context.call_on_fit_task_end(estimator=model)
 
 
-def reported(model: Any, items: Iterable[T], may_stop: Callable[[], bool]) -> Iterator[T]:
+def reported(
+    model: MatrixEstimator, items: Iterable[T], may_stop: Callable[[], bool]
+) -> Iterator[T]:
     """Iterate, and tell the callbacks of a model about every item.
 
     Parameters
@@ -69,7 +74,7 @@ def reported(model: Any, items: Iterable[T], may_stop: Callable[[], bool]) -> It
 
 @contextmanager
 def watched(
-    model: Any, context: Any = None, alone: bool = True, since: float | None = None
+    model: MatrixEstimator, context: Any = None, alone: bool = True, since: float | None = None
 ) -> Iterator[None]:
     """Show a line about a fit that takes long, and tell the callbacks about its certificates.
 
@@ -99,11 +104,11 @@ def watched(
         yield
 
 
-def _begin(model: Any, context: Any, name: str) -> Any:
+def _begin(model: MatrixEstimator, context: Any, name: str) -> Any:
     if context is None:
         return None
     return context.subcontext(task_name=name).call_on_fit_task_begin(estimator=model)
 
 
-def _end(model: Any, task: Any) -> bool:
+def _end(model: MatrixEstimator, task: Any) -> bool:
     return task is not None and bool(task.call_on_fit_task_end(estimator=model))

@@ -13,12 +13,12 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from ..._typing import Array, Covariates
+from ..._typing import Array, Covariates, Values
 from ...data.samples import Samples, SampleSet
 from ...losses.families import MARGIN_LOSSES, LossFamily, check_weighted_classes, family_of
 from ...losses.piecewise import PiecewiseLoss
@@ -86,7 +86,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         k = len(self.classes_)
         return partial(combined, k=k, one_vs_rest=one_vs_rest(self)), None if k == 2 else k
 
-    def _labels(self, f: Array) -> NDArray[Any]:
+    def _labels(self, f: Array) -> Values:
         index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
         return classes_at(self.classes_, index)
 
@@ -115,7 +115,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     score = MatrixEstimator.score  # that of the mixin knows no covariates
 
 
-def one_vs_rest(model: Any) -> bool:
+def one_vs_rest(model: MatrixEstimator) -> bool:
     """Whether each of more than two classes is told apart from the rest, and not from each other.
 
     With `joint` it is, whatever `multi_class` says.

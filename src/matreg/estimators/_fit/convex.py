@@ -23,7 +23,7 @@ from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
 from ..._runtime.warn import warn
-from ..._typing import Array, Covariates, Index, Weights
+from ..._typing import Array, Covariates, Index, Parameters, Weights
 from ...bases import samples_in
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...losses.families import in_units
@@ -60,7 +60,7 @@ class Part(NamedTuple):
         The problems of single classes that this one is made of, if it is.
     """
 
-    samples: Any
+    samples: Any  # a SampleSet
     rows: Index | None = None
     beside: SideBySide | None = None
 
@@ -80,7 +80,7 @@ class Part(NamedTuple):
         return out
 
 
-def together(model: Any, parts: list[Part]) -> list[Part]:
+def together(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
     """Problems of single classes as one, whose matrices share rows or columns.
 
     Parameters
@@ -185,7 +185,9 @@ class ConvexEstimator(SingleFit):
         """The problems: one on all samples, each once."""
         return [Part(samples.distinct())]
 
-    def _declare(self, samples: SampleSet, parts: list[Part], tau: Any = None) -> Model:
+    def _declare(
+        self, samples: SampleSet, parts: list[Part], tau: float | str | None = None
+    ) -> Model:
         """What is minimised, with the words as numbers, which become attributes.
 
         Parameters
@@ -230,7 +232,7 @@ class ConvexEstimator(SingleFit):
         """The model with a ridge that depends on the samples, where there is one."""
         return model
 
-    def _structured(self, samples: SampleSet) -> Any:
+    def _structured(self, samples: SampleSet) -> SampleSet:
         """Samples in the bases of the rows and columns of W, where there are any."""
         check_bases(self, samples.p, samples.q)
         return samples_in(samples, bases_of(self))
@@ -291,12 +293,12 @@ class ConvexEstimator(SingleFit):
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
         return in_parallel(tasks, self.n_jobs)
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> Parameters:
         """What a solver is told."""
         return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
 
     def _solve_blocks(
-        self, model: Model, parts: list[Part], options: dict[str, Any]
+        self, model: Model, parts: list[Part], options: Parameters
     ) -> Iterator[SolverResult]:
         """Results on blocks one after another; after Ctrl-C the rest is W = 0."""
         done, ended = 0, False

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from ..._typing import Array, Covariates, Weights
+from ..._typing import Array, Covariates, Values, Weights
 from ...data.dask_blocks import on_blocks
 from ...losses.families import GLM_FAMILIES, LossFamily, family_of
 from ...losses.smooth import Logistic
@@ -100,7 +100,7 @@ class FamilyEstimator(MatrixEstimator):
     def _decode(self, y: Array) -> Any:
         return self.classes_[y.astype(int)] if self.family == "binomial" else y
 
-    def _labels(self, f: Array) -> NDArray[Any]:
+    def _labels(self, f: Array) -> Values:
         """Predictions from linear predictors."""
         if self.family == "binomial":
             index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)

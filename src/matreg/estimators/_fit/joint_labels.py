@@ -8,12 +8,12 @@ k classes each one against the rest is such a label.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ..._typing import Array, Covariates, Weights
+from ..._typing import Array, Covariates, Parameters, Weights
 from ...data.samples import Samples
 from ...linalg.factors import svd
 from ...losses.families import Squared
@@ -24,11 +24,16 @@ from .._input.stored import refuse_streamed, working_memory
 from .several import label_columns
 from .units import Units
 
+if TYPE_CHECKING:
+    from .base import MatrixEstimator
+
 # What the problem of all labels knows, as it is.
 COMMON = ("tau_", "C_", "epsilon_", "delta_", "rank_", "objective_", "dual_gap_", "n_iter_")
 
 
-def fit_joint(model: Any, y: Any, X: Any, sample_weight: Weights, covariates: Covariates) -> None:
+def fit_joint(
+    model: MatrixEstimator, y: Any, X: Any, sample_weight: Weights, covariates: Covariates
+) -> None:
     """Fit all labels together; sets the fitted attributes of the model.
 
     Parameters
@@ -119,7 +124,7 @@ class SideBySide:
         for one, W, (b, c), beta in zip(self.singles, coefs, beside, betas, strict=True):
             offset = np.full(one.n, b) if one.Z is None else b + one.Z @ c
             columns = one.unpenalised(self.fit_intercept).columns(one.n)
-            own: dict[str, Any] = {
+            own: Parameters = {
                 "gamma": np.linalg.lstsq(columns, offset, rcond=None)[0],
                 "intercept": float(b),
                 "covariate_coef": None if one.Z is None else c,
@@ -139,7 +144,7 @@ def scaled_label(samples: Samples, scale: float) -> Samples:
     return Samples.of(samples.X, samples.y / scale, samples.weights, samples.Z)
 
 
-def stacked(labels: list[Samples], scale: Array, model: Any) -> Samples:
+def stacked(labels: list[Samples], scale: Array, model: SideBySide) -> Samples:
     """All labels in units of their spread as samples of one problem, with columns of each."""
     k, (p, q) = len(labels), labels[0].X.shape[1:]
     total = sum(one.n for one in labels)
@@ -182,7 +187,14 @@ def centre(samples: Samples) -> Array:
     return np.zeros(0) if samples.Z is None else np.asarray(samples.Z.mean(axis=0))
 
 
-def take(model: Any, plain: Any, inner: Any, side: SideBySide, scale: Array, known: Array) -> None:
+def take(
+    model: MatrixEstimator,
+    plain: MatrixEstimator,
+    inner: MatrixEstimator,
+    side: SideBySide,
+    scale: Array,
+    known: Array,
+) -> None:
     """Fitted attributes of the model from those of the problem of all labels."""
     k, axis = len(scale), 1 if model.joint == "rows" else 0
     for name in INPUT:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Weights
+from ..._typing import Array, Parameters, Weights
 from .._input.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
 from .._input.streamed import LazyDual
 
+if TYPE_CHECKING:
+    from .base import MatrixEstimator
 
-def fit_each(model: Any, y: Any, X: Any, sample_weight: Weights, rest: dict[str, Any]) -> None:
+
+def fit_each(
+    model: MatrixEstimator, y: Any, X: Any, sample_weight: Weights, rest: Parameters
+) -> None:
     """Fit a model to each column of the labels, and take all of the results.
 
     A label that is NaN is missing: its sample has weight zero in the fit of that label.
@@ -46,7 +52,7 @@ def fit_each(model: Any, y: Any, X: Any, sample_weight: Weights, rest: dict[str,
     stack(model, [one for one, _ in found])
 
 
-def label_tasks(y: Any, sample_weight: Weights) -> list[tuple[Array, Any]]:
+def label_tasks(y: Any, sample_weight: Weights) -> list[tuple[Array, Weights]]:
     """Each label and its weights, zero where it is missing."""
     return [_given(one, sample_weight) for one in label_columns(y).T]
 
@@ -68,7 +74,7 @@ def label_columns(y: Any) -> Array:
     return Y
 
 
-def _given(y: Array, sample_weight: Weights) -> tuple[Array, Any]:
+def _given(y: Array, sample_weight: Weights) -> tuple[Array, Weights]:
     """One label and its weights, zero where it is missing."""
     missing = np.isnan(y)
     if not missing.any():
@@ -79,7 +85,7 @@ def _given(y: Array, sample_weight: Weights) -> tuple[Array, Any]:
     return np.where(missing, np.median(y[~missing]), y), np.where(missing, 0.0, weights)
 
 
-def _fit(model: Any, X: Any, y: Array, sample_weight: Weights, rest: dict[str, Any]) -> Any:
+def _fit(model: MatrixEstimator, X: Any, y: Array, sample_weight: Weights, rest: Parameters) -> Any:
     """A fitted model, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -87,7 +93,7 @@ def _fit(model: Any, X: Any, y: Array, sample_weight: Weights, rest: dict[str, A
     return model, [(str(one.message), one.category) for one in caught]
 
 
-def stack(model: Any, fits: list[Any]) -> None:
+def stack(model: MatrixEstimator, fits: list[MatrixEstimator]) -> None:
     """Fitted attributes with a first axis of labels; lists where they do not stack."""
     given = model.get_params(deep=False)
     for name in vars(fits[0]):
@@ -106,7 +112,9 @@ def stack(model: Any, fits: list[Any]) -> None:
     model.estimators_ = fits
 
 
-def mean_score(score: Any, y: Any, predicted: Any, sample_weight: Weights) -> float:
+def mean_score(
+    score: Callable[..., float], y: Any, predicted: Any, sample_weight: Weights
+) -> float:
     """Mean of the scores of the labels, each on the samples that have it."""
     Y, found = label_columns(y), []
     for j in range(Y.shape[1]):

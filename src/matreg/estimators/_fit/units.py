@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +39,9 @@ from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralElasticNet
 from ...preprocessing.units import warn_of_units
 from ...robust import chance_share, size, spread
+
+if TYPE_CHECKING:
+    from .base import MatrixEstimator
 
 # "scale" in the units above; that of epsilon and delta is in their loss families.
 C, TAU = 3.0, 0.005
@@ -150,7 +153,7 @@ def each(given: Any) -> list[Any]:
     return [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
 
 
-def bases_of(model: Any) -> Bases:
+def bases_of(model: MatrixEstimator) -> Bases:
     """Bases of the rows and columns of the coefficients that a model was given, if any."""
     left = basis("row_basis", getattr(model, "row_basis", None))
     right = basis("column_basis", getattr(model, "column_basis", None))
@@ -170,7 +173,7 @@ def basis(name: str, given: Any) -> Array | None:
     return matrix
 
 
-def check_bases(model: Any, p: int, q: int) -> None:
+def check_bases(model: MatrixEstimator, p: int, q: int) -> None:
     """Refuse bases that do not fit samples of shape (p, q), naming the parameter."""
     for name, length, axis in (("row_basis", p, "rows"), ("column_basis", q, "columns")):
         matrix = basis(name, getattr(model, name, None))
@@ -194,7 +197,7 @@ def earlier_taus(given: int | ArrayLike, tau: float) -> tuple[float, ...]:
     return tuple(float(one) for one in taus)
 
 
-def penalty_of(model: Any, nuclear: SpectralElasticNet) -> Any:
+def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Any:
     """The penalty of a model: its own, or the nuclear norm with what `l1` adds."""
     l1, own = getattr(model, "l1", 0.0), getattr(model, "penalty", None)
     if not np.any(l1):

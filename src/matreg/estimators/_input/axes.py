@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..._typing import Values
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class MatrixLabels:
     """
 
     dims: tuple[str, str]
-    coords: tuple[NDArray[Any] | None, NDArray[Any] | None]
+    coords: tuple[Values | None, Values | None]
     sample_dim: str = "sample"
-    sample_coords: NDArray[Any] | None = None
+    sample_coords: Values | None = None
 
 
 def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
@@ -82,7 +83,7 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     return array
 
 
-def to_xarray(values: NDArray[Any], labels: MatrixLabels | None, name: str | None) -> Any:
+def to_xarray(values: Values, labels: MatrixLabels | None, name: str | None) -> Any:
     """A matrix (p, q), or one for each sample (n, p, q), as a DataArray with its labels."""
     try:
         import xarray
@@ -133,7 +134,7 @@ def _from_table(X: Any, columns: Any) -> tuple[Any, MatrixLabels | None]:
     return np.asarray(X)[:, order], labels
 
 
-def _equal(old: NDArray[Any], new: NDArray[Any]) -> bool:
+def _equal(old: Values, new: Values) -> bool:
     if old.shape != new.shape:
         return False
     if old.dtype.kind == new.dtype.kind == "f":
@@ -142,7 +143,7 @@ def _equal(old: NDArray[Any], new: NDArray[Any]) -> bool:
     return bool(np.array_equal(old, new))
 
 
-def _brief(values: NDArray[Any]) -> str:
+def _brief(values: Values) -> str:
     if len(values) <= 3:
         return str(values.tolist())
     first, last = (f"{one:.6g}" if isinstance(one, float) else str(one) for one in values[[0, -1]])

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from ..._typing import Array
+from ..._typing import Array, Values
 from ...data.dask_blocks import is_dask
 from .arrays import check_length, reject_complex
 
 
-def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:
+def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
     """Classes in order, and for each of n samples the index of its class as a float."""
     reject_complex(y, "y")
     if len(shape := np.shape(y)) == 2 and shape[1] > 1:
@@ -33,14 +32,14 @@ def encode_classes(y: Any, n: int) -> tuple[NDArray[Any], Array]:
     return classes, index.astype(np.float64)
 
 
-def classes_at(classes: NDArray[Any], index: Any) -> Any:
+def classes_at(classes: Values, index: Any) -> Any:
     """Classes by their indices; of a Dask array of indices a Dask array."""
     if is_dask(index):
         return index.map_blocks(classes.take, dtype=classes.dtype, meta=classes[:0])
     return np.asarray(classes[index])
 
 
-def check_two_classes(classes: NDArray[Any], remedy: str) -> None:
+def check_two_classes(classes: Values, remedy: str) -> None:
     """Refuse more than two classes."""
     if len(classes) > 2:
         raise ValueError(
@@ -49,7 +48,7 @@ def check_two_classes(classes: NDArray[Any], remedy: str) -> None:
         )
 
 
-def check_classes_of_part(classes: NDArray[Any], index: Array, who: str, n: int) -> None:
+def check_classes_of_part(classes: Values, index: Array, who: str, n: int) -> None:
     """Refuse classes that a part of the samples has none of.
 
     Parameters

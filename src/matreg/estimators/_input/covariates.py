@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ...preprocessing.covariates import CovariateEncoder
 from ...unpenalised.basis import COLLINEAR
 from .stored import is_stored
 
+if TYPE_CHECKING:
+    from .._fit.base import MatrixEstimator
+
 # What a model knows of the samples it was given.
 COVARIATES = ("covariate_names_", "covariate_encoding_")
 INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
@@ -20,7 +23,7 @@ INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "cla
 NAMED = 1e-6
 
 
-def read_covariates(model: Any, given: Any, n: int) -> Array:
+def read_covariates(model: MatrixEstimator, given: Any, n: int) -> Array:
     """Covariates of a fit as numbers (n, m); their names and categories become attributes.
 
     Parameters
@@ -51,7 +54,7 @@ def read_covariates(model: Any, given: Any, n: int) -> Array:
     return Z
 
 
-def new_covariates(model: Any, given: Any, n: int) -> Array | None:
+def new_covariates(model: MatrixEstimator, given: Any, n: int) -> Array | None:
     """Covariates of new samples as numbers (n, m), which are there exactly if those of fit were."""
     return encoded(getattr(model, "covariate_encoding_", None), given, n, type(model).__name__)
 

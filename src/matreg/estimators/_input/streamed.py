@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array
+from ..._typing import Array, Values
 from ...data.blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
 from ...data.dask_blocks import DaskBlocks, is_dask
 from ...design import ArrayDesign
 from ...solvers import SolverResult, starting_point
 from ...unpenalised.basis import Columns
 from .arrays import check_matrix_shape, reject_complex, validate_weights
+
+if TYPE_CHECKING:
+    from .._fit.base import MatrixEstimator
 
 # Samples that are cleaned at a time.
 PIECE = 2048
@@ -55,7 +57,7 @@ def as_blocks(
     return blocks
 
 
-def validate_stored(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+def validate_stored(model: MatrixEstimator, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     """Labels and weights of stored samples; sets what a model knows of their shape.
 
     Labels and weights in memory are checked now, those of a Dask array block by block. Classes are
@@ -78,7 +80,7 @@ def validate_stored(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any
     return labels, sample_weight if lazy_weights else validate_weights(weights, n)
 
 
-def linear(X: NDArray[Any], W: Array, b: Array) -> Array:
+def linear(X: Values, W: Array, b: Array) -> Array:
     """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k)."""
     with np.errstate(invalid="ignore"):  # samples that are not finite are reported
         return ArrayDesign(X[:, :, None]).forward_each(*W) + b[:, None]
@@ -116,7 +118,7 @@ class Prediction:
             raise_not_finite(block.start + int(bad[0]))
         return self.combine(f)
 
-    def parts(self, X: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    def parts(self, X: Values) -> Iterator[Values]:
         """The samples as they are, or some at a time if they are cleaned."""
         if self.clean is None:
             yield X
@@ -125,7 +127,7 @@ class Prediction:
             yield self.clean(X[start : start + PIECE].astype(np.float64, copy=False))
 
 
-def new_blocks(model: Any, X: Any, Z: Array | None) -> Any:
+def new_blocks(model: MatrixEstimator, X: Any, Z: Array | None) -> Any:
     """New samples of a fitted model, with their covariates in memory, as blocks."""
     shape = stored_shape(X, model.matrix_shape_)
     check_matrix_shape(shape if len(X.shape) == 3 else None, model.matrix_shape_)
@@ -148,7 +150,7 @@ class LazyDual:
         The samples of each problem, and what computes the dual variables of a block.
     """
 
-    def __init__(self, problems: list[tuple[Blocks, Any]]) -> None:
+    def __init__(self, problems: list[tuple[Blocks, Callable[[Block], Array] | None]]) -> None:
         self.problems = problems
 
     def compute(self) -> Any:
@@ -167,7 +169,7 @@ def unsolved(loss: float, shape: tuple[int, int], gamma: Array) -> SolverResult:
     return replace(point, primal=loss, interrupted=True)
 
 
-def clean_streamed(model: Any, X: Any) -> Any:
+def clean_streamed(model: MatrixEstimator, X: Any) -> Any:
     """A Dask array of cleaned samples, of which nothing is computed yet."""
     check_is_fitted(model, "coef_")
     if not is_dask(X):

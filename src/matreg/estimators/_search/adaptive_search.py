@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Array, Mask
+from ..._typing import Array, Index, Mask, Parameters
 from .._input.arrays import to_numbers
+from .candidates import Candidate
 
 
 def step_counts(given: Any) -> list[int]:
@@ -30,21 +31,16 @@ def step_counts(given: Any) -> list[int]:
     return sorted({int(count) for count in counts})
 
 
-def n_steps(candidate: Any) -> int:
-    """Number of further steps of a candidate."""
-    return len(candidate.parameters.get("adaptive", ()))
-
-
 def further_steps(
-    candidates: list[Any],
+    candidates: list[Candidate],
     scores: Array,
     ranks: Array,
     *,
     most: int,
     one_standard_error: bool,
-    next_candidate: Callable[[dict[str, Any]], Any],
-    cross_validate: Callable[[list[Any]], tuple[Array, Array]],
-) -> tuple[list[Any], Array, Array]:
+    next_candidate: Callable[[Parameters], Candidate],
+    cross_validate: Callable[[list[Candidate]], tuple[Array, Array]],
+) -> tuple[list[Candidate], Array, Array]:
     """Candidates, scores and ranks of a search with those of further steps behind.
 
     Parameters
@@ -67,7 +63,7 @@ def further_steps(
         # The bases of a plain model are best where it keeps all that is there, and noise with it.
         owner = owners(last)
         seen = Found(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)
-        best = seen.best(one_standard_error and n_steps(last[0]) > 0)
+        best = seen.best(one_standard_error and last[0].n_steps > 0)
         c = int(owner[best])
         chosen = last[c].at(best - int(np.argmax(owner == c)))
         earlier = last[c].parameters.get("adaptive", ())
@@ -97,7 +93,7 @@ class Found:
     mean: Array
     error: Array
     rank: Array
-    owner: Array
+    owner: Index
 
     def best(self, one_standard_error: bool, among: Mask | None = None) -> int:
         """The point of the best mean score, or the first of its candidate that is as good.
@@ -118,7 +114,7 @@ class Found:
         return int(np.flatnonzero((self.mean >= enough) & same)[0])
 
 
-def owners(candidates: list[Any]) -> Array:
+def owners(candidates: list[Candidate]) -> Index:
     """Place of the candidate of each point."""
     return np.repeat(np.arange(len(candidates)), [len(one.values) for one in candidates])
 
@@ -129,7 +125,7 @@ def standard_errors(scores: Array) -> Array:
 
 
 def eligible(
-    candidates: list[Any], found: Found, counts: list[int], one_standard_error: bool
+    candidates: list[Candidate], found: Found, counts: list[int], one_standard_error: bool
 ) -> Mask:
     """Points of the number of further steps that is to be taken.
 
@@ -147,7 +143,7 @@ def eligible(
     one_standard_error : bool
         As in :meth:`Found.best`.
     """
-    steps = np.array([n_steps(one) for one in candidates])[found.owner]
+    steps = np.array([one.n_steps for one in candidates])[found.owner]
     known = ~np.isnan(found.mean)
     masks = [mask for count in counts if (mask := (steps == count) & known).any()] or [known]
     taken = masks[0]

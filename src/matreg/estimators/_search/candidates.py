@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Parameters
 from ...data.samples import Samples
 from .._fit.units import each
 from .._input.arrays import to_numbers
-from .adaptive_search import n_steps
 
 
 @dataclass(frozen=True)
@@ -33,10 +32,10 @@ class Candidate:
         Places of its parameters among those that are tried, in increasing order.
     """
 
-    parameters: dict[str, Any]
+    parameters: Parameters
     values: Array
     along: str = field(default="tau", kw_only=True)
-    fixed: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    fixed: Parameters = field(default_factory=dict, kw_only=True)
     place: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
@@ -44,16 +43,21 @@ class Candidate:
         """Tau of each point."""
         return np.asarray(self.column("tau"))
 
+    @property
+    def n_steps(self) -> int:
+        """Number of further adaptive steps."""
+        return len(self.parameters.get("adaptive", ()))
+
     def column(self, name: str) -> Any:
         """Values of a parameter, one per point: of steps their number, of a matrix the largest."""
         if name == self.along:
             return self.values
         if name == "adaptive":
-            return np.full(len(self.values), n_steps(self))
+            return np.full(len(self.values), self.n_steps)
         value = self.parameters[name]
         return np.array([np.max(value) if np.ndim(value) else value] * len(self.values))
 
-    def at(self, k: int) -> dict[str, Any]:
+    def at(self, k: int) -> Parameters:
         """All parameters of a point."""
         return self.fixed | self.parameters | {self.along: float(self.values[k])}
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..._typing import Array
-from .adaptive_search import Found, n_steps, owners
+from ..._typing import Array, Index
+from .adaptive_search import Found, owners
+from .candidates import Candidate
 
 Point = tuple[int, int]  # a candidate and a place among its values
 
@@ -56,7 +57,7 @@ class Climb:
         Whether the neighbours of the largest tau within one standard error count, too.
     """
 
-    candidates: list[Any]
+    candidates: list[Candidate]
     everything: bool
     one_standard_error: bool
 
@@ -65,7 +66,7 @@ class Climb:
         self.edges = np.cumsum([0] + [len(one.values) for one in self.candidates])
         longest = max(len(one.values) for one in self.candidates)
         # What comes from an adaptive step is a path of its own, in bases of its own.
-        self.everything |= any(n_steps(one) > 0 for one in self.candidates)
+        self.everything |= any(one.n_steps > 0 for one in self.candidates)
         self.step = 1 if self.everything else max(round(longest**0.5), 1)
         self.tried = np.zeros(len(self.owner), dtype=bool)
 
@@ -148,6 +149,6 @@ class Climb:
             self.tried[self.points(one)] = True
         return stretches
 
-    def points(self, one: Stretch) -> Any:
+    def points(self, one: Stretch) -> Index:
         """Columns of the points of a stretch among those of all candidates."""
         return self.edges[one.candidate] + np.array(one.places)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import ADVICE
 from ..._runtime.warn import warn
-from ..._typing import Array, Fold, Index
+from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
 
 # Bytes of training samples of all folds that are remembered together.
@@ -178,7 +178,7 @@ class Training:
         self.samples, self.folds, self.pose = samples, folds, pose
         self.made: dict[int, tuple[Samples, Any]] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Parameters:
         return {**vars(self), "made": {}}
 
     def train(self, f: int) -> tuple[Samples, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import may_keep
-from ..._typing import Array, Covariates, Fold, Weights
+from ..._typing import Array, Covariates, Fold, Parameters, Weights
 from ...data.samples import Samples
 from ...solvers import (
     Decomposition,
@@ -45,7 +45,7 @@ LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
 
 
-Scored = Callable[[list[Any], list[Candidate]], tuple[Array, Array]]
+Scored = Callable[[list[Fold], list[Candidate]], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,7 @@ class JointSearch(Cleaning, LeftOutSearch):
     def _structured(self, samples: Samples) -> Samples:
         return samples  # they are cleaned as they are
 
-    def _next_candidate(
-        self, samples: Samples, like: Candidate, chosen: dict[str, Any]
-    ) -> Candidate:
+    def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         parameters = {name: chosen[name] for name in (*like.parameters, "adaptive")}
         model = self._single(**(like.fixed | parameters | {"tau": 0.0}))
         taus = self._tau_grid(model, samples.distinct(), parameters["adaptive"])
@@ -240,7 +238,7 @@ class JointSearch(Cleaning, LeftOutSearch):
 def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator[Family]:
     """Families of neighbouring candidates with one loss."""
 
-    def loss(candidate: Candidate) -> dict[str, Any]:
+    def loss(candidate: Candidate) -> Parameters:
         return {name: candidate.parameters[name] for name in searched}
 
     for parameters, group in groupby(candidates, loss):

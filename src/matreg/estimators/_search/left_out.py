@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 
 from ..._runtime.progress import track
 from ..._runtime.warn import warn
-from ..._typing import Array, Fold, Index
+from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
 from ...linalg.threads import one_thread
 from ...losses.piecewise import PiecewiseLoss
@@ -80,7 +80,7 @@ class LeftOutSearch(Search):
         return chosen
 
 
-def warn_of_doubt(table: dict[str, Any], best: int, doubts: Array) -> None:
+def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
     """Warn where the scores that decide are not to be trusted."""
     scores, errors = table["mean_test_score"], table["se_test_score"]
     close = scores >= scores[best] - errors[best]

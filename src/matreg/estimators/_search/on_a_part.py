@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..._typing import Array, Covariates, Index, Weights
+from ..._typing import Array, Covariates, Index, Parameters, Weights
 from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in, samples_in
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
+from .._fit.base import MatrixEstimator
 from .._fit.units import bases_of, check_bases
 from .._input.arrays import check_grid
 from .._input.classes import check_classes_of_part
@@ -34,7 +35,12 @@ OVERHEAD = 4
 
 
 def choose_on_part(
-    model: Any, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
+    model: MatrixEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Weights,
+    groups: Any,
+    covariates: Covariates,
 ) -> None:
     """Choose the parameters on a part of the samples, and fit the choice to all of them.
 
@@ -46,7 +52,7 @@ def choose_on_part(
         Samples, labels, weights, groups and covariates.
     """
     check_blocks(model._single()._sketch())
-    blocks = model._read(X, y, sample_weight, covariates)
+    blocks: Any = model._read(X, y, sample_weight, covariates)
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows, seed=0)
     if is_classifier(model):
@@ -95,16 +101,16 @@ class RGLMFolds:
         Number of samples.
     """
 
-    def __init__(self, G: Array, model: Any, shape: tuple[int, int], n: int) -> None:
+    def __init__(self, G: Array, model: MatrixEstimator, shape: tuple[int, int], n: int) -> None:
         self.G, self.model, self.shape, self.n = G, model, shape, n
         self.total = G.sum(axis=0)
 
-    def candidates(self) -> list[Any]:
+    def candidates(self) -> list[Candidate]:
         """Paths to try."""
         shares = self.model._values("ridge", None)
         return [self.candidate({"ridge": share, "l1": 0.0}) for share in shares]
 
-    def candidate(self, parameters: dict[str, Any]) -> Any:
+    def candidate(self, parameters: Parameters) -> Candidate:
         """The path of some parameters."""
         names = ("ridge", "l1", "adaptive")
         own = {name: parameters[name] for name in names if name in parameters}
@@ -120,7 +126,7 @@ class RGLMFolds:
         unit = reduced.curvature / fewest / (reduced.tau_max or 1.0)
         return SpectralElasticNet(0.0, ridge=0.0, ridge_per_tau=share / (1.0 - share) * unit)
 
-    def adapted(self, G: Array, parameters: dict[str, Any]) -> tuple[Bases, Reduced]:
+    def adapted(self, G: Array, parameters: Parameters) -> tuple[Bases, Reduced]:
         """Bases that the steps before the last give, and the moments in them."""
         fit_intercept, tol = self.model.fit_intercept, self.model.tol
         reduced = Reduced(G, self.shape, fit_intercept)
@@ -137,7 +143,7 @@ class RGLMFolds:
             )
         return next_bases(steps), reduced
 
-    def scores(self, fold: int, candidate: Any) -> tuple[Array, Array]:
+    def scores(self, fold: int, candidate: Candidate) -> tuple[Array, Array]:
         """R^2 on a fold of the models of the others, and their ranks."""
         model, parameters = self.model, candidate.parameters
         G = self.total - self.G[fold]
@@ -162,7 +168,7 @@ class RGLMFolds:
             scores.append(1.0 - (error / spread if spread > rounding else equal))
         return np.array(scores), np.array([float(result.W.rank) for result in results])
 
-    def cross_validate(self, candidates: list[Any]) -> tuple[Array, Array]:
+    def cross_validate(self, candidates: list[Candidate]) -> tuple[Array, Array]:
         """Scores and ranks, of shape (folds, points)."""
         found = [
             [self.scores(fold, candidate) for candidate in candidates]
@@ -175,7 +181,9 @@ class RGLMFolds:
         return scores, ranks
 
 
-def choose_by_moments(model: Any, data: tuple[Any, Any, Any, Any], folds: Index) -> None:
+def choose_by_moments(
+    model: MatrixEstimator, data: tuple[Any, Any, Any, Any], folds: Index
+) -> None:
     """RGLMCV on all samples in two passes.
 
     Parameters
@@ -195,7 +203,7 @@ def choose_by_moments(model: Any, data: tuple[Any, Any, Any, Any], folds: Index)
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
             f"moments are known; got {model.scoring!r}."
         )
-    read = model._read(*data)
+    read: Any = model._read(*data)
     check_bases(model, read.p, read.q)
     blocks = samples_in(read, bases_of(model))
     count = int(folds.max()) + 1

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array, Covariates, Fold, Weights
+from ..._typing import Array, Covariates, Fold, Parameters, Weights
 from ...data.samples import Samples
 from ...model import Model
 from ...scoring import shared_scale
@@ -66,7 +66,7 @@ class PathSearch(LeftOutSearch):
         from ..path import path  # late: it is above the searches
 
         check_is_fitted(self, "taus_")
-        given: dict[str, Any] = {
+        given: Parameters = {
             "taus": self.taus_,
             "sample_weight": sample_weight,
             "covariates": covariates,
@@ -109,9 +109,7 @@ class PathSearch(LeftOutSearch):
         largest = model._tau_max(declared, samples, parts, AS_UNIT)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
-    def _next_candidate(
-        self, samples: Samples, like: Candidate, chosen: dict[str, Any]
-    ) -> Candidate:
+    def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         parameters = {name: chosen[name] for name in (*self._searched, "adaptive")}
         samples = samples.distinct()
         model = self._single(tau=0.0, **(like.fixed | parameters))
@@ -132,10 +130,10 @@ class PathSearch(LeftOutSearch):
         start: Start | None = None,
     ) -> list[SolverResult]:
         """Solutions of one of the problems along a candidate, the first one from a start."""
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
+        limits: Parameters = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
         return list(path(declared, part.samples, candidate.along, candidate.values, **limits))
 
-    def _n_tasks(self, folds: list[Any], candidates: list[Candidate]) -> int | None:
+    def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
         return super()._n_tasks(folds, candidates) if self.taus is not None else None
 
     # -- each sample left out of the fit to all others
@@ -150,7 +148,7 @@ class PathSearch(LeftOutSearch):
         check_left_out(self._single()._sketch(), "The noise")
         few = samples.few(NOISE_ROWS).distinct()
         first = {"C": "scale", "epsilon": 0.0, "l1": 0.0, "ridge": 0.0}
-        words: dict[str, Any] = {name: first[name] for name in self._searched}
+        words: Parameters = {name: first[name] for name in self._searched}
         words |= {"tau": "scale", "adaptive": 0}
         model = self._single(**words)
         declared = model._declare(few, [Part(few)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import delayed
@@ -24,6 +24,9 @@ from .climb import Climb, Stretch
 from .fold_scores import FoldScore
 from .folds import Training, warn_interrupted
 from .left_out import TENTHS, leave_out, score_left_out
+
+if TYPE_CHECKING:
+    from .path_search import PathSearch
 
 # Points that follow after the first round, about, from which the time left is estimated.
 MOVES = 7
@@ -45,7 +48,7 @@ class Rounds:
         How to score.
     """
 
-    search: Any
+    search: PathSearch
     climb: Climb
     training: Training
     score: FoldScore
@@ -128,7 +131,7 @@ class Rounds:
 
 
 def solve_stretch(
-    search: Any,
+    search: PathSearch,
     score: FoldScore,
     training: Training,
     key: tuple[int, Stretch],

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
-from ..._typing import Array, Covariates, Fold, Weights
+from ..._typing import Array, Covariates, Fold, Parameters, Weights
 from ...bases import samples_in
 from ...data.samples import Samples
 from ...linalg.threads import one_thread
 from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
-from .._fit.base import MatrixEstimator
+from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, reported, watched
 from .._fit.several import fit_each, label_tasks, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
@@ -34,7 +34,6 @@ from .adaptive_search import (
     Found,
     eligible,
     further_steps,
-    n_steps,
     owners,
     standard_errors,
     step_counts,
@@ -64,7 +63,7 @@ class Search(MatrixEstimator):
     n_jobs: int | None = None
 
     # The estimator without the search, and which of its parameters are searched besides tau.
-    _plain: ClassVar[type[Any]]
+    _plain: ClassVar[type[SingleFit]]
     _searched: ClassVar[tuple[str, ...]] = ()
     tau_per_label = True  # unless an estimator has the parameter
 
@@ -78,7 +77,7 @@ class Search(MatrixEstimator):
         """Decisions (k, n_test) of the models of a candidate, and their ranks (k,)."""
         raise NotImplementedError
 
-    def _single(self, **chosen: Any) -> Any:
+    def _single(self, **chosen: Any) -> SingleFit:
         """The estimator without the search, its parameters as here except for those chosen."""
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
@@ -90,7 +89,7 @@ class Search(MatrixEstimator):
         return model
 
     @property
-    def best_estimator_(self) -> Any:
+    def best_estimator_(self) -> SingleFit:
         """The chosen model without the search, fitted to all the data."""
         check_is_fitted(self, "coef_")
         if "estimators_" in vars(self):
@@ -109,7 +108,7 @@ class Search(MatrixEstimator):
         model.__dict__.update({name: one for name, one in vars(self).items() if name not in own})
         return model
 
-    def _adopt(self, model: Any) -> None:
+    def _adopt(self, model: MatrixEstimator) -> None:
         """Take the fitted attributes of the chosen model."""
         given = model.get_params(deep=False)
         fitted = {name: one for name, one in vars(model).items() if name not in given}
@@ -195,7 +194,7 @@ class Search(MatrixEstimator):
         with watched(self):
             self._refit(tried.samples, tried.candidates[best], chosen)
 
-    def _fit_alike(self, y: Any, X: Any, sample_weight: Weights, rest: dict[str, Any]) -> None:
+    def _fit_alike(self, y: Any, X: Any, sample_weight: Weights, rest: Parameters) -> None:
         """Fit several labels with one choice, by the mean of their scores.
 
         The grids of the labels correspond point by point: numbers are the same for all, words and
@@ -249,9 +248,7 @@ class Search(MatrixEstimator):
             cross_validate=lambda new: self._cross_validate(samples, folds, new, score),
         )
 
-    def _next_candidate(
-        self, samples: Samples, like: Candidate, chosen: dict[str, Any]
-    ) -> Candidate:
+    def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         """The path of the next adaptive step, with all else as it was chosen."""
         raise NotImplementedError
 
@@ -357,7 +354,7 @@ class Search(MatrixEstimator):
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
         found = Found(mean, error, ranks.mean(axis=0), owners(candidates))
         names = [candidates[0].along, *candidates[0].parameters]
-        names += ["adaptive"] if n_steps(candidates[-1]) > 0 else []
+        names += ["adaptive"] if candidates[-1].n_steps > 0 else []
         taken = eligible(candidates, found, step_counts(self.adaptive), self.one_standard_error)
         best = found.best(self.one_standard_error, taken)
         self.cv_results_ = table_of(candidates, names, scores[: len(ranks)], found)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Index, Mask
+from ..._typing import Array, Index, Mask, Parameters
 from .adaptive_search import Found
 from .candidates import Candidate
 
@@ -17,7 +15,7 @@ WORTHWHILE = 0.01
 
 def table_of(
     candidates: list[Candidate], names: list[str], scores: Array, found: Found
-) -> dict[str, Any]:
+) -> Parameters:
     """`cv_results_` of scores (folds, points)."""
     order = np.where(np.isnan(found.mean), -np.inf, found.mean)  # NaN: not in all folds
     columns = {
@@ -38,7 +36,7 @@ def table_of(
 
 
 def warn_at_edges(
-    table: dict[str, Any], names: list[str], found: Found, best: int, taken: Mask, place: Index
+    table: Parameters, names: list[str], found: Found, best: int, taken: Mask, place: Index
 ) -> None:
     """Warn where a chosen parameter is the first or the last tried and others score less.
 
