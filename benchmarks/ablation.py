@@ -44,7 +44,7 @@ from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose, dispatch
 from matreg.solvers.active_set import active_set, box_qp, jacobian
-from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
+from matreg.solvers.augmented import augmented, incremental_gram, subsamples
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import interior_point
@@ -256,39 +256,32 @@ def real_data(most: int, names: tuple[str, ...]) -> Iterator[tuple[Array, Array]
         yield X, (y - np.median(y)) / (y.std() or 1.0)
 
 
-Mechanism = tuple[object, str, object]  # owner, name, and the value that switches it off
+Patch = tuple[object, str, object]  # owner, name, and the value that switches it off
+Mechanism = list[Patch]
 
 COLD: dict[str, Mechanism] = {
-    "smaller boxes": (cold, "SMALLER", ()),
-    "crossover to a vertex": (cold, "crossover", lambda *args: None),
-    "single precision": (interior_point, "SINGLE_STEPS", 0),
-    "caution": (interior_point, "CAUTION", 0.0),
-    "weight of a settled W": (interior_point, "HEAVIEST", 1.0),
-    "halvings": (interior_point, "HALVINGS", 0),
+    "huge boxes": [(cold, "SMALLER", ()), (cold, "crossover", lambda *args: None)],
+    "single precision": [(interior_point, "SINGLE_STEPS", 0)],
+    "weight of a settled W": [(interior_point, "HEAVIEST", 1.0)],
+    "halvings": [(interior_point, "HALVINGS", 0)],
 }
 PATHS: dict[str, Mechanism] = {
-    "second step with a matrix": (active_set, "OFTEN", 1),
-    "single precision of K": (jacobian, "TOO_LIGHT", np.inf),
-    "borders of free systems": (box_qp, "MAX_CHANGED", -1),
-    "interior point of the box problem": (
-        box_qp.BoxQuadratic,
-        "solve_from_afar",
-        lambda self, t, r, b: None,
-    ),
+    "second step with a matrix": [(active_set, "OFTEN", 1)],
+    "single precision of K": [(jacobian, "TOO_LIGHT", np.inf)],
+    "borders of free systems": [(box_qp, "MAX_CHANGED", -1)],
+    "interior point of the box problem": [
+        (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None)
+    ],
 }
 MANY: dict[str, Mechanism] = {
-    "subsamples first": (subsamples, "growing_samples", lambda problem: iter(())),
-    "working set at the end": (subsamples, "RIPE", 0),
-    "incremental Gram matrix": (incremental_gram, "MOST_UPDATES", 0),
-    "Gram matrix of a part": (incremental_gram, "ENOUGH", np.inf),
-    "systems of the samples": (augmented, "direction", newton.through_coefficients),
-    "balance of the two penalties": (augmented, "BALANCE", (1.0, 1.0)),
+    "subsamples first": [(subsamples, "growing_samples", lambda problem: iter(()))],
+    "incremental Gram matrix": [(incremental_gram, "MOST_UPDATES", 0)],
+    "balance of the two penalties": [(augmented, "BALANCE", (1.0, 1.0))],
 }
 SMOOTH: dict[str, Mechanism] = {
-    "gradient steps before Newton's": (least_squares, "EXPECTED_STEPS", 0),
-    "Newton's steps after these": (least_squares, "EXPECTED_STEPS", np.inf),
-    "compression of many samples": (standard_form, "MAX_COMPRESSED", 0),
-    "parabola of three solutions": (Start, "parabola", lambda self, tau: self.W),
+    "gradient steps before Newton's": [(least_squares, "EXPECTED_STEPS", 0)],
+    "Newton's steps after these": [(least_squares, "EXPECTED_STEPS", np.inf)],
+    "compression of many samples": [(standard_form, "MAX_COMPRESSED", 0)],
 }
 
 
@@ -296,7 +289,7 @@ SMOOTH: dict[str, Mechanism] = {
 def without(*mechanisms: Mechanism) -> Iterator[None]:
     """Solvers without some mechanisms."""
     with ExitStack() as stack:
-        for owner, name, value in mechanisms:
+        for owner, name, value in itertools.chain(*mechanisms):
             stack.enter_context(mock.patch.object(owner, name, value))
         yield
 

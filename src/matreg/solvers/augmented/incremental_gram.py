@@ -14,9 +14,6 @@ PIECE = 512
 AFRESH = 0.1
 # Updates after which it is anyway: each leaves some rounding behind.
 MOST_UPDATES = 100
-# Samples in the Gram matrix at most, as a multiple of its order. Of more, a fixed part stands for
-# all: while the ramps are that wide a rough Newton step is as good.
-ENOUGH = 12
 
 
 def spread_out(index: Index) -> Array:
@@ -44,7 +41,6 @@ class IncrementalGram:
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
         self.updates = 0
-        self.scattered = spread_out(np.arange(design.n))
 
     def adjoint(self, beta: Array) -> Array:
         """``A'beta``."""
@@ -60,19 +56,14 @@ class IncrementalGram:
     def gram(self, ramp: Mask, weights: Array) -> Array:
         """``[A Z]' diag(weights) [A Z]`` over the ramps, of order ``p q + k``; not a copy."""
         new = np.where(ramp, weights, 0.0)
-        share = ENOUGH * self.order / max(int(np.count_nonzero(ramp)), 1)
-        if share < 1.0:
-            share = 2.0 ** np.floor(np.log2(share))  # in steps, so that most of the part stays
-            new = np.where(self.scattered < share, new / share, 0.0)
         changed = np.flatnonzero(new != self.weights)
         self.updates += 1
         if len(changed) > np.count_nonzero(new) or self.updates > MOST_UPDATES:
             self.weights = np.zeros_like(new)
             self.G[:] = 0.0
             changed, self.updates = np.flatnonzero(new), 0
-        piece = PIECE
-        for start in range(0, len(changed), piece):
-            self._add(changed[start : start + piece], new)
+        for start in range(0, len(changed), PIECE):
+            self._add(changed[start : start + PIECE], new)
         self.weights = new
         return self.G
 

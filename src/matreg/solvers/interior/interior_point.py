@@ -51,9 +51,6 @@ SETTLED, HEAVIEST = 0.1, 300.0
 CENTRALITY = 0.1
 # Steps without progress after which an attempt is given up.
 PATIENCE = 12
-# After a step that lost a tenth of the gap in the dual bound, or made its own gap a fifth larger,
-# the next ones leave at least this share of the barrier parameter; it fades.
-CAUTION = 0.2
 # How often a step is halved while the thresholding is far from linear along it. With many samples
 # per coordinate and W next to zero the steps stall otherwise.
 HALVINGS = 6
@@ -125,7 +122,6 @@ class InteriorPoint:
         self.size = self.fitting_size()
         self.last_W: Array | None = None
         self.best = Best(np.inf, tracker.W, tracker.gamma, tracker.beta)
-        self.dual, self.last_dual, self.gap, self.caution = 0.0, -np.inf, np.inf, 0.0
 
     def fitting_size(self) -> float:
         """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
@@ -256,7 +252,7 @@ class InteriorPoint:
                 self.problem.penalty_value(low_rank), self.y - system.A_low_rank
             )[0],
         )
-        self.primal, self.dual = primal, dual
+        self.primal = primal
         gap = primal - self.least(dual)
         if gap < self.best.gap:
             self.best = Best(gap, low_rank, point.gamma, beta)
@@ -276,7 +272,6 @@ class InteriorPoint:
     ) -> tuple[Point, float, float]:
         """Predictor and corrector; how far to go and the barrier parameter it aims at."""
         step = NewtonStep(self, point, system)
-        self.take_caution()
         products = point.s * point.m
         affine = step.box(-products)
         length = step.longest(affine)
@@ -285,20 +280,10 @@ class InteriorPoint:
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
         lead = CENTRALITY * (1.0 - length)
         floor = lead * gap / (count + 2 * min(point.W.shape))
-        target = max(centring(mu, after / count), floor, self.caution * mu)
+        target = max(centring(mu, after / count), floor)
         step.aim_at(target)
         direction = step.box(target - products - affine.s * affine.m)
         return step.complete(direction), min(1.0, 0.99 * step.longest(direction)), target
-
-    def take_caution(self) -> None:
-        """Increase centring after a step that worsened the bound, and relax it gradually."""
-        gap = self.primal - self.least(self.dual)
-        lost = self.last_dual - self.dual
-        if lost > 0.1 * (self.tracker.primal - self.tracker.dual) or gap > 1.2 * self.gap:
-            self.caution = min(max(3.0 * self.caution, CAUTION), 0.5)
-        else:
-            self.caution /= 1.3
-        self.last_dual, self.gap = self.dual, gap
 
     def shortened(
         self, point: Point, direction: Point, system: ThresholdingAt, mu: float, length: float
