@@ -100,7 +100,7 @@ def test_missing_entries_are_filled_in(y):
     D = DATA.X.copy()
     gone = np.random.default_rng(0).random(D.shape) < 0.1
     D[gone] = np.nan
-    model = GSMM().fit(D, y)
+    model = GSMM(noise=None).fit(D, y)
     assert np.isfinite(model.X_clean_).all() and np.isnan(model.outliers_[gone]).all()
     off = np.abs(model.X_clean_ - DATA.X_clean)[gone]
     assert np.median(off) <= 0.1 * np.median(np.abs(DATA.X_clean))
@@ -187,3 +187,26 @@ def test_covariates_of_more_than_two_classes_are_those_of_machines_on_the_clean_
         model.predict(X)
     search = GSMMCV(taus=[0.3, 0.1], gamma=model.gamma_, limit=4.0, C=1.0, cv=3)
     assert search.fit(X, y, covariates=Z).best_score_ > 0.8
+
+
+def test_noise_of_tails_is_no_smaller_and_follows_the_units():
+    median = GSMM(noise=None).fit(DATA.X, TWO).noise_
+    tails = GSMM().fit(DATA.X, TWO).noise_
+    assert (tails >= median).all() and (tails > median).any()
+    np.testing.assert_allclose(GSMM().fit(10.0 * DATA.X, TWO).noise_, 10.0 * tails, rtol=1e-6)
+    search = GSMMCV([1.0], noise=[None, "tails", 0.3], limit=4.0, gamma=1.0, cv=2).fit(DATA.X, TWO)
+    assert list(search.cv_results_["param_noise"]) == [None, "tails", 0.3]
+    chosen = search.cv_results_["param_noise"][search.best_index_]
+    again = GSMM(tau=1.0, gamma=1.0, noise=chosen, C=search.C_).fit(DATA.X, TWO)
+    np.testing.assert_allclose(again.noise_, search.noise_)
+    with pytest.raises(ValueError, match="noise"):
+        GSMM(noise="tail").fit(DATA.X, TWO)
+
+
+def test_clean_images_lose_little():
+    """Every image has ink where few others have any, which is no outlier."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits().images, load_digits().target
+    plain, cleaning = SMM().fit(X[:150], y[:150]), GSMM().fit(X[:150], y[:150])
+    assert cleaning.score(X[150:450], y[150:450]) >= plain.score(X[150:450], y[150:450]) - 0.03

@@ -59,9 +59,13 @@ class GRMR(JointFit, MatrixRegressor):
     outliers : {"replace", "split"}, default="replace"
         "replace" flags outliers and replaces them; all other entries stay as they are. "split"
         splits them off as in the paper, for samples that are low rank plus noise plus outliers.
-    noise : float or array-like of shape (p, q), default=None
+    noise : float, array-like of shape (p, q), "tails" or None, default=None
         Standard deviation of the detail in the units of the samples: one number, or one per cell.
-        It is used where outliers are replaced. By default it is estimated for each cell.
+        It is used where outliers are replaced. None is an estimate for each cell, from the median
+        of what the low-rank part leaves of samples left out. "tails" is that, and at least a
+        quarter of what one in a hundred of these entries of a typical sample is beyond, or one in
+        ten of the entries of the sample if that is less: for samples of which every one has entries
+        that few others have, such as images with ink in few places, which None takes for outliers.
     limit : float, default=4.0
         An entry is an outlier if it is more than this many times its noise away from the low-rank
         part. Raise it where clean new samples have peaks that the training samples did not have;

@@ -36,8 +36,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
         Values to try; None is the default of :class:`GRMR`.
     outliers : {"replace", "split"}, default="replace"
         As in :class:`GRMR`.
-    noise : float, array-like or None, default=None
-        Values to try, each for all cells; None is the estimate of :class:`GRMR`.
+    noise : float, "tails", None or a list of them, default=None
+        Values to try: numbers for all cells, or ways to measure it as in :class:`GRMR`.
     limit : float, array-like or None, default=None
         Values to try; None is 3, 4 and 6.
     adaptive : int or list of int, default=0

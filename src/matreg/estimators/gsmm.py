@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
@@ -48,8 +49,10 @@ class GSMM(JointFit, MatrixClassifier):
         margin does.
     loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
         As in :class:`SMM`; a loss of your own must return a :class:`matreg.losses.PiecewiseLoss`.
-    outliers, noise, limit
+    outliers, limit
         What is done with outliers, and what an outlier is, as in :class:`GRMR`.
+    noise : float, array-like of shape (p, q), "tails" or None, default="tails"
+        As in :class:`GRMR`. Take None where samples are of low rank but for their outliers.
     adaptive : int or array-like of float, default=0
         As in :class:`GRMR`; with more than two classes the clean signals are the same in all steps.
     row_basis, column_basis
@@ -144,6 +147,7 @@ class GSMM(JointFit, MatrixClassifier):
 
     _name, _plain_name = "GSMM", "SMM"
     n_jobs: int | None = None
+    noise: float | str | ArrayLike | None = "tails"
 
     def _label_spread(self, distinct: Samples) -> float:
         return 1.0  # a margin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._typing import Array
 from ..bases import samples_in
@@ -30,8 +31,10 @@ class GSMMCV(JointSearch, MatrixClassifier):
     taus : array-like, default=None
         Values of tau to try. By default a geometric sequence from about the smallest tau with
         W = 0 on all the data, for each C.
-    n_taus, tau_min_ratio, gamma, lam, outliers, noise, limit, adaptive, row_basis, column_basis
+    n_taus, tau_min_ratio, gamma, lam, outliers, limit, adaptive, row_basis, column_basis
         As in :class:`GRMRCV`.
+    noise : float, "tails", None or a list of them, default="tails"
+        Values to try; the words are those of :class:`GSMM`.
     C : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GSMM`.
     loss, class_weight, multi_class, fit_intercept, covariate_ridge, clean_predict, tol, split_tol
@@ -65,6 +68,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     _plain = GSMM
     _searched = ("C",)
 
+    noise: float | str | ArrayLike | None = "tails"
     fold_tol: float | None = 1.0
     fold_split_tol: float | None = 1e-2
 

@@ -71,7 +71,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     """Methods for new samples, which are cleaned with what a fit has learned, `_row_space`."""
 
     outliers: str = "replace"
-    noise: float | ArrayLike | None = None
+    noise: float | str | ArrayLike | None = None
     clean_predict: bool = True
     tol: float = 1e-4
     max_iter: int = 20
@@ -254,6 +254,7 @@ class JointFit(Cleaning, SingleFit):
             fit_intercept=self.fit_intercept,
             outliers=self.outliers,
             noise=self._given_noise(D.shape[1:]),
+            tails=isinstance(self.noise, str),
             limit=float(self.limit),
             Z=distinct.Z,
             bases=bases_of(self),
@@ -283,7 +284,7 @@ class JointFit(Cleaning, SingleFit):
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
         """Noise of every cell, of shape (p q,), if it is given."""
-        if self.noise is None or self.outliers == "split":
+        if self.noise is None or isinstance(self.noise, str) or self.outliers == "split":
             return None
         noise = to_numbers("noise", self.noise)
         if noise.size == 1:

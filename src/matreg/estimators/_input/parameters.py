@@ -36,7 +36,7 @@ SINGLE: dict[str, list[Any]] = {
     "gamma": [POSITIVE, None],
     "lam": [POSITIVE, None],
     "outliers": [StrOptions({"replace", "split"})],
-    "noise": [POSITIVE, "array-like", None],
+    "noise": [POSITIVE, "array-like", StrOptions({"tails"}), None],
     "limit": [POSITIVE],
     "coupling": [StrOptions({"exact", "squared"})],
     "clean_predict": ["boolean"],
@@ -60,10 +60,8 @@ SINGLE: dict[str, list[Any]] = {
 # Of a search, which takes lists of values.
 SEARCHED: dict[str, list[Any]] = {
     **{name: [NOT_NEGATIVE, str, "array-like"] for name in ("C", "epsilon")},
-    **{
-        name: [NOT_NEGATIVE, str, "array-like", None]
-        for name in ("taus", "gamma", "lam", "noise", "limit")
-    },
+    **{name: [NOT_NEGATIVE, str, "array-like", None] for name in ("taus", "gamma", "lam", "limit")},
+    "noise": [POSITIVE, "array-like", StrOptions({"tails"}), None],
     "ridge": [Interval(Real, 0, 1, closed="left"), "array-like", None],
     "n_taus": [COUNT],
     "tau_min_ratio": [SHARE],

@@ -28,7 +28,7 @@ from ...solvers import (
 )
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
-from .._fit.units import earlier_taus
+from .._fit.units import each, earlier_taus
 from .._input.arrays import check_grid
 from .._input.parameters import parametrised
 from .._input.stored import refuse_streamed_cleaning
@@ -39,7 +39,7 @@ from .folds import warn_interrupted
 from .left_out import LeftOutSearch, leave_out
 
 # Stands for parameters that are searched, where they do not matter yet.
-FIRST = {"tau": 1.0, "limit": 4.0, "noise": None}
+FIRST = {"tau": 1.0, "limit": 4.0}
 # Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
@@ -75,9 +75,10 @@ class JointSearch(Cleaning, LeftOutSearch):
             if self.halving:
                 raise ValueError('halving drops candidates fold by fold: cv must not be "loo".')
 
-        def optional(name: str, given: Any) -> list[Any]:
-            return [None] if given is None else number_list(name, given, positive=True)
-
+        lams: list[Any] = (
+            [None] if self.lam is None else number_list("lam", self.lam, positive=True)
+        )
+        noises = self._noises()
         samples, candidates = samples.distinct(), []
         limits, units = self._limits(), units_in_bases(self, samples)
         fixed = {
@@ -87,12 +88,10 @@ class JointSearch(Cleaning, LeftOutSearch):
         }
         for values in product(*(self._values(name, units) for name in self._searched)):
             loss = dict(zip(self._searched, values, strict=True))
-            model = self._single(**fixed, **loss, **FIRST, gamma=None, lam=None)
+            model = self._single(**fixed, **loss, **FIRST, noise=noises[0], gamma=None, lam=None)
             taus = self._tau_grid(model, samples)
             gammas = self._gammas(model, samples)
-            for gamma, limit, noise, lam in product(
-                gammas, limits, optional("noise", self.noise), sorted(optional("lam", self.lam))
-            ):
+            for gamma, limit, noise, lam in product(gammas, limits, noises, sorted(lams)):
                 others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
                 candidates.append(Candidate(loss | others, taus, fixed=fixed))
         return candidates
@@ -101,6 +100,12 @@ class JointSearch(Cleaning, LeftOutSearch):
         if self.outliers == "split":
             return [4.0]  # not used where outliers are split off
         return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
+
+    def _noises(self) -> list[Any]:
+        """Values to try, each a number for all cells or a way to measure it."""
+        words = [one for one in each(self.noise) if one is None or one == "tails"]
+        numbers = [one for one in each(self.noise) if not (one is None or one == "tails")]
+        return words + (number_list("noise", numbers, positive=True) if numbers else [])
 
     def _gammas(self, model: JointFit, samples: Samples) -> list[float]:
         """The given values, or the default for all the data times the factors of GAMMAS."""
@@ -155,7 +160,7 @@ class JointSearch(Cleaning, LeftOutSearch):
     ) -> tuple[Array, Array]:
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
-        noise: Array | None = None  # the samples have one noise for all candidates
+        measured: dict[bool, Any] = {}  # the noise of the samples, the same for all candidates
         predictions, ranks = [], []
         for step in candidate.steps:
             rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
@@ -164,9 +169,12 @@ class JointSearch(Cleaning, LeftOutSearch):
             samples = replace(train, weights=model._weigh(train.y, train.weights))
             problem = model._problem(samples)
             if self.outliers == "replace":
-                known = problem if problem.noise is not None else replace(problem, noise=noise)
-                first = prepare(known, model._limits(), pca)
-                problem, pca, noise = first.problem, first.pca, first.problem.noise
+                if problem.noise is None:
+                    problem = replace(problem, noise=measured.get(problem.tails))
+                first = prepare(problem, model._limits(), pca)
+                if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
+                    measured[problem.tails] = first.problem.noise
+                problem, pca = first.problem, first.pca
             found = self._predict_taus(model, problem, samples, step.taus, X_test, Z_test, pca)
             predictions.append(found[0])
             ranks.append(found[1])

@@ -10,9 +10,12 @@ from .row_prox import blocks
 
 # Smallest noise, relative to a typical entry.
 RESOLUTION = 1e-3
+# Where tails are detail: share of what is left of a typical sample that is, share of its entries
+# than which detail is not larger, and how many times the noise that is at most, the usual limit.
+DETAIL, LARGE, FAR = 0.99, 0.9, 4.0
 
 
-def noise_scale(E: Array, D: Array, s: Array) -> Array:
+def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
     """Standard deviation of the detail in every cell of the samples.
 
     What is left of the samples without their low-rank part is mostly detail. Its typical size in
@@ -25,6 +28,10 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
         What is left of the samples, and the samples, as rows; NaN where entries are missing.
     s : ndarray of shape (n,)
         Positive sample weights.
+    tails : bool, default=False
+        Whether what is rare in the cells but there in all samples is detail, such as ink in the
+        corners of images, as long as it is no larger than nine tenths of the entries of a typical
+        sample.
 
     Returns
     -------
@@ -37,6 +44,10 @@ def noise_scale(E: Array, D: Array, s: Array) -> Array:
     columns = blocks(E.shape[1], len(E))  # medians need copies: a few columns at a time
     cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
     noise = TO_DEVIATION * np.hypot(cells, overall)
+    if tails and some.any():
+        far = np.nanquantile(np.abs(E[some]), DETAIL, axis=1)
+        far = np.minimum(far, np.nanquantile(np.abs(D[some]), LARGE, axis=1))
+        noise = np.maximum(noise, float(weighted_median(far, s[some])) / FAR)
     return np.maximum(noise, RESOLUTION * typical_size(D, s))
 
 

@@ -57,6 +57,8 @@ class GRMRProblem:
         What is done with outliers.
     noise : ndarray of shape (p * q,), default=None
         Noise of each cell; None if it is not known yet, or not used.
+    tails : bool, default=False
+        Whether the noise, where it is not known, covers the tails of typical samples.
     limit : float, default=4.0
         An entry is an outlier if it is more than `limit` times its noise away from L.
     Z : ndarray of shape (n, m), default=None
@@ -78,6 +80,7 @@ class GRMRProblem:
     fit_intercept: bool = True
     outliers: str = "split"
     noise: Array | None = None
+    tails: bool = False
     limit: float = 4.0
     Z: Array | None = None
     bases: Bases = PLAIN

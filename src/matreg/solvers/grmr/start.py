@@ -93,5 +93,6 @@ def prepare(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = No
     if problem.noise is None and problem.outliers == "replace":
         left, index = left_out(problem, pca)
         D = problem.D.reshape(pca.E.shape)[index]
-        problem = replace(problem, noise=noise_scale(left, D, problem.s[index]))
+        noise = noise_scale(left, D, problem.s[index], problem.tails)
+        problem = replace(problem, noise=noise)
     return Prepared(problem, pca)
