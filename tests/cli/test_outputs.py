@@ -14,8 +14,9 @@ import pytest
 
 import matreg
 from matreg import cli
+from matreg._runtime.files import WRITTEN, writing
 from matreg.cli import main
-from matreg.cli.outputs import WRITTEN, safe_cell, writing
+from matreg.cli.outputs import safe_cell
 
 skops_io = pytest.importorskip("skops.io", reason="skops is not installed")
 

@@ -119,6 +119,22 @@ def test_records_of_experiments_are_whole_or_as_they_were(tmp_path, monkeypatch)
     assert {(tmp_path / name).read_text() for name in names} == {"old"}
 
 
+def test_an_experiment_that_is_interrupted_says_what_it_has_written(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    from matreg.experiments import EXPERIMENTS
+    from matreg.experiments.records import Result
+    from matreg.experiments.tables import Table
+
+    def draw():
+        raise KeyboardInterrupt
+
+    result = Result("tau-path", "form", [Table("t", ["a"], [[1.0]])], {"one": draw}, {}, {})
+    monkeypatch.setitem(EXPERIMENTS, "tau-path", lambda options: result)
+    assert main(["reproduce", "tau-path", "--out", str(tmp_path)]) == 130
+    written = capsys.readouterr().err.removeprefix("matreg: interrupted; written: ").strip()
+    assert sorted(written.split(", ")) == sorted(str(one) for one in tmp_path.iterdir())
+
+
 def test_an_experiment_is_refused_before_the_work_where_it_cannot_write(
     tmp_path, monkeypatch, capsys
 ):

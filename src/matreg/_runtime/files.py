@@ -12,6 +12,8 @@ from typing import IO, Any
 
 # Errors of a write, which do not name the file: no space, no quota, larger than allowed.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Files that were written, for the last words of a command.
+WRITTEN: list[str] = []
 
 
 @contextmanager
@@ -49,6 +51,7 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
         with open(beside, mode.replace("w", "x"), **text) as stream:
             yield stream
         os.replace(beside, target)
+        WRITTEN.append(os.fspath(path))
     except OSError as error:
         nameless = error.filename is None and error.errno in FULL
         if nameless or error.filename in (beside, os.fspath(beside)):

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import __version__
+from .._runtime import files
 from . import fit, inspect, outputs, predict, report, reproduce
 from .options import Help
 
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         interrupted, even if what was finished has been kept and written, or 143 when terminated.
     """
     args = _parser().parse_args(arguments)
-    outputs.WRITTEN.clear()
+    files.WRITTEN.clear()
     with warnings.catch_warnings(), _watching_signals() as seen:
         warnings.showwarning = _warn
         try:
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not seen:
         return 0
     said = "terminated" if signal.SIGTERM in seen else "interrupted"
-    written = ", ".join(outputs.WRITTEN) or "nothing"
+    written = ", ".join(files.WRITTEN) or "nothing"
     outputs.say(f"matreg: {said}; written: {written}", sys.stderr)
     return 143 if said == "terminated" else 130
 
@@ -133,8 +134,11 @@ def _watching_signals() -> Iterator[list[int]]:
         yield seen
     finally:
         sys.unraisablehook = reported
+        for number in changed:
+            signal.signal(number, signal.SIG_IGN)
         for timer in again:
             timer.cancel()
+            timer.join()
         for number in changed:
             signal.signal(number, ways[number][0])
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._runtime.files import writing
 from .options import Help
-from .outputs import check_output, say, write_array, writing
+from .outputs import check_output, say, write_array
 
 EXAMPLE = """examples:
   matreg inspect model.skops

@@ -12,10 +12,10 @@ from sklearn.pipeline import Pipeline
 
 import matreg
 
+from .._runtime.files import writing
 from ..inspection import MapAxes
 from ..preprocessing import MatrixScaler
 from .data import Origin
-from .outputs import writing
 from .readers import check_unpacked_size
 
 DEEPEST = 2**24  # bytes of JSON that a model file may have: ours have some ten thousand

@@ -5,15 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from .._runtime import files
-
-# Files that the running command has written.
-WRITTEN: list[str] = []
 # First characters by which spreadsheets take a cell for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -50,14 +44,6 @@ def check_folder(path: str) -> None:
     Path(path).mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK):
         raise PermissionError(f"--out must be a folder that you may write to; got {path}.")
-
-
-@contextmanager
-def writing(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
-    """As :func:`matreg._runtime.files.writing`, and note what is written."""
-    with files.writing(path, mode) as stream:
-        yield stream
-    WRITTEN.append(path)
 
 
 def write_array(stream: IO[bytes], array: Any) -> None:

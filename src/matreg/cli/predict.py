@@ -7,8 +7,9 @@ import csv
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._runtime.files import writing
 from .options import Help, add_data_options
-from .outputs import check_output, safe_cell, say, write_array, writing
+from .outputs import check_output, safe_cell, say, write_array
 
 if TYPE_CHECKING:
     from .data import Data

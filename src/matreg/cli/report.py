@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._runtime.files import writing
 from .options import Help, add_data_options
-from .outputs import check_output, say, writing
+from .outputs import check_output, say
 
 EXAMPLE = """examples:
   matreg report model.skops data.npz -o report.html

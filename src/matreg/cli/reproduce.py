@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from .options import Help
-from .outputs import WRITTEN, check_folder, say
+from .outputs import check_folder, say
 
 # Those of matreg.experiments, whose import takes long.
 NAMES = ("shapes", "tau-path", "finance", "head-pose", "risk-bound", "label-noise", "smm")
@@ -66,7 +66,6 @@ def _reproduce(name: str, options: Any, out: str) -> None:
     seconds = time.perf_counter() - start
     print(result.to_text())
     paths = result.save(out, options, seconds)
-    WRITTEN.extend(str(path) for path in paths)
     say(f"{seconds:.0f} s. Written to {out}: {', '.join(path.name for path in paths)}\n")
 
 
