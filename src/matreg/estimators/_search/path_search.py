@@ -92,13 +92,21 @@ class PathSearch(LeftOutSearch):
         if taus is not None and along_C and len(taus) < len(lists["C"]) and is_classifier(self):
             Cs, fixed = np.sort(lists["C"]), fixed | {"l1": lists["l1"][0]}
             return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
-        candidates = []
+        candidates: list[Candidate] = []
+        first: dict[tuple[int, ...], Candidate] = {}
         places = product(*(ordered(values) for values in lists.values()))
         for values, place in zip(product(*lists.values()), places, strict=True):
             parameters = dict(zip(lists, values, strict=True))
-            model = self._single(tau=0.0, **(fixed | parameters))
-            grid = self._tau_grid(model, samples, parts)
+            # W = 0 from a tau on that is in proportion to C, as the whole loss is.
+            kind = tuple(at for name, at in zip(lists, place, strict=True) if name != "C")
+            like = first.get(kind) if taus is None and self.covariate_ridge == 0.0 else None
+            if like is None:
+                model = self._single(tau=0.0, **(fixed | parameters))
+                grid = self._tau_grid(model, samples, parts)
+            else:
+                grid = parameters["C"] / like.parameters["C"] * like.values
             candidates.append(Candidate(parameters, grid, fixed=fixed, place=place))
+            first.setdefault(kind, candidates[-1])
         return candidates
 
     def _tau_grid(self, model: ConvexEstimator, samples: Samples, parts: list[Part]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import field, replace
+from functools import cache
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -79,8 +80,8 @@ class Search(MatrixEstimator):
 
     def _single(self, **chosen: Any) -> SingleFit:
         """The estimator without the search, its parameters as here except for those chosen."""
-        own = self.get_params(deep=False)
-        shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
+        own = parameter_names(type(self))
+        shared = {name: getattr(self, name) for name in parameter_names(self._plain) & own}
         if "adaptive" in shared:  # here a number of steps to try, there what was chosen
             shared["adaptive"] = ()
         shared |= {name: 0.0 for name in ("l1", "ridge") if name in shared}
@@ -377,3 +378,9 @@ def _score_fold(
     with one_thread(0):
         decisions, ranks = model._predict_path(training.train(key[0])[0], candidate, X, Z)
     return key, score(decisions, X, y, weights), ranks
+
+
+@cache
+def parameter_names(kind: Any) -> frozenset[str]:
+    """Names of the parameters of an estimator; scikit-learn reads its signature every time."""
+    return frozenset(kind._get_param_names())
