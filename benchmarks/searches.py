@@ -1,8 +1,9 @@
 """Searches of parameters beside each other: scores on new samples and seconds of one core.
 
-    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar digits]
+    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar digits] [--single]
 
 The multiple behind the seconds is that of the first search. "Whole grid" tries all combinations.
+With `--single`, single fits beside those of SVR, and with words beside those with numbers.
 
 Each task is split into training and new samples, the same for all; with wrong labels a tenth of the
 training labels is another label of the task plus or minus three standard deviations. Real data
@@ -13,16 +14,19 @@ left out.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR, LinearSVC
 
 from benchmarks.timing import print_table
-from matreg import RMRCV, SMMCV
+from matreg import RMR, RMRCV, SMM, SMMCV
 from matreg.datasets import (
     load_air_quality,
     load_cmu_faces,
@@ -59,6 +63,12 @@ def digits():
     return data.images / 16.0, data.target
 
 
+def mnist():
+    """Images of 28 x 28 with ten classes."""
+    stored = np.load(Path(os.environ["MATREG_DATA"]) / "mnist.npz")
+    return stored["x_train"] / 255.0, stored["y_train"]
+
+
 # How to load a task, and how many samples to train on.
 TASKS = {
     "faces": (lambda: real(load_cmu_faces), 250),
@@ -70,7 +80,9 @@ TASKS = {
     "cross": (lambda: shape("cross", 100, 2.0), 100),
     "square": (lambda: shape("square", 200, 0.5), 200),
     "digits": (digits, 300),
+    "MNIST": (lambda: tuple(part[:3000] for part in mnist()), 600),
 }
+CLASSES = ("digits", "MNIST")
 
 
 class Flat:
@@ -144,11 +156,62 @@ def compare(task: str, methods, splits: int, wrong: bool) -> dict[str, list[floa
     return {name: list(np.mean(rows, axis=0)) for name, rows in found.items()}
 
 
+def seconds_of(fit, repeats: int) -> float:
+    """The least seconds of one core of some runs."""
+    found = []
+    for _ in range(repeats):
+        start = time.process_time()
+        fit()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def singles() -> list[list[object]]:
+    """Fits beside SVR's, and with words beside the same with numbers."""
+    data = make_matrix_regression(500, (64, 64), coef=make_shape("cross", 64), random_state=0)
+    flat = data.X.reshape(500, -1)
+    limits = {"C": 1000.0, "epsilon": 0.01}
+    pairs = [
+        (
+            "500 of 64 x 64: SVR(C=1000), RMR(100, C=1000), tube .01",
+            lambda: SVR(kernel="linear", **limits).fit(flat, data.y),
+            lambda: RMR(100.0, **limits).fit(data.X, data.y),
+            3,
+        ),
+        (
+            "500 of 64 x 64: SVR(), RMR()",
+            lambda: SVR(kernel="linear").fit(flat, data.y),
+            lambda: RMR().fit(data.X, data.y),
+            3,
+        ),
+    ]
+    many = make_matrix_regression(20_001, (20, 20), noise_scale=1.0, random_state=0)
+    pairs.append(("20,001 of 20 x 20: numbers, words", *both(RMR(), many.X, many.y), 3))
+    try:
+        X, y = mnist()
+        pairs.append(("60,000 of MNIST, even or odd: numbers, words", *both(SMM(), X, y % 2), 3))
+    except (OSError, KeyError) as error:
+        print(f"left out: MNIST ({error})")
+    rows = []
+    for name, first, second, repeats in pairs:
+        seconds = [seconds_of(fit, repeats) for fit in (first, second)]
+        rows.append([name, *(f"{one:.2f}" for one in seconds), f"{seconds[1] / seconds[0]:.2f}"])
+    return rows
+
+
+def both(model, X, y):
+    """A fit with the numbers that its words stand for, and with the words."""
+    fitted = clone(model).fit(X, y)
+    names = [name for name in ("tau", "C", "epsilon") if hasattr(fitted, f"{name}_")]
+    numbers = clone(model).set_params(**{name: getattr(fitted, f"{name}_") for name in names})
+    return (lambda: numbers.fit(X, y)), (lambda: clone(model).fit(X, y))
+
+
 def table(methods, tasks, splits: int) -> None:
     """Print scores on honest labels, with wrong ones, and seconds."""
     first, rows = next(iter(methods)), []
     for task in tasks:
-        kinds = (False,) if task == "digits" else (False, True)  # classes are honest
+        kinds = (False,) if task in CLASSES else (False, True)  # classes are honest
         try:
             found = [compare(task, methods, splits, kind) for kind in kinds]
         except (OSError, KeyError) as error:
@@ -168,14 +231,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--single", action="store_true", help="single fits, too")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    regressions = [task for task in given.tasks if task != "digits"]
+    regressions = [task for task in given.tasks if task not in CLASSES]
     if regressions:
         table({name: METHODS[name] for name in given.methods}, regressions, given.splits)
-    if "digits" in given.tasks:
-        table(CLASSIFIERS, ["digits"], given.splits)
+    if classes := [task for task in given.tasks if task in CLASSES]:
+        table(CLASSIFIERS, classes, 1)
+    if given.single:
+        print_table("Single fits, CPU s", ["fit", "first", "second", "second / first"], singles())
 
 
 if __name__ == "__main__":

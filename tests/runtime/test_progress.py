@@ -92,9 +92,29 @@ def test_the_bar_never_goes_back_and_is_not_full_before_the_end(monkeypatch):
     assert "first-order steps" in stream.getvalue()
 
 
+def test_a_single_fit_has_a_time_left_from_the_rate_of_its_gap(monkeypatch):
+    line = progress.GapLine("RMR", stream=io.StringIO(), since=0.0)
+
+    def note(seconds, method, gap):
+        monkeypatch.setattr(progress.time, "perf_counter", lambda: seconds)
+        line.show(method, gap, 1e-6)
+        return line.note(seconds)
+
+    assert note(10.0, "interior point", 1e-1) == "interior point, gap 1e-01 of 1e-06 0:10"
+    assert note(12.0, "interior point", 1e-2).endswith("0:12, about 0:08 left")
+    assert line.note(15.0).endswith("0:15, about 0:05 left")  # the clock goes on
+    assert line.note(30.0).endswith("about 0:00 left")
+    assert "left" not in note(13.0, "active set", 5e-3)  # another stage
+    assert note(14.0, "active set", 1e-6).endswith("about 0:00 left")
+    note(15.0, "alternation 1", 1.0)
+    note(16.0, "active set", 1e-1)
+    assert "left" not in note(18.0, "active set", 1e-3)  # other stages follow
+
+
 def test_every_word_of_the_line_is_in_the_glossary():
     glossary = (Path(__file__).parents[2] / "docs" / "guide" / "glossary.md").read_text()
     words = {*progress.STAGES.values(), "folds", "path", "pass", "gap", "left", "preparing"}
+    words |= {"left out", "second order", "refits", "fits"}
     words |= {"interior point", "working set", "least squares", "alternation", "bootstrap"}
     assert all(f"**{word}**" in glossary for word in words)
 

@@ -22,6 +22,8 @@ WIDTH = 30
 PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
 # A bar is full when the work is over, not when its last stage begins.
 ALMOST = 0.97
+# Share of the way in one stage from which the time left is estimated; stages that come back.
+TREND, ALTERNATING = 0.1, ("alternation", "split of the samples")
 # Held by the line that is shown: there is one for all.
 SHOWN = threading.Lock()
 # The escape sequence clears what a longer line before has left.
@@ -196,7 +198,9 @@ class GapLine(Line):
     """Bar of a single fit: how far its duality gap is on the way to the goal.
 
     Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
-    where another stage begins with a larger gap.
+    where another stage begins with a larger gap. Once a method has gone a tenth of the way, the
+    time that it needs for the rest at this rate is the time left: as a rule too much, up to twice
+    the truth, as the last steps are the largest. Fits that alternate between stages have none.
 
     Examples
     --------
@@ -204,10 +208,26 @@ class GapLine(Line):
     ...     line.show("interior point", 1e-3, 1e-6)
     """
 
+    stage, began, alternates = "", (0.0, 0.0), False
+
     def show(self, method: str, gap: float, goal: float) -> None:
-        """Draw the method at work, its relative gap and where that is to go."""
-        state = f"{STAGES.get(method, method)}, gap {gap:.0e} of {goal:.0e}"
-        self._draw(ALMOST * way(gap, goal), lambda seconds: f"{state} {clock(seconds)}")
+        """Draw the method at work, its relative gap, where that is to go, and the time left."""
+        name, share = STAGES.get(method, method), way(gap, goal)
+        seconds = time.perf_counter() - self.start
+        if method != self.stage:
+            self.stage, self.began = method, (seconds, share)
+        self.alternates |= name.startswith(ALTERNATING)
+        then, before = self.began
+        end = None
+        if share - before >= TREND and not self.alternates:
+            end = seconds + (seconds - then) / (share - before) * (1.0 - share)
+        state = f"{name}, gap {gap:.0e} of {goal:.0e}"
+        self._draw(ALMOST * share, lambda now: f"{state} {clock(now)}{about(end, now)}")
+
+
+def about(end: float | None, now: float) -> str:
+    """What is left until the end that is expected, if there is one."""
+    return "" if end is None else f", about {clock(max(end - now, 0.0))} left"
 
 
 def way(gap: float, goal: float) -> float:

@@ -80,8 +80,9 @@ class Search(MatrixEstimator):
 
     def _single(self, **chosen: Any) -> SingleFit:
         """The estimator without the search, its parameters as here except for those chosen."""
-        own = parameter_names(type(self))
-        shared = {name: getattr(self, name) for name in parameter_names(self._plain) & own}
+        kinds: tuple[Any, Any] = (self._plain, type(self))
+        plain, own = map(parameter_names, kinds)
+        shared = {name: getattr(self, name) for name in plain & own}
         if "adaptive" in shared:  # here a number of steps to try, there what was chosen
             shared["adaptive"] = ()
         shared |= {name: 0.0 for name in ("l1", "ridge") if name in shared}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._runtime.progress import track
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...problem import Problem
@@ -86,7 +87,7 @@ def refined(
     needed = ~(left <= enough * size * len(doubts))  # NaN where some are in infinite doubt
     worst = worst[needed & (doubts[worst] > WORTHWHILE * size)]
     out = loo.residuals + loo.error
-    for i in worst:
+    for i in track(worst, "refits", len(worst)):
         rest, keep = without(problem, int(i))
         coef, others = again(rest, W, gamma, every[keep])
         own = np.array([i])

@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._runtime.progress import track
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
@@ -97,7 +98,8 @@ class LeaveOneOut:
         if self.removals is None:
             return out
         problem, pivoting = self.removals.problem, self.removals.pivoting
-        for i, solution in enumerate(self.removals.found):
+        found = enumerate(self.removals.found)
+        for i, solution in track(found, "second order", len(self.removals.found)):
             if solution is not None:
                 dbeta = solution.beta - pivoting.beta
                 dW = self.response.error(problem.design.adjoint(dbeta))
@@ -214,7 +216,8 @@ def _by_pivoting(
     pivoting = Pivoting(response.F, loss, residual, beta, response.size)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
-    for i in np.flatnonzero(pivoting.beta[:own]):
+    removed = np.flatnonzero(pivoting.beta[:own])
+    for i in track(removed, "left out", len(removed)):
         solution = found[i] = pivoting.without(int(i))
         dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
         new[i] = pivoting.residual_of(int(i), solution)
