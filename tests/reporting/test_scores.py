@@ -21,9 +21,9 @@ from matreg.reporting import make_report
 from matreg.reporting._baselines import ALPHAS, fold_of, logistic, pls, ridge
 from matreg.reporting._facts import gather
 from matreg.reporting._measures import r2_of_medians
+from matreg.reporting._methods import counted
 from matreg.reporting._pictures import picture_of
 from matreg.reporting._scoring import scoring_of
-from matreg.reporting._text import counted
 
 DATA = make_matrix_regression(60, (5, 4), rank=1, noise_scale=0.5, random_state=0)
 X, Y = DATA.X, DATA.y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,15 @@ TUNING = Tuning(
     clean_predict=False,
     svr_C=(1e-3, 1e-2, 1e-1, 1.0),
     huber_alpha=(30.0, 100.0, 300.0, 1000.0),
+)
+
+NOTES = (
+    "Take RMR when some labels may be grossly wrong or the noise has heavy tails: its "
+    "error stays small where R-GLM's comes near that of W = 0. Without wrong labels R-GLM "
+    "is as good and faster, and with Gaussian noise it is better. Methods on vectors (SVR, "
+    "Huber ridge) resist wrong labels but cannot use the low rank.",
+    "Labels that are shifted to one side look like another intercept. From a share of "
+    "about 0.4 on RMR's lead is gone; of two halves no monotone loss tells which is right.",
 )
 
 
@@ -92,53 +102,30 @@ def run(
         *({"label_outliers": share, "noise_scale": OUTLIER_NOISE} for share in fractions),
         *({"noise": tail, "noise_scale": TAIL_NOISE} for tail in tails),
     ]
-    tasks = [
-        (setting, size, n_train, options.seed + number, methods, tuning)
-        for setting in settings
-        for number in range(rounds)
-    ]
+    seeds = [options.seed + number for number in range(rounds)]
+    tasks = [(one, size, n_train, seed, methods, tuning) for one in settings for seed in seeds]
     outcomes = run_tasks(_one_round, tasks, options.jobs, "label-noise")
-    shifts = [
-        (rank, share, options.seed + number, tuning)
-        for rank in ranks
-        for share in shares
-        for number in range(rounds)
-    ]
+    shifts = [(*one, tuning) for one in product(ranks, shares, seeds)]
     found = run_tasks(shifted_labels.one_round, shifts, options.jobs, "label-noise")
     shifted = np.array(found).reshape(len(ranks), len(shares), rounds, -1)
     stacked = np.array([[outcome["rae"], outcome["test"]] for outcome in outcomes])
     errors = stacked.reshape(len(settings), rounds, 2, len(methods))
     names = [f"{share:.0%} wrong" for share in fractions] + [TAILS[tail] for tail in tails]
+    form = f"square {size} x {size}, {n_train} training samples."
     return Result(
         name="label-noise",
-        form=f"Rounds: {rounds}, {which_form(rounds)}; square {size} x {size}, {n_train} training "
-        "samples.",
+        form=f"Rounds: {rounds}, {which_form(rounds)}; {form}",
         tables=[
             _table("RAE on W", names, methods, errors[:, :, 0]),
             _table("RAE on clean labels of new samples", names, methods, errors[:, :, 1]),
             shifted_labels.table(ranks, shares, shifted),
         ],
         figures={"error": lambda: _draw(fractions, tails, methods, errors)},
-        parameters={
-            "tuning": vars(tuning),
-            "settings": settings,
-            "rounds": rounds,
-            "chosen": [outcome["parameters"] for outcome in outcomes],
-        },
-        values={
-            "rae": errors[:, :, 0],
-            "test_rae": errors[:, :, 1],
-            "shifted_rae": shifted,
-            "seconds": [outcome["seconds"] for outcome in outcomes],
-        },
-        notes=[
-            "Take RMR when some labels may be grossly wrong or the noise has heavy tails: its "
-            "error stays small where R-GLM's comes near that of W = 0. Without wrong labels R-GLM "
-            "is as good and faster, and with Gaussian noise it is better. Methods on vectors (SVR, "
-            "Huber ridge) resist wrong labels but cannot use the low rank.",
-            "Labels that are shifted to one side look like another intercept. From a share of "
-            "about 0.4 on RMR's lead is gone; of two halves no monotone loss tells which is right.",
-        ],
+        parameters={"tuning": vars(tuning), "settings": settings, "rounds": rounds}
+        | {"chosen": [outcome["parameters"] for outcome in outcomes]},
+        values={"rae": errors[:, :, 0], "test_rae": errors[:, :, 1], "shifted_rae": shifted}
+        | {"seconds": [outcome["seconds"] for outcome in outcomes]},
+        notes=[*NOTES],
     )
 
 

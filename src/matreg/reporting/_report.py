@@ -16,6 +16,7 @@ from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures
 from . import _measures as measures
+from . import _methods as methods
 from . import _text as text
 from ._facts import Facts, gather
 from ._page import Section, page
@@ -135,13 +136,13 @@ def make_report(
         baseline=baseline,
     )
     heading = title or f"{facts.kind} for {target}"
-    return Report(page(heading, text.summary(facts), _sections(facts), text.versions_line()))
+    return Report(page(heading, text.summary(facts), _sections(facts), methods.versions_line()))
 
 
 def _sections(facts: Facts) -> list[Section]:
     folds = [figures.folds(facts)] if facts.test.n_folds else []
     sections = [
-        Section("What was fitted", text.methods(facts), table=text.parameters(facts)),
+        Section("What was fitted", methods.methods(facts), table=methods.parameters(facts)),
         Section("Score", text.score(facts), folds, measures.table(facts)),
         _predictions(facts),
         Section("Maps", text.maps(facts), [figures.maps(facts, one) for one in facts.maps]),

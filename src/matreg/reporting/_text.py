@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -12,27 +9,11 @@ import numpy as np
 from .._typing import Array
 from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
+from ._methods import counted
 from ._outcomes import Outcome
 from ._pictures import picture_of
 from ._scoring import default_scoring, scoring_of
 
-PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "matplotlib")
-FULL_NAMES = {
-    "RMR": "robust matrix regression (RMR; Zhang, Zhu and Li), which minimises half the squared "
-    "Frobenius norm and tau times the nuclear norm of the coefficients plus C times a loss that "
-    "grows no faster than the residual",
-    "GRMR": "generalised robust matrix regression (G-RMR; Zhang, Zhu and Li), which fits a "
-    "low-rank coefficient matrix while it splits the samples into low-rank signals and outliers",
-    "RGLM": "regularised matrix regression (Zhou and Li 2014), a generalised linear model with tau "
-    "times the nuclear norm of the coefficients as penalty",
-    "GSMM": "a robust support matrix machine (Zheng et al. 2018), which fits a low-rank "
-    "coefficient matrix while it splits the samples into low-rank signals and outliers",
-    "SMM": "a support matrix machine (Luo et al. 2015), which minimises half the squared Frobenius "
-    "norm and tau times the nuclear norm of the coefficients plus C times the hinge loss",
-}
-# Parameters that one of the losses has.
-LOSS_OF = {"epsilon": "epsilon_insensitive", "delta": "huber", "quantile": "quantile"}
-PARAMETERS = ("loss", "family", "tau", "C", "epsilon", "delta", "quantile", "gamma", "lam")
 MAPS = (
     "W is the filter that predicts; it may be large where there is only noise to subtract. The "
     "pattern, Cov(X) W / var of the prediction (Haufe et al. 2014), shows how samples change with "
@@ -43,21 +24,8 @@ SAMPLES = (
     "or its distance from the median sample where the model finds no outliers, in robust standard "
     "deviations. An unusual sample need not be wrong: look at it."
 )
-# Covariates that are named in the methods paragraph.
-SHOWN_COVARIATES = 12
 # Standard errors from which a difference between two models is called clear.
 CLEAR = 2.0
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: 1 sample, 2 samples.
-
-    Examples
-    --------
-    >>> counted(1, "label is", "labels are"), counted(2, "fold")
-    ('1 label is', '2 folds')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def summary(facts: Facts) -> str:
@@ -80,87 +48,6 @@ def summary(facts: Facts) -> str:
 
 def _by(one: Outcome) -> str:
     return one.name if one.on_flat else f"the {one.name} alone"
-
-
-def methods(facts: Facts) -> str:
-    """The paragraph that a methods section needs."""
-    base = facts.kind.removesuffix("CV")
-    p, q = facts.inner.coef_.shape[-2:]
-    sentences = [
-        f"We fitted {FULL_NAMES.get(base, base)}, to {counted(facts.total, 'sample')} of {p} × {q} "
-        + ("entry" if p * q == 1 else "entries")
-        + (" with an intercept." if getattr(facts.inner, "fit_intercept", True) else ".")
-    ]
-    if facts.part.steps:
-        names = ", ".join(type(step).__name__ for step in facts.part.steps)
-        sentences.append(f"Before that, samples went through {names}.")
-    if hasattr(facts.inner, "covariate_names_"):
-        sentences.append(_covariates(facts))
-    values = [f"{name} = {value}" for name, value in parameters(facts)]
-    if hasattr(facts.inner, "cv_results_"):
-        tried = int(np.isfinite(facts.inner.cv_results_["mean_test_score"]).sum())
-        sentences.append(
-            f"Parameters were chosen among {counted(tried, 'candidate')} by cross-validation: "
-            f"{', '.join(values)}."
-        )
-    else:
-        sentences.append(f"Parameters were {', '.join(values)}.")
-    if facts.test.n_folds:
-        whole = " that keep groups together" if facts.grouped else ""
-        known = facts.own.scores[np.isfinite(facts.own.scores)]
-        spread = f" (standard deviation {known.std():.3g})" if len(known) > 1 else ""
-        sentences.append(
-            f"In {counted(facts.test.n_folds, 'fold')}{whole}, the {facts.scoring.name} was "
-            f"{value(facts, facts.own):.3g}{spread} on samples that were left out."
-        )
-    gap = float(np.max(facts.inner.dual_gap_))
-    sentences.append(
-        f"The coefficients have rank {np.max(facts.inner.rank_)}; by a duality gap the objective "
-        f"{_of_last_step(facts)}is at most a fraction {_bound(gap):.1e} above the optimum. "
-        "Software: matreg "
-        f"{_version('matreg')} with scikit-learn {_version('scikit-learn')}."
-    )
-    return " ".join(sentences)
-
-
-def _covariates(facts: Facts) -> str:
-    """Which covariates there were, with their coefficients where there is one problem."""
-    names, coef = facts.inner.covariate_names_, facts.inner.covariate_coef_
-    shown = [f"{one}" for one in names[:SHOWN_COVARIATES]]
-    if coef.ndim == 1:
-        shown = [f"{name} ({one:.3g})" for name, one in zip(shown, coef, strict=False)]
-    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    what = "coefficients in brackets" if coef.ndim == 1 else "one coefficient each per problem"
-    return (
-        f"{counted(len(names), 'covariate')} entered beside the matrices without a penalty, "
-        f"{what}: {', '.join(shown)}{more}."
-    )
-
-
-def _of_last_step(facts: Facts) -> str:
-    """What is certified of an adaptive model."""
-    steps = len(getattr(facts.inner, "adaptive_", ()))
-    return f"of the last of {1 + steps} convex steps " if steps else ""
-
-
-def parameters(facts: Facts) -> list[tuple[str, str]]:
-    """Names and values of the parameters that were used."""
-    given = facts.inner.get_params()
-    rows = []
-    for name in PARAMETERS:
-        if name in LOSS_OF and given.get("loss", LOSS_OF[name]) != LOSS_OF[name]:
-            continue
-        value = getattr(facts.inner, f"{name}_", given.get(name))
-        if isinstance(value, (float, int)) and not isinstance(value, bool):
-            rows.append((name, f"{value:.4g}"))
-        elif isinstance(value, str):
-            rows.append((name, value))
-    earlier = getattr(facts.inner, "adaptive_", ())
-    if earlier:
-        rows.append(
-            ("adaptive, tau of the steps before", ", ".join(f"{tau:.4g}" for tau in earlier))
-        )
-    return rows
 
 
 def score(facts: Facts) -> list[str]:
@@ -402,22 +289,3 @@ def certificate(facts: Facts) -> str:
             "convex, their combination is not: this is a partial minimum."
         )
     return text
-
-
-def versions_line() -> str:
-    """Versions of Python and of the packages that matter."""
-    found = [f"Python {platform.python_version()}"]
-    found += [f"{name} {_version(name)}" for name in PACKAGES]
-    return html.escape(", ".join(found))
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _bound(gap: Any) -> float:
-    """How far the objective is above the optimum, as a share of the optimum."""
-    return gap / max(1.0 - gap, np.finfo(float).tiny)
