@@ -110,19 +110,8 @@ html_context = {
     "doc_path": "docs",
 }
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-
-
-def colours(gallery_conf, fname):
-    """Lines and points of an example in those colours, unless it says otherwise."""
-    import matplotlib as mpl
-
-    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=COLOURS)
-
-
 sphinx_gallery_conf = {
-    "reset_modules": ("matplotlib", colours),
+    "reset_modules": ("matplotlib", "gallery_order.set_colours"),
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",

@@ -1,4 +1,4 @@
-"""The order of the gallery: from what most readers need to what few do."""
+"""The gallery: its order, from what most readers need to what few do, and its colours."""
 
 from __future__ import annotations
 
@@ -34,3 +34,14 @@ class ByList:
     def __call__(self, name: str) -> tuple[int, str]:
         """Key of a file."""
         return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
+
+# Okabe and Ito's, which colour-blind readers can tell apart.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+
+
+def set_colours(gallery_conf, fname):
+    """Draw lines and points of an example in colours for all, unless it says otherwise."""
+    import matplotlib as mpl
+
+    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=COLOURS)
