@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from matreg.losses.piecewise import absolute, hinge, pinball
 from matreg.solvers import largest_tau
 from matreg.solvers.choose import solve_rmr
-from matreg.solvers.intercept_only import optimal_multipliers
+from matreg.solvers.dual_points import optimal_multipliers
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from problems import at, make_problem, random_problem

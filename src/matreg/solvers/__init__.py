@@ -9,20 +9,17 @@ passes        samples that are read block by block
 rglm          smooth losses; grmr: samples that are cleaned; paper: the paper's algorithm
 first_order   any convex loss and penalty; sparse: sparse and of low rank
 neighbours    paths; warm_start: where a solver begins
-intercept_only  largest_tau                   where W = 0
+dual_points   those known without a solver; largest_tau: where W = 0
 loo           every sample left out once
 """
 
 from .certificate import SolverResult, rounding_floor, starting_point
 from .dispatch import (
     SOLVERS,
-    check_blocks,
-    known_moments,
     last_step,
     mean_curvature,
     path,
     problem_tau_max,
-    quadratic,
     solve,
     solve_problem,
     tau_max,
@@ -49,6 +46,7 @@ from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
 from .neighbours import tau_grid, walk
 from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
+from .passes.solve import check_blocks, known_moments, quadratic
 from .warm_start import Start
 
 __all__ = [

@@ -30,9 +30,8 @@ from .first_order import solve_universal
 from .largest_tau import tau_max as rmr_tau_max
 from .neighbours import follow
 from .paper.admm import solve_admm
-from .passes.loop import solve_stream
-from .passes.moments import Reduced, moments, solve_streamed_rglm
-from .passes.reduced_problems import Model as Core
+from .passes.moments import Reduced
+from .passes.solve import known_moments, path_on_blocks
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
 from .warm_start import Start
@@ -319,82 +318,6 @@ def moved(model: Model, samples: Samples, problem: Problem, along: str, value: f
     if along == "tau":
         return replace(problem, penalty=problem.penalty.at(value))
     return replace(problem, loss=model.at(C=value).losses_of(problem, samples))
-
-
-def path_on_blocks(
-    model: Model, blocks: Any, taus: Array, *, memory: float = 2.0**30, **options: Any
-) -> list[SolverResult]:
-    """Solutions on samples that are read block by block."""
-    check_blocks(model, options.get("solver", "auto"))
-    limits: dict[str, Any] = {name: options[name] for name in ("tol", "verbose") if name in options}
-    basis = blocks.unpenalised(model.fit_intercept)
-    if quadratic(model):
-        limits.pop("verbose", None)
-        if "max_iter" in options:
-            limits["max_iter"] = options["max_iter"]
-        results = solve_streamed_rglm(
-            blocks,
-            taus,
-            penalty=model.penalty,
-            fit_intercept=model.fit_intercept,
-            G=known_moments(blocks),
-            **limits,
-        )
-        return [result.with_covariates(basis, model.fit_intercept) for result in results]
-    return [
-        solve_stream(
-            blocks,
-            Core(
-                model.losses,
-                model.penalty.at(float(tau)),
-                model.fit_intercept,
-                (blocks.p, blocks.q),
-            ),
-            memory=memory,
-            rare=blocks.rare,
-            **limits,
-        ).with_covariates(basis, model.fit_intercept)
-        for tau in taus
-    ]
-
-
-def one_sample_loss(model: Model) -> Any:
-    """The losses of one sample of each class, which show of what kind they are."""
-    return model.losses(np.array([1.0, 0.0]), np.ones(2))
-
-
-def quadratic(model: Model) -> bool:
-    """Whether second moments of the samples are all that a model needs of them."""
-    loss = one_sample_loss(model)
-    spectral = isinstance(model.penalty, SpectralElasticNet)
-    return isinstance(loss, PiecewiseLoss) and loss.quadratic and spectral
-
-
-def check_blocks(model: Model, solver: str = "auto") -> None:
-    """Refuse a model that needs all samples in memory."""
-    loss = one_sample_loss(model)
-    linear = isinstance(loss, PiecewiseLoss) and not loss.curved
-    spectral = isinstance(model.penalty, SpectralPenalty)
-    if solver != "auto":
-        what = f"solver={solver!r}"
-    elif quadratic(model) or (linear and spectral and model.penalty.ridge > 0.0):
-        return
-    elif not spectral:
-        what = f"penalty={type(model.penalty).__name__}"
-    else:
-        what = f"{'loss' if model.penalty.ridge > 0.0 else 'family'}={model.loss.name!r}"
-    raise ValueError(
-        f"{what} needs all samples in memory, but X is read block by block: losses without "
-        'curvature with a ridge do not, nor does family="normal", and for classes SMM does not; or '
-        "take a part of the samples, or load X if it fits."
-    )
-
-
-def known_moments(blocks: Any) -> Array:
-    """Second moments of all samples, which take a pass the first time."""
-    if blocks.moments is None:
-        (blocks.moments,) = moments(blocks)
-    return np.asarray(blocks.moments)
 
 
 def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:

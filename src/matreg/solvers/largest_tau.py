@@ -1,7 +1,7 @@
 """The smallest weight of the nuclear norm at which W is zero.
 
 W = 0 is optimal if and only if some dual optimal beta of the columns without a penalty alone
-(:mod:`.intercept_only`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the
+(:mod:`.dual_points`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the
 smallest norm among them, and
 
     tau_max = max over W of h(W) / ||W||_*,    h(W) = min over these beta of <A'beta, W>.
@@ -32,7 +32,7 @@ from ..losses.piecewise import PiecewiseLoss
 from ..penalties.spectral import SpectralElasticNet
 from ..problem import RMRProblem
 from .choose import solve_rmr
-from .intercept_only import only_multipliers, optimal_multipliers
+from .dual_points import only_multipliers, optimal_multipliers
 
 # Values of tau that are tried at most.
 ROUNDS = 20

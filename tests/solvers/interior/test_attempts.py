@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.choose import solve_rmr
+from matreg.solvers.dual_points import label_ray
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.interior.dual_ray import label_ray
 from matreg.solvers.largest_tau import tau_max
 from problems import (
     SHAPE_IDS,

@@ -35,7 +35,7 @@ from ...linalg.threads import single_threaded
 from ...linalg.thresholding import SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from ..interior.dual_ray import best_on_ray
+from ..dual_points import best_on_ray
 from ..warm_start import Start, completed, position_of, snapped
 from .box_qp import MAX_WRONG, sides
 from .jacobian import Linearisation, Point, affordable

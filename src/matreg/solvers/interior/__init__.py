@@ -2,6 +2,5 @@
 
 attempts          in which order it is tried: in smaller boxes, then its own
 interior_point    the method
-dual_ray          the start, and the best multiple of a dual point
-crossover         from an interior point to the vertex next to it
+huge_boxes        smaller boxes first, and from an interior point to the vertex next to it
 """

@@ -35,7 +35,7 @@ from ...linalg.factors import Factors, singular_values
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
 from ..certificate import Tracker
-from .dual_ray import best_on_ray, label_ray
+from ..dual_points import best_on_ray, label_ray
 
 # Slopes of the thresholding below this, times the weight of W, are not worth coordinates of their
 # own. Where the optimum is degenerate the small ones count: without that weight 1e-4 costs half

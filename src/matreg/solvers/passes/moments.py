@@ -10,7 +10,7 @@ corrects the moments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Index
-from ...data.blocks import Block, Blocks, raise_not_finite
+from ...data.blocks import Blocks, raise_not_finite
 from ...design import ArrayDesign
 from ...linalg.factors import Factors, singular_values, zero_factors
 from ...losses.piecewise import squared
@@ -27,9 +27,8 @@ from ...problem import ROUNDING, Problem, relative_gap
 from ...unpenalised.basis import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from ..rglm.solve import solve_rglm
+from .moment_scans import CertificateScan, DualRows, MomentScan
 
-# Rows that are treated at a time, in float64.
-PIECE = 2048
 # Entries of a sample up to which the Gram matrix of them is worth its memory and time.
 MOST_ENTRIES = 8192
 # Residuals below this, relative to the labels, are rounding: the fit is exact.
@@ -39,140 +38,6 @@ FINE = 0.1
 # Corrections at most.
 MOST_CORRECTIONS = 3
 NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Second moments of the samples, by fold.
-
-    Attributes
-    ----------
-    G : ndarray of shape (folds, m + k + 2, m + k + 2)
-        Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k covariates, of the folds.
-    bad : int
-        Index of the first sample that is not finite, -1 if all are.
-    """
-
-    G: Array
-    bad: int
-
-    def merge(self, other: Moments) -> Moments:
-        """Moments of two parts of the samples."""
-        found = [bad for bad in (self.bad, other.bad) if bad >= 0]
-        return Moments(self.G + other.G, min(found, default=-1))
-
-
-@dataclass(frozen=True)
-class MomentScan:
-    """Moments of a block.
-
-    Attributes
-    ----------
-    folds : ndarray of shape (n,) or None
-        Fold of each sample.
-    count : int
-        Number of folds.
-    """
-
-    folds: Index | None = None
-    count: int = 1
-
-    def __call__(self, block: Block) -> Moments:
-        """Moments of a block."""
-        m, piece = block.X.shape[1], PIECE
-        order = m + 2 + (0 if block.Z is None else block.Z.shape[1])
-        G, bad = np.zeros((self.count, order, order)), -1
-        for start in range(0, len(block.y), piece):
-            part = slice(start, min(start + piece, len(block.y)))
-            rows = np.ones((part.stop - start, order))
-            rows[:, :m], rows[:, -1] = block.X[part], block.y[part]
-            if block.Z is not None:
-                rows[:, m + 1 : -1] = block.Z[part]
-            wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
-            if len(wrong) and bad < 0:
-                bad = block.start + start + int(wrong[0])
-            rows *= np.sqrt(block.weights[part])[:, None]
-            if self.folds is None:
-                G[0] += rows.T @ rows
-                continue
-            fold = self.folds[block.start + start : block.start + part.stop]
-            for k in np.unique(fold):
-                some = rows[fold == k]
-                G[k] += some.T @ some
-        return Moments(G, bad)
-
-
-@dataclass(frozen=True)
-class Sums:
-    """What a certificate needs of all samples, for several coefficients.
-
-    Attributes
-    ----------
-    rr, yr : ndarray of shape (taus,)
-        Sums of ``s r^2`` and ``s y r``.
-    r : ndarray of shape (taus, k)
-        Sums of ``s r`` times the columns without a penalty.
-    Z : ndarray of shape (taus, m)
-        Sums of ``s r X``.
-    sizes : ndarray of shape (taus, k + 1)
-        What their rounding is relative to: sums of ``s (|y| + |<W, X>| + |fit of the columns|)``
-        times the sizes of the columns and, last, times ``|X|``.
-    """
-
-    rr: Array
-    yr: Array
-    r: Array
-    Z: Array
-    sizes: Array
-
-    def merge(self, other: Sums) -> Sums:
-        """Sums over two parts of the samples."""
-        names = ("rr", "yr", "r", "Z", "sizes")
-        return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
-
-
-@dataclass(frozen=True)
-class CertificateScan:
-    """Sums over a block, at coefficients W (taus, m) and gamma (taus, k)."""
-
-    W: Array
-    gamma: Array
-    fit_intercept: bool
-
-    def __call__(self, block: Block) -> Sums:
-        """Sums over a block."""
-        samples, y = block.design, block.y
-        columns = block.basis(self.fit_intercept).columns(len(y))
-        fitted, beside = samples.forward_each(*self.W), self.gamma @ columns.T
-        r = y - fitted - beside
-        sr = block.weights * r
-        Z = samples.adjoint_each(*sr)[:, :, 0]
-        size = block.weights * (np.abs(y) + np.abs(fitted) + np.abs(beside))
-        sizes = size @ np.column_stack([np.abs(columns), samples.norms])
-        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z, sizes)
-
-
-@dataclass(frozen=True)
-class DualRows:
-    """Dual variables ``t s_i (r_i - <step, X_i> - Z_i'dgamma)`` of the samples of a block.
-
-    The residuals ``r_i`` are those of W and gamma, whose sums were measured; with the step added to
-    W they would have other rounding.
-    """
-
-    W: Array
-    gamma: Array
-    step: Array
-    dgamma: Array
-    fit_intercept: bool
-    t: float
-
-    def __call__(self, block: Block) -> Array:
-        """Those of a block."""
-        forward, basis = block.design.forward, block.basis(self.fit_intercept)
-        r = block.y - forward(self.W) - basis.times(self.gamma)
-        r = r - (forward(self.step) + basis.times(self.dgamma))
-        return np.asarray(self.t * block.weights * r)
 
 
 class Reduced:
