@@ -50,7 +50,7 @@ def test_probabilities():
     model = RGLM(tau=1.0, family="binomial").fit(X, TWO)
     got = run(model)
     np.testing.assert_array_equal(got["prediction"], model.predict(X))
-    np.testing.assert_allclose(got["probability"], model.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(got["probability"], model.predict_proba(X), rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("multi_class", ["one_vs_one", "one_vs_rest"])
