@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from .._typing import Array
 from ..data.samples import Samples
 from ..robust import typical_size, weighted_median
-from ..solvers import GRMRProblem, GRMRResult
+from ..solvers import GRMRProblem
 from ._fit.cleaning import JointFit
-from ._fit.regressor import MatrixRegressor, label_outlier_score
+from ._fit.regressor import MatrixRegressor
 from ._input.parameters import parametrised
 
 
@@ -195,9 +192,3 @@ class GRMR(JointFit, MatrixRegressor):
                 'take coupling="exact" with loss="quantile".'
             )
         return super()._problem(distinct)
-
-    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
-        problem, fit = result.problem, result.fit
-        residual = problem.y - np.tensordot(problem.clean(result.split.E), result.coef.matrix, 2)
-        residual -= problem.unpenalised.times(fit.gamma)
-        return label_outlier_score(residual, problem.loss, fit, distinct)

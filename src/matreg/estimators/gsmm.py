@@ -10,11 +10,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
-from .._typing import Array
 from ..bases import samples_in
 from ..data.samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
-from ._fit.classifier import MatrixClassifier, class_outlier_score
+from ._fit.classifier import MatrixClassifier
 from ._fit.cleaning import REGRESSION, JointFit
 from ._fit.convex import Part, by_sample, store
 from ._input.parameters import parametrised
@@ -160,17 +159,15 @@ class GSMM(JointFit, MatrixClassifier):
     def _problem(self, distinct: Samples) -> GRMRProblem:
         """The problem of two classes; that of more has no labels."""
         if self._alone:
-            return super()._problem(signed(distinct))
+            return super()._problem(self._labelled(distinct))
         nothing = np.zeros(distinct.n)
         return replace(super()._problem(replace(distinct, y=nothing + 1.0)), y=nothing)
 
     def _regressions(self, samples: Samples) -> list[Part]:
         return self._parts(samples)
 
-    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
-        clean = replace(signed(distinct), X=result.problem.clean(result.split.E))
-        fit = replace(result.fit, W=result.coef)
-        return class_outlier_score(self._declare(self.tau_), clean, fit)
+    def _labelled(self, distinct: Samples) -> Samples:
+        return replace(distinct, y=2.0 * distinct.y - 1.0)  # -1 and 1 in place of 0 and 1
 
     def _fit_samples(self, samples: Samples) -> None:
         if self._alone:
@@ -187,7 +184,7 @@ class GSMM(JointFit, MatrixClassifier):
         results = Parallel(n_jobs=self.n_jobs)(tasks)
         restored = [replace(one, W=problem.bases.restore(one.W)) for one in results]
         store(self, restored, (*REGRESSION, "steps_"))
-        duals, score = by_sample(parts, results, distinct.n, partial(class_outlier_score, model))
+        duals, score = by_sample(parts, results, distinct.n, partial(self._label_scores, model))
         self.dual_coef_ = np.array([distinct.spread(dual) for dual in duals])
         assert score is not None
         self.label_outlier_score_ = np.where(distinct.group >= 0, score[distinct.group], np.nan)
@@ -197,8 +194,3 @@ class GSMM(JointFit, MatrixClassifier):
         histories: Any = [one.history for one in results]
         whole = GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
         self._finish(samples.X, distinct, whole)
-
-
-def signed(samples: Samples) -> Samples:
-    """Samples of two classes with labels of -1 and 1 in place of 0 and 1."""
-    return replace(samples, y=2.0 * samples.y - 1.0)

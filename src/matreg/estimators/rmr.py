@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from .._typing import Array, Parameters
 from ..data.samples import Samples
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
 from ..penalties.base import Penalty
 from ..solvers import SolverResult, rounding_floor
 from ._fit.convex import ConvexEstimator, Part
-from ._fit.regressor import MatrixRegressor, score_labels
-from ._fit.units import CHANCE, TAU, Units
+from ._fit.regressor import MatrixRegressor
+from ._fit.units import Units
 from ._input.parameters import parametrised
 from ._search.path_search import PathSearch
 
@@ -21,7 +20,7 @@ NOISE_SHARE = 0.5
 
 
 @parametrised
-class RMR(ConvexEstimator, MatrixRegressor):
+class RMR(MatrixRegressor, ConvexEstimator):
     """Robust matrix regression.
 
     Minimises over the matrix W and the number b
@@ -191,15 +190,6 @@ class RMR(ConvexEstimator, MatrixRegressor):
     rho: float = 1.0
     eta: float = 0.999
     warm_start: bool = False
-
-    def _tau_share(self, units: Units) -> float:
-        return max(TAU, CHANCE * units.chance)
-
-    def _options(self) -> Parameters:
-        return super()._options() | {"solver": self.solver, "rho": self.rho, "eta": self.eta}
-
-    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
-        return score_labels(model, samples, result)
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if isinstance(part.samples, Samples) and isinstance(

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from .._typing import Array
-from ..data.samples import Samples
-from ..model import Model
 from ..penalties.base import Penalty
-from ..solvers import SolverResult
-from ._fit.classifier import MatrixClassifier, class_outlier_score
+from ._fit.classifier import MatrixClassifier
 from ._fit.convex import ConvexEstimator
 from ._input.parameters import parametrised
 from ._search.path_search import PathSearch
@@ -132,9 +128,6 @@ class SMM(MatrixClassifier, ConvexEstimator):
     """
 
     penalty: Penalty | None = None
-
-    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
-        return class_outlier_score(model, samples, result)
 
 
 @parametrised

@@ -17,7 +17,9 @@ from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
 from ...data.samples import MANY_SAMPLES, Samples, SampleSet
 from ...losses.families import LossFamily
+from ...model import Model
 from ...preprocessing.units import warn_of_units
+from ...solvers import SolverResult
 from ...unpenalised import basis as unpenalised
 from .._input.arrays import (
     check_matrix_shape,
@@ -129,6 +131,10 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             self.labels_ = vars(labels)  # plain, to be stored
         warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
         return samples, y, weights
+
+    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        """How much each label of a problem looks wrong, where the loss can tell."""
+        return None
 
     def _validate_labels(self, y: Any, n: int) -> Array:
         """Labels (n,) of n samples as the solvers take them: numbers."""

@@ -94,6 +94,9 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         right = np.array([self._labels(f) == y for f in decisions])
         return np.average(right, axis=1, weights=sample_weight)
 
+    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array:
+        return class_outlier_score(model, samples, result)
+
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions on samples.
 

@@ -173,9 +173,9 @@ class JointFit(Cleaning, SingleFit):
         """Typical deviation of a label, which prices the outliers by default."""
         raise NotImplementedError
 
-    def _label_scores(self, distinct: Samples, result: GRMRResult) -> Array:
-        """How much each label looks wrong, of shape (n,)."""
-        raise NotImplementedError
+    def _labelled(self, distinct: Samples) -> Samples:
+        """The samples with labels as the loss takes them."""
+        return distinct
 
     def _regressions(self, samples: Samples) -> list[Part]:
         """The problems on clean signals: one on all samples."""
@@ -220,8 +220,9 @@ class JointFit(Cleaning, SingleFit):
         store(self, [fit], REGRESSION)
         beta = fit.beta[: distinct.n]  # without those of a ridge on covariates
         self.dual_coef_ = distinct.spread(beta)
-        own = replace(result, fit=replace(result.fit, beta=beta))
-        self.label_outlier_score_ = self._label_scores(distinct, own)
+        clean = replace(self._labelled(distinct), X=result.problem.clean(result.split.E))
+        declared, fit = self._declare(self.tau_), replace(fit, beta=beta)
+        self.label_outlier_score_ = self._label_scores(declared, clean, fit)
         self._finish(samples.X, distinct, result)
 
     def _problem(self, distinct: Samples) -> GRMRProblem:

@@ -294,8 +294,9 @@ class ConvexEstimator(SingleFit):
         return in_parallel(tasks, self.n_jobs)
 
     def _options(self) -> Parameters:
-        """What a solver is told."""
-        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        """What a solver is told, of what there is a parameter for."""
+        names = ("tol", "max_iter", "verbose", "solver", "rho", "eta")
+        return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def _solve_blocks(
         self, model: Model, parts: list[Part], options: Parameters
@@ -359,10 +360,6 @@ class ConvexEstimator(SingleFit):
         self.dual_coef_ = duals if len(parts) > 1 else duals[0]
         if scores is not None:
             self.label_outlier_score_ = scores
-
-    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
-        """How much each label of a problem looks wrong, where the loss can tell."""
-        return None
 
     def _report_fit(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]

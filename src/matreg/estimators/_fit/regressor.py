@@ -19,6 +19,7 @@ from ...robust import robust_scale
 from ...solvers import SolverResult
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
+from .units import CHANCE, TAU, Units
 
 
 @parametrised
@@ -43,15 +44,17 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
     def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
         return self._loss().score(y, decisions, sample_weight)
 
+    def _tau_share(self, units: Units) -> float:
+        """What "scale" is for tau, relative to the smallest tau with W = 0."""
+        return max(TAU, CHANCE * units.chance)
 
-def score_labels(model: Model, samples: Samples, result: SolverResult) -> Array | None:
-    """`label_outlier_score_` of a fit."""
-    problem = replace(model, covariate_ridge=0.0).on(samples)
-    if not isinstance(problem.loss, PiecewiseLoss):
-        return None
-    residual = problem.y - problem.design.forward(result.W.matrix)
-    residual -= problem.unpenalised.times(result.gamma)
-    return label_outlier_score(residual, problem.loss, result, samples)
+    def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        problem = replace(model, covariate_ridge=0.0).on(samples)
+        if not isinstance(problem.loss, PiecewiseLoss):
+            return None
+        residual = problem.y - problem.design.forward(result.W.matrix)
+        residual -= problem.unpenalised.times(result.gamma)
+        return label_outlier_score(residual, problem.loss, result, samples)
 
 
 def label_outlier_score(
