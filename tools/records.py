@@ -36,6 +36,10 @@ BENCHMARKS: dict[str, list[str]] = {
     "adaptive": [],
     "adaptive_recovery": ["--ranks", "20", "--replicates", "4", "--first", "1000"],
     "concave": ["--seeds", "3"],
+    "robust_classes": [],
+    "joint_classes": [],
+    "beside-confounding": ["confounding"],
+    "beside-units": ["units"],
 }
 KEPT = (".json", ".md", ".png")
 
