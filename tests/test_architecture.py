@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Methods import these when they are called.
 LATE = {("estimators/", "inspection/"), ("estimators/", "reporting/")}
+ROOMS = ("_input", "_fit", "_search")
 NAME = r"[a-z_]+(?:/[a-z_]+)*(?:\.py|/)"
 ENTRY = re.compile(rf"(?P<names>{NAME}(?:  {NAME})*)\s")
 
@@ -182,3 +183,11 @@ def test_what_is_a_setting_is_varied():
                 fields = [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)]
                 unset = [name for name in fields if f"{name}=" not in users]
                 assert not unset, f"{file.name}: nobody varies {unset} of {node.name}"
+
+
+@pytest.mark.parametrize("folder", ["estimators", *(f"estimators/{one}" for one in ROOMS)])
+def test_rooms_of_the_estimators_are_small(folder):
+    files = [file for file in (PACKAGE / folder).glob("*.py") if file.stem != "__init__"]
+    assert len(files) <= 12
+    long = [file.name for file in files if len(file.read_text("utf-8").splitlines()) > 400]
+    assert long == []

@@ -17,12 +17,10 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
-from sklearn.exceptions import ConvergenceWarning
 
 from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
-from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Index, Parameters, Weights
 from ...bases import samples_in
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
@@ -38,7 +36,7 @@ from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .joint_labels import SideBySide, fit_joint
-from .messages import warn_if_interrupted, warn_of_zero, warn_unless_converged
+from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
 from .several import fit_each
 from .units import TAU, Units, bases_of, check_bases, earlier_taus, penalty_of, scaled
 
@@ -371,12 +369,7 @@ class ConvexEstimator(SingleFit):
             warn_unless_converged(type(self).__name__, results[k], self.tol, advice)
         earlier = max((one.steps["gap"][:-1].max(initial=0.0) for one in results), default=0.0)
         if earlier > self.tol:
-            warn(
-                f"{type(self).__name__}: a step before the last has a relative duality gap of "
-                f"{earlier:.1e}, above tol={self.tol:g}, so that the bases of the last step are "
-                "not exact. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+            warn_of_step(type(self).__name__, earlier, self.tol)
         if not results[k].converged and results[k].n_iter >= self.max_iter:
             return  # W = 0 would say nothing
         if np.any(self.rank_):

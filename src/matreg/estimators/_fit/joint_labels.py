@@ -27,8 +27,8 @@ from .units import Units
 if TYPE_CHECKING:
     from .base import MatrixEstimator
 
-# What the problem of all labels knows, as it is.
-COMMON = ("tau_", "C_", "epsilon_", "delta_", "rank_", "objective_", "dual_gap_", "n_iter_")
+# What each label or its samples have for themselves; all else is of the problem of all labels.
+OWN = (*INPUT, "coef_", "intercept_", "covariate_coef_", "dual_coef_", "label_outlier_score_")
 
 
 def fit_joint(
@@ -200,8 +200,9 @@ def take(
     for name in INPUT:
         if name in vars(plain):
             setattr(model, name, getattr(plain, name))
-    for name in (*COMMON, "history_"):
-        if name in vars(inner):
+    given = inner.get_params(deep=False)
+    for name in vars(inner):
+        if name.endswith("_") and name not in (*given, *OWN):
             setattr(model, name, getattr(inner, name))
     model.label_scale_ = scale
     parts = np.stack(np.split(inner.coef_, k, axis=axis))

@@ -43,6 +43,15 @@ def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: s
         )
 
 
+def warn_of_step(name: str, gap: float, tol: float) -> None:
+    """Say that a step before the last of an adaptive model did not converge."""
+    warn(
+        f"{name}: a step before the last has a relative duality gap of {gap:.1e}, above "
+        f"tol={tol:g}, so that the bases of the last step are not exact. Raise max_iter or tol.",
+        ConvergenceWarning,
+    )
+
+
 def warn_if_interrupted(results: list[SolverResult]) -> None:
     """Say which of several problems Ctrl-C has left unsolved."""
     left = [k for k, result in enumerate(results) if result.interrupted]
