@@ -101,6 +101,8 @@ class GRMR(JointFit, MatrixRegressor):
     warm_start : bool, default=False
         Whether `fit` starts from the last fit, if its samples had the shape of these; where
         outliers are replaced they must be equal. Two arrays of the size of the samples are kept.
+    n_jobs : int, default=None
+        Number of labels at a time, where there are several.
     verbose : int, default=0
         1 prints one line per half-step of the alternation, and one every few seconds in a long
         split; 2 prints their iterations too.

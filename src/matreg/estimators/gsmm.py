@@ -145,7 +145,6 @@ class GSMM(JointFit, MatrixClassifier):
     """
 
     _name, _plain_name = "GSMM", "SMM"
-    n_jobs: int | None = None
     noise: float | str | ArrayLike | None = "tails"
 
     def _label_spread(self, distinct: Samples) -> float:

@@ -165,6 +165,7 @@ class JointFit(Cleaning, SingleFit):
     regression_tol: float = 1e-5
     regression_max_iter: int = 200
     split_max_iter: int = 1000
+    n_jobs: int | None = None
 
     _name: ClassVar[str]  # of the model in warnings, and of the one that does not clean
     _plain_name: ClassVar[str]

@@ -41,7 +41,7 @@ def fit_each(
         What else `fit` is given.
     """
     tasks = label_tasks(y, sample_weight)
-    jobs = getattr(model, "n_jobs", None)
+    jobs = model.n_jobs
     # The fits take the jobs; the folds within them would only be in each other's way.
     alone = {} if jobs is None else {"n_jobs": 1}
     calls = (delayed(_fit)(clone(model).set_params(**alone), X, *one, rest) for one in tasks)
