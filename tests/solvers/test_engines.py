@@ -1,5 +1,7 @@
 """Every engine as its users see it: a problem and perhaps a start in, a certified result out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from matreg.datasets import make_matrix_regression
 from matreg.losses.piecewise import epsilon_insensitive, huber, pinball
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import SOLVERS, choose, solve_problem
+from matreg.solvers import SOLVERS, choose, problem_tau_max, solve_problem
 from matreg.solvers.warm_start import Start
 from matreg.unpenalised.basis import covariates, intercept
 
@@ -49,23 +51,53 @@ def test_every_engine_finds_the_same_objective(loss, n, columns):
         assert bound == pytest.approx(result.dual, rel=1e-9)
 
 
+def last_two(problem):
+    """The last two solutions of a path, where the next problem is to start."""
+    last = None
+    for factor in (1.1, 1.05):
+        penalty = problem.penalty.at(factor * problem.penalty.tau)
+        last = choose.following(1e-6, 1000)(replace(problem, penalty=penalty), last)
+    return last.start
+
+
+def alone(problem):
+    """The solution of a problem close by, without those before it."""
+    return replace(last_two(problem), before=None)
+
+
 @pytest.mark.parametrize(
-    ("n", "shape", "warm", "method"),
+    ("n", "shape", "loss", "start", "method"),
     [
-        (59, (6, 5), False, "interior point"),
-        (60, (6, 5), False, "augmented Lagrangian"),
-        (2896, (5, 4), True, "active set"),
-        (2897, (5, 4), True, "start"),
+        (59, (6, 5), "tube", None, "interior point"),
+        (60, (6, 5), "tube", None, "augmented Lagrangian"),
+        (59, (6, 5), "huber", None, "interior point"),
+        (60, (6, 5), "huber", None, "augmented Lagrangian"),
+        (60, (6, 5), "tube", alone, "active set"),
+        (2896, (5, 4), "tube", alone, "active set"),
+        (2897, (5, 4), "tube", alone, "augmented Lagrangian"),
+        (2896, (5, 4), "tube", last_two, "active set"),
+        (2897, (5, 4), "tube", last_two, "working set"),
+        (2897, (5, 4), "huber", last_two, "augmented Lagrangian"),
     ],
 )
-def test_each_threshold_from_both_sides(n, shape, warm, method):
-    problem = problem_of(n, shape, tau=0.05 * n, C=0.3)
-    start = None
-    if warm:
-        first = solve_problem(problem)
-        start = Start(first.W.matrix, first.gamma, first.beta)
-    names = solve_problem(problem, start=start).history["method"].tolist()
-    assert next(name for name in names if name != "W = 0") == method
+def test_each_threshold_of_the_rule_from_both_sides(n, shape, loss, start, method):
+    problem = problem_of(n, shape, loss, tau=0.05 * n, C=0.3)
+    result = solve_problem(problem, start=start and start(problem))
+    assert result.converged and result.method == method
+
+
+@pytest.mark.parametrize(("n", "method"), [(59, "interior point"), (60, "augmented Lagrangian")])
+def test_an_estimator_says_which_method_has_ended_its_fit(n, method):
+    data = make_matrix_regression(n, (6, 5), rank=1, noise_scale=1.0, random_state=0)
+    assert RMR(0.05 * n, C=0.3, epsilon=0.1).fit(data.X, data.y).solver_ == method
+
+
+@pytest.mark.parametrize("share", [1.01, 0.9])
+def test_above_the_largest_tau_no_method_is_needed(share):
+    problem = problem_of(100, (6, 5))
+    problem = replace(problem, penalty=problem.penalty.at(share * problem_tau_max(problem)))
+    result = solve_problem(problem)
+    assert result.converged and (result.method == "W = 0") == (share > 1.0)
 
 
 def test_the_rule_is_that_of_the_documentation():
@@ -86,6 +118,35 @@ def test_a_warm_start_is_used_whatever_the_number_of_samples(n):
     model.fit(data.X, data.y)
     assert model.n_iter_ < 0.5 * steps
     assert model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("engine", [*SECOND_ORDER, "first-order", "admm"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_contract_of_an_engine(engine, seed):
+    """A problem and perhaps a start in; a certified result out, whatever the start."""
+    problem = problem_of(40, (5, 4), seed=seed)
+    tol = 1e-4 if engine == "admm" else 1e-7
+    kept = {name: np.copy(getattr(problem.loss, name)) for name in ("lower", "upper", "epsilon")}
+    cold = solve_problem(problem, solver=engine, tol=tol, max_iter=20_000)
+    best = solve_problem(problem, tol=1e-9).primal
+    rng = np.random.default_rng(seed)
+    nonsense = Start(rng.standard_normal((5, 4)), np.ones(1), 1e3 * rng.standard_normal(40))
+    other = replace(problem, penalty=problem.penalty.at(1.5 * problem.penalty.tau))
+    near = solve_problem(other, solver=engine, tol=tol, max_iter=20_000).start
+    for start in (None, cold.start, near, nonsense):
+        result = solve_problem(problem, start=start, solver=engine, tol=tol, max_iter=20_000)
+        assert result.primal >= best * (1.0 - 1e-9) and result.dual <= best * (1.0 + 1e-9)
+        assert result.gap == pytest.approx((result.primal - result.dual) / result.primal, abs=1e-12)
+        assert problem.primal(result.W)[0] <= result.primal * (1.0 + 1e-9)
+        assert problem.proven(result.beta)[0] == pytest.approx(result.dual, rel=1e-9)
+        assert result.n_iter == result.history["iteration"].max()
+        assert result.method == result.history["method"][-1]
+        if start is not nonsense:
+            assert result.converged and result.primal == pytest.approx(best, rel=2.0 * tol)
+    for name, values in kept.items():
+        np.testing.assert_array_equal(getattr(problem.loss, name), values)
+    short = solve_problem(problem, solver=engine, tol=1e-12, max_iter=1)
+    assert not short.converged and problem.proven(short.beta)[0] <= best * (1.0 + 1e-9)
 
 
 def test_what_an_engine_does_not_take_is_said():

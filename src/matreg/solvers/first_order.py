@@ -122,7 +122,7 @@ def solve_universal(
         tracker.offer_dual(start.beta)
     tracker.record(0)
     k = 0
-    if not 0.0 < problem.design.norm < np.inf:  # then no step has a length
+    if tracker.converged or not 0.0 < problem.design.norm < np.inf:  # then no step has a length
         return tracker.result(k)
     method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
     for k, (W, beta) in enumerate(method(problem, tracker), start=1):
