@@ -217,6 +217,22 @@ def test_other_samples_are_refused():
         model.leave_one_out(data.X, -data.y)
 
 
+def test_what_one_fit_does_not_tell_is_refused_with_a_remedy():
+    two = np.column_stack([data.y, data.y[::-1]])
+    model = RMR(5.0, C=1.0).fit(data.X, two)
+    with pytest.raises(ValueError, match=r"has 2\. With joint=None model\.estimators_\[k\]"):
+        model.leave_one_out(data.X, two)
+    of_first = model.estimators_[0].leave_one_out(data.X, data.y).residuals
+    alone = RMR(5.0, C=1.0).fit(data.X, data.y).leave_one_out(data.X, data.y).residuals
+    np.testing.assert_allclose(of_first, alone, rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match=r"leave_one_out is of one label.*cross_val_predict"):
+        RMR(5.0, C=1.0, joint="rows").fit(data.X, two).leave_one_out(data.X, two)
+    with pytest.raises(ValueError, match=r"SparseLowRank is neither\. Take folds"):
+        RMR(5.0, C=1.0, l1=0.5).fit(data.X, data.y).leave_one_out(data.X, data.y)
+    with pytest.raises(ValueError, match=r'l1 must be 0 with cv="loo"; got \[0.0, 0.5\]'):
+        RMRCV(l1=[0.0, 0.5], cv="loo").fit(data.X, data.y)
+
+
 SCORED = {"n_taus": 5, "scoring": "neg_mean_absolute_error"}
 
 

@@ -40,6 +40,8 @@ from ._search.search import NO_NUMBER
 TOL = 1e-7
 # Doubt up to which residuals are trusted.
 TRUSTED = 0.05
+# What to do where it is not known.
+FOLDS = "Take folds instead: sklearn.model_selection.cross_val_predict(model, X, y)."
 # Changes of predictions, relative to their spread, that are more than the tolerance of a fit.
 CHANGED = 0.05
 
@@ -211,13 +213,20 @@ def leave_one_out_of(
     """
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
+    if "estimators_" in vars(model) or (np.ndim(model.coef_) > 2 and np.ndim(y) > 1):
+        raise ValueError(
+            f"leave_one_out is of one label, and the model has {len(model.coef_)}. With joint=None "
+            "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, of the samples "
+            f"that have it. {FOLDS}"
+        )
     fitted = with_numbers(model.best_estimator_ if hasattr(model, "best_estimator_") else model)
     new_covariates(fitted, covariates, len(X))  # refused unless they are as those of fit
     samples, parts, declared = pose(fitted, X, y, sample_weight, covariates)
     check_left_out(declared, "leave_one_out")
     if parts[0].beside is not None:
         raise ValueError(
-            f"joint must be None for leave_one_out of more than two classes; got {fitted.joint!r}."
+            f"joint must be None for leave_one_out, as the classes are one problem; got "
+            f"{fitted.joint!r}. {FOLDS}"
         )
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
     return gathered(fitted, declared, samples, found)
@@ -248,7 +257,7 @@ def pose(
     if len(fitted.adaptive_):
         raise ValueError(
             "leave_one_out of a model that cleans its samples needs adaptive=0: the bases of its "
-            "last step were made while the samples were cleaned. Cross-validate with folds instead."
+            f"last step were made while the samples were cleaned. {FOLDS}"
         )
     samples = samples_in(replace(samples, X=fitted.X_clean_), bases_of(fitted))
     parts = fitted._parts(samples) if is_classifier(fitted) else [Part(samples.distinct())]

@@ -19,6 +19,7 @@ from ...problem import Problem
 from ...solvers import SolverResult, leave_one_out, refined
 from .._fit.callbacks import reported
 from .._fit.convex import Part
+from .._fit.units import l1_list
 from .adaptive_search import step_counts
 from .candidates import Candidate
 from .fold_scores import FoldScore
@@ -46,7 +47,15 @@ class LeftOutSearch(Search):
         Classes that are one problem are not known to fits without one.
         """
         if (joint := getattr(self, "joint", None)) is not None:
-            raise ValueError(f'joint must be None with cv="loo"; got {joint!r}.')
+            raise ValueError(
+                f'joint must be None with cv="loo", as the classes are one problem; got {joint!r}. '
+                "Pass a number of folds, such as cv=5."
+            )
+        if np.any([np.max(one) > 0.0 for one in l1_list(getattr(self, "l1", 0.0))]):
+            raise ValueError(
+                f'l1 must be 0 with cv="loo"; got {self.l1!r}. Pass a number of folds, such as '
+                "cv=5."
+            )
         if step_counts(self.adaptive)[-1]:
             raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
 
@@ -168,7 +177,8 @@ def check_left_out(model: Model, name: str) -> None:
         return
     raise ValueError(
         f"{name} needs a loss of the class PiecewiseLoss or one with second derivatives, and a "
-        f"spectral penalty; {what} is neither. Cross-validate with folds instead."
+        f"spectral penalty; {what} is neither. Take folds instead: cv=5 of a search, or "
+        "sklearn.model_selection.cross_val_predict(model, X, y)."
     )
 
 
