@@ -239,7 +239,9 @@ def main() -> None:
     if regressions:
         table({name: METHODS[name] for name in given.methods}, regressions, given.splits)
     if classes := [task for task in given.tasks if task in CLASSES]:
-        table(CLASSIFIERS, classes, 1)
+        whole = "whole grid" in given.methods
+        chosen = {name: one for name, one in CLASSIFIERS.items() if whole or name != "whole grid"}
+        table(chosen, classes, 1)
     if given.single:
         print_table("Single fits, CPU s", ["fit", "first", "second", "second / first"], singles())
 

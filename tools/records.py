@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, list[str]] = {
     "loo_or_folds": ["--most", "100"],
     "wrong_labels": [],
     "intervals": [],
+    "searches": ["--splits=2", "--single", "--methods", "GridSearchCV(SVR), 5 folds", "RMRCV()"],
     "adaptive": [],
     "adaptive_recovery": ["--ranks", "20", "--replicates", "4", "--first", "1000"],
     "concave": ["--seeds", "3"],
