@@ -27,12 +27,12 @@ class Position(NamedTuple):
     ----------
     tau : float
         Weight of the nuclear norm.
-    slopes : float
+    loss_scale : float
         Sum of the largest slopes of the losses, which a weight C of the loss multiplies.
     """
 
     tau: float
-    slopes: float = 1.0
+    loss_scale: float = 1.0
 
 
 def position_of(problem: RMRProblem) -> Position:
@@ -95,7 +95,7 @@ class Start:
 
     def scaled(self, position: Position) -> Start:
         """The same, with multipliers for losses of other weights: they are where they were."""
-        factor = position.slopes / self.position.slopes
+        factor = position.loss_scale / self.position.loss_scale
         return self if factor == 1.0 else replace(self, beta=factor * self.beta)
 
     def ahead(self, position: Position) -> Start | None:
@@ -115,7 +115,7 @@ class Start:
 
 
 def steps(before: Position, last: Position, here: Position) -> float:
-    """How many steps from `before` to `last` lead to `here`, along tau or else along the slopes."""
+    """How many steps from `before` to `last` lead to `here`, along tau or the loss scale."""
     at = 0 if before.tau != last.tau else 1
     return (here[at] - before[at]) / (last[at] - before[at])
 

@@ -66,12 +66,12 @@ class WorkingSet:
             t=remainder(problem, self.held, loss),
             constant=problem.dual_at(self.held, 0.0),
         )
-        self.part = position_of(self.problem).slopes / position_of(problem).slopes
+        self.part = position_of(self.problem).loss_scale / position_of(problem).loss_scale
 
     def restricted(self, start: Start) -> Start:
         """What a solution for all samples is for these."""
-        tau, slopes = start.position
-        here = Position(tau, slopes * self.part)
+        tau, scale = start.position
+        here = Position(tau, scale * self.part)
         before = start.before and self.restricted(start.before)
         return replace(start, position=here, beta=start.beta[self.index], before=before)
 

@@ -42,13 +42,13 @@ PATIENCE = 12
 
 
 class Smoothing(NamedTuple):
-    """Width of the ramps, in the units of the labels, and penalty of ``U = W``."""
+    """Width of the smoothed kinks, in the units of the labels, and penalty of ``U = W``."""
 
     width: float
     s2: float
 
     def as_wide_as(self, width: float) -> Smoothing:
-        """Other ramps, with the penalty in proportion."""
+        """Smoothed kinks of another width, with the penalty in proportion."""
         return Smoothing(width, self.s2 * self.width / width)
 
 
@@ -96,59 +96,61 @@ class AugmentedLagrangian:
         start, inner = self.start, INNER
         AW = self.design.forward(start.W)
         nothing = np.zeros(self.design.n)
-        ramps = SmoothedObjective(self.problem, nothing, start.Lambda, *self.smoothing)
+        objective = SmoothedObjective(self.problem, nothing, start.Lambda, *self.smoothing)
         # The samples' own slopes are the best guess of their multipliers.
-        beta = ramps.at(start.W, start.gamma, AW).beta
-        ramps = SmoothedObjective(self.problem, beta, start.Lambda, *self.smoothing)
-        at = ramps.at(start.W, start.gamma, AW)
-        goal = FIRST_INNER * self.distance(ramps, *self.gradient(ramps, at))
+        beta = objective.at(start.W, start.gamma, AW).beta
+        objective = SmoothedObjective(self.problem, beta, start.Lambda, *self.smoothing)
+        at = objective.at(start.W, start.gamma, AW)
+        goal = FIRST_INNER * self.distance(objective, *self.gradient(objective, at))
         share = inner
         while True:
-            at, steps = self.minimise(ramps, at, goal)
+            at, steps = self.minimise(objective, at, goal)
             A_low_rank = self.certify(at)
-            smoothing = Smoothing(ramps.width, ramps.s2)
+            smoothing = Smoothing(objective.width, objective.s2)
             self.kept = Start(at.W, at.gamma, at.beta, Lambda=at.Lambda, smoothing=smoothing)
             yield at
-            ramps = self.narrowed(ramps, at, A_low_rank, steps)
+            objective = self.narrowed(objective, at, A_low_rank, steps)
             # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
             share = inner * share if steps == 0 else inner
             goal = share * (self.tracker.primal - self.tracker.dual)
-            at = ramps.at(at.W, at.gamma, at.AW)
+            at = objective.at(at.W, at.gamma, at.AW)
 
-    def gradient(self, ramps: SmoothedObjective, at: Point) -> tuple[Array, Array]:
+    def gradient(self, objective: SmoothedObjective, at: Point) -> tuple[Array, Array]:
         """Gradient of W and gamma."""
-        return ramps.gradient(at, self.sums.adjoint(at.beta))
+        return objective.gradient(at, self.sums.adjoint(at.beta))
 
-    def distance(self, ramps: SmoothedObjective, gradient: Array, slope: Array) -> float:
+    def distance(self, objective: SmoothedObjective, gradient: Array, slope: Array) -> float:
         """About how far above its minimum the function is at most."""
         quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
-        return quadratic + 0.5 * float(np.abs(slope).sum()) * ramps.width
+        return quadratic + 0.5 * float(np.abs(slope).sum()) * objective.width
 
-    def minimise(self, ramps: SmoothedObjective, at: Point, goal: float) -> tuple[Point, int]:
+    def minimise(self, objective: SmoothedObjective, at: Point, goal: float) -> tuple[Point, int]:
         """Newton steps until no more than `goal` is left; count them."""
         for step in range(MOST_STEPS):
-            gradient, slope = self.gradient(ramps, at)
-            if self.distance(ramps, gradient, slope) <= goal:
+            gradient, slope = self.gradient(objective, at)
+            if self.distance(objective, gradient, slope) <= goal:
                 return at, step
-            dW, dgamma = direction(ramps, self.sums, at, gradient, slope)
-            new = self.search(ramps, at, dW, dgamma)
+            dW, dgamma = direction(objective, self.sums, at, gradient, slope)
+            new = self.search(objective, at, dW, dgamma)
             self.n_steps += 1
             if new is None:  # rounding
                 return at, step
             at = new
         return at, MOST_STEPS
 
-    def search(self, ramps: SmoothedObjective, at: Point, dW: Array, dgamma: Array) -> Point | None:
+    def search(
+        self, objective: SmoothedObjective, at: Point, dW: Array, dgamma: Array
+    ) -> Point | None:
         """Point that lies lower in a direction; None if there is none."""
         AdW = self.design.forward(dW)
-        slope = ramps.slope(at, dW, dgamma, AdW)
+        slope = objective.slope(at, dW, dgamma, AdW)
         rounding = 1e-13 * abs(at.value)
         t = 1.0
         for _ in range(MOST_HALVINGS):
             if not slope < 0.0:
                 return None
-            new = ramps.at(at.W + t * dW, at.gamma + t * dgamma, at.AW + t * AdW)
-            ahead = ramps.slope(new, dW, dgamma, AdW)
+            new = objective.at(at.W + t * dW, at.gamma + t * dgamma, at.AW + t * AdW)
+            ahead = objective.slope(new, dW, dgamma, AdW)
             lower = new.value <= at.value + 1e-4 * t * slope + rounding
             if lower and ahead <= 0.3 * abs(slope):
                 return new
@@ -169,16 +171,16 @@ class AugmentedLagrangian:
         return image
 
     def narrowed(
-        self, ramps: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
+        self, objective: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
     ) -> SmoothedObjective:
         """Narrower ramps and a larger s2, with the multipliers of a minimum."""
-        near = at.ramp | (at.beta != ramps.beta)
-        off_loss = norm((ramps.step * (at.beta - ramps.beta))[near])
+        near = at.ramp | (at.beta != objective.beta)
+        off_loss = norm((objective.step * (at.beta - objective.beta))[near])
         off_rank = norm((at.AW - A_low_rank)[near])
         ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
         growth = next(growth for most, growth in GROWTH if steps <= most)
-        s2 = ramps.s2 * growth * float(np.clip(ratio, *BALANCE))
-        return SmoothedObjective(self.problem, at.beta, at.Lambda, ramps.width / growth, s2)
+        s2 = objective.s2 * growth * float(np.clip(ratio, *BALANCE))
+        return SmoothedObjective(self.problem, at.beta, at.Lambda, objective.width / growth, s2)
 
 
 def norm(x: Array) -> float:

@@ -20,21 +20,21 @@ SOME = 1e-3
 
 
 def direction(
-    ramps: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
+    objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Newton direction of W and gamma, from the gradient of W and that of gamma."""
-    problem = ramps.problem
+    problem = objective.problem
     # Without curvature the slopes of the ramps are proportional to 1 / width, which is left out
     # of the sum: so it need not be taken again for another width.
-    unit = 1.0 if problem.loss.curved else ramps.width
-    G = sums.gram(at.ramp, unit * ramps.weights)
+    unit = 1.0 if problem.loss.curved else objective.width
+    G = sums.gram(at.ramp, unit * objective.weights)
     left, right = bases(at.threshold)
     H = rotated(G, left, right)
     H /= unit
-    add_curvature(H, at.threshold, problem.penalty.ridge, ramps.s2)
+    add_curvature(H, at.threshold, problem.penalty.ridge, objective.s2)
     rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
     if not at.ramp.any():
-        H[m:, m:] += SOME * float(ramps.weights.sum()) * np.eye(len(slope))
+        H[m:, m:] += SOME * float(objective.weights.sum()) * np.eye(len(slope))
     x = cholesky(H)(-rhs)
     return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]
 
