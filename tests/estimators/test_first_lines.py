@@ -28,23 +28,24 @@ def test_gaussian_is_normal():
     assert RGLMCV(family="gaussian", n_taus=3, cv=2).fit(X, Y).tau_ > 0.0
 
 
-def edge(chosen):
-    """What is said of tau if it is chosen of 1 to 5."""
-    model = RGLMCV()
-    scores = -np.abs(np.arange(1.0, 6.0) - chosen)
-    model.cv_results_ = {"param_tau": np.arange(1.0, 6.0)}
-    model.best_index_ = int(scores.argmax())
+def edge(*taus):
+    """What is said where the best of some taus is found by folds, with tau itself."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model._warn_at_edges(["tau"], np.ones(5, dtype=bool), scores, scores, -0.5)
-    return "".join(str(one.message) for one in caught)
+        model = RGLMCV(taus=taus, ridge=0.0, cv=4).fit(X, Y)
+    said = "".join(str(one.message) for one in caught if "choice tau" in str(one.message))
+    return model.tau_, said
 
 
 def test_the_remedy_is_that_of_the_edge():
-    assert "smallest of" in edge(1.0) and "tau_min_ratio" in edge(1.0)
-    assert "W may be zero" not in edge(1.0)
-    assert edge(3.0) == ""
-    assert "At the largest tau, W may be zero" in edge(5.0) and "tau_min_ratio" not in edge(5.0)
+    tau, said = edge(20.0, 40.0, 60.0)
+    assert tau == 20.0 and "smallest of" in said and "tau_min_ratio" in said
+    assert "W may be zero" not in said
+    tau, said = edge(0.01, 0.1, 0.2)
+    assert tau == 0.2 and "tau_min_ratio" not in said
+    assert "At the largest tau, W may be zero" in said
+    tau, said = edge(0.01, 1.0, 60.0)
+    assert tau == 1.0 and not said
 
 
 def test_a_dataset_is_refused_by_its_names():
