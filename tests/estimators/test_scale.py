@@ -22,7 +22,7 @@ from matreg import (
 )
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._fit.units import CHANCE, TAU, C
-from matreg.estimators.rmr import EPSILON
+from matreg.losses.families import EpsilonInsensitive
 from matreg.robust import chance_share
 
 UNITS = [(1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6), (2.54, 1e-6)]
@@ -112,7 +112,7 @@ def test_the_numbers_used_give_the_same_model(data):
     np.testing.assert_array_equal(one.coef_, two.coef_)
     spread = np.median(np.abs(data.y - np.median(data.y)))
     size = np.median(np.sum((data.X - np.median(data.X, axis=0)) ** 2, axis=(1, 2)))
-    assert one.epsilon_ == pytest.approx(EPSILON * spread)
+    assert one.epsilon_ == pytest.approx(EpsilonInsensitive.units["epsilon"] * spread)
     assert pytest.approx(C * spread / size) == one.C_
     share = CHANCE * chance_share(data.X, data.y, np.ones(len(data.y)))
     assert one.tau_ == pytest.approx(max(TAU, share) * tau_max(data.X, data.y))

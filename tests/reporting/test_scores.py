@@ -203,6 +203,7 @@ def test_a_minority_of_wrong_labels_does_not_spoil_medians():
 MARKUP = "<script>alert(1)</script> & \"'$x_{1$"
 
 
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")  # names as long as the figure
 def test_markup_and_dollars_in_all_names_are_harmless(tmp_path):
     kinds = np.where(Y > 0.0, MARKUP, "<img src=x onerror=alert(1)>")
     names = MapAxes([MARKUP] * 5, [MARKUP] * 4, MARKUP, MARKUP)

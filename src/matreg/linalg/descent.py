@@ -30,8 +30,9 @@ def momentum(t: N) -> tuple[N, N]:
 
     Examples
     --------
-    >>> momentum(1.0)[1], round(momentum(momentum(1.0)[0])[1], 3)
-    (0.0, 0.282)
+    >>> t, first = momentum(1.0)
+    >>> print(first, round(momentum(t)[1], 3))
+    0.0 0.282
     """
     ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
     return ahead, (t - 1.0) / ahead

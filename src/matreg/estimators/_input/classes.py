@@ -16,7 +16,7 @@ from .arrays import check_length, reject_complex
 def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
     """Classes in order, and for each of n samples the index of its class as a float."""
     reject_complex(y, "y")
-    if len(shape := np.shape(y)) == 2 and shape[1] > 1:
+    if len(shape := np.asarray(y).shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y must be a 1d array, one class for each sample; got shape {shape}. Of several "
             "labels per sample wrap the model in sklearn.multioutput.MultiOutputClassifier; of one "
