@@ -19,18 +19,19 @@ test: $(VENV)/.test lint
 test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not gallery" $(TESTS)
 
-# Without assert statements but those of the tests, and with warnings as errors, of imports and other libraries too. What
-# is left are the warnings that models are meant to give, most of which tests ask for by name.
+# As `python -O`, without assert statements but those of the tests, also in the workers and in the processes that tests
+# start. Warnings are errors in every run of the suite (pyproject.toml), models' advice alone excepted.
 test-strict: $(VENV)/.test
-	$(BIN)/python -O -m pytest -q -n 2 -W error -W default::UserWarning -W error::sklearn.exceptions.ConvergenceWarning $(TESTS)
+	PYTHONOPTIMIZE=1 $(BIN)/python -W error -m pytest -q -n 2 $(TESTS)
 
 # The oldest versions that pyproject.toml allows, the newest ones with pre-releases, and the libraries of
-# docs/guide/other_libraries.md that are too large for `make test`: each in an environment of its own.
+# docs/guide/other_libraries.md that are too large for `make test`: each in an environment of its own. The oldest ones call what
+# newer versions of their own dependencies deprecate.
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tools/oldest.py > $(VENV)-oldest/constraints.txt
 	$(VENV)-oldest/bin/python -m pip $(QUIET) -c $(VENV)-oldest/constraints.txt -e ".[$(USERS),check]"
-	$(VENV)-oldest/bin/python -m pytest -q -n 2 $(TESTS)
+	$(VENV)-oldest/bin/python -m pytest -q -n 2 -W default::DeprecationWarning $(TESTS)
 
 test-newest:
 	$(PYTHON) -m venv $(VENV)-newest
