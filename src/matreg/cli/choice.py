@@ -47,6 +47,8 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
         parameters |= {name: getattr(args, option) for option, name in SEARCH.items()}
     else:
         kind = getattr(matreg, MODELS[chosen])
+        if args.jobs is not None and chosen in ("rmr", "grmr"):  # they have one label here
+            raise ValueError(f"--jobs has no meaning for --model {chosen} without a search.")
         parameters |= {"tau": args.tau, "n_jobs": args.jobs}
         parameters = {name: _single(name, value) for name, value in parameters.items()}
     given = {name: value for name, value in parameters.items() if value is not None}
