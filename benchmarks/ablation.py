@@ -44,7 +44,7 @@ from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import choose, dispatch
 from matreg.solvers.active_set import active_set, box_qp, jacobian
-from matreg.solvers.augmented import augmented, incremental_gram, subsamples
+from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import huge_boxes, interior_point
@@ -275,6 +275,8 @@ PATHS: dict[str, Mechanism] = {
 }
 MANY: dict[str, Mechanism] = {
     "subsamples first": [(subsamples, "growing_samples", lambda problem: iter(()))],
+    "working set at the end": [(subsamples, "RIPE", 0)],
+    "systems of the samples": [(augmented, "direction", newton.through_coefficients)],
     "incremental Gram matrix": [(incremental_gram, "MOST_UPDATES", 0)],
     "balance of the two penalties": [(augmented, "BALANCE", (1.0, 1.0))],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -112,6 +113,25 @@ class Start:
             beta=before.beta + t * (last.beta - before.beta),
             gamma=before.gamma + t * (last.gamma - before.gamma),
         )
+
+    def parabola(self, tau: float) -> Array:
+        """W at another tau, on the parabola through the last three solutions."""
+        nodes, node = [self], self.before
+        while node is not None:
+            nodes, node = [*nodes, node], node.before
+        taus = [node.position.tau for node in nodes]
+        if len(set(taus)) < len(taus) or not np.isfinite(taus).all():
+            return self.W
+        weights = lagrange(taus, tau)
+        return np.sum([w * node.W for w, node in zip(weights, nodes, strict=True)], axis=0)
+
+
+def lagrange(nodes: Sequence[float], x: float) -> list[float]:
+    """Weights of the values at distinct nodes in that of their polynomial at x."""
+    return [
+        float(np.prod([(x - other) / (node - other) for other in nodes if other != node]))
+        for node in nodes
+    ]
 
 
 def steps(before: Position, last: Position, here: Position) -> float:

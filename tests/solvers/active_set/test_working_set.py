@@ -10,10 +10,11 @@ from matreg.datasets import make_matrix_regression
 from matreg.losses.piecewise import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
-from matreg.solvers.active_set.working_set import WorkingSet, solve_working_set
+from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_working_set
 from matreg.solvers.choose import following, solve_rmr
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
+from matreg.solvers.warm_start import Start, position_of
 from problems import at, gap_of_result, make_problem, random_data
 
 LOSSES = {
@@ -85,3 +86,13 @@ def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
     result = solve_working_set(posed, start=last.start)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
     assert solver(posed, last).converged
+
+
+def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():
+    problem = at(many(), 0.5 * tau_max(many()))
+    far = Start(
+        np.zeros((4, 3)), np.array([1e3]), 0.0 * problem.y, position_of(problem), np.zeros((4, 3))
+    )
+    result = finish(problem, start=far, reach=0.0)
+    assert not result.converged and result.n_iter == 0
+    assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

@@ -16,9 +16,10 @@ from matreg.losses.piecewise import (
 )
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
+from matreg.solvers.augmented import subsamples as solve
 from matreg.solvers.augmented.augmented import AugmentedLagrangian, solve_core
 from matreg.solvers.augmented.incremental_gram import IncrementalGram
-from matreg.solvers.augmented.newton import direction
+from matreg.solvers.augmented.newton import through_coefficients, through_samples
 from matreg.solvers.augmented.smoothed_objective import SmoothedObjective
 from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.certificate import Tracker
@@ -123,7 +124,7 @@ def test_gradient_against_differences(loss):
 
 @pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6)])
 @pytest.mark.parametrize("k", [0, 1, 3])
-def test_the_direction_is_that_of_the_dense_hessian(shape, k):
+def test_both_systems_give_the_direction_of_the_dense_hessian(shape, k):
     p, q = shape
     Z = np.random.default_rng(2).standard_normal((60, 2))
     basis = covariates(Z) if k == 3 else intercept(k == 1)
@@ -131,7 +132,10 @@ def test_the_direction_is_that_of_the_dense_hessian(shape, k):
     ramps, at = ramps_at(problem)
     gradient, slope = ramps.gradient(at, problem.design.adjoint(at.beta))
     sums = IncrementalGram(problem.design, basis)
-    dW, dgamma = direction(ramps, sums, at, gradient, slope)
+    found = [
+        through_samples(ramps, problem.design, at, gradient, slope),
+        through_coefficients(ramps, sums, at, gradient, slope),
+    ]
     rows = np.hstack([problem.design.X.reshape(60, -1), basis.columns(60)])[at.ramp]
     H = rows.T @ (ramps.weights[at.ramp, None] * rows)
     for k, E in enumerate(np.eye(p * q)):
@@ -139,8 +143,9 @@ def test_the_direction_is_that_of_the_dense_hessian(shape, k):
         JE = at.threshold.apply(E, lambda O: O)
         H[: p * q, k] += (problem.penalty.ridge * E + ramps.s2 * (E - JE)).reshape(-1)
     expected = np.linalg.solve(H, -np.append(gradient.reshape(-1), slope))
-    step = np.append(dW.reshape(-1), dgamma)
-    np.testing.assert_allclose(step, expected, rtol=1e-8, atol=1e-10)
+    for dW, dgamma in found:
+        step = np.append(dW.reshape(-1), dgamma)
+        np.testing.assert_allclose(step, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_sums_follow_what_changes():
@@ -182,7 +187,24 @@ def test_goes_on_from_where_another_problem_ended():
 
 def test_cold_start_has_nearly_all_samples_on_ramps():
     problem = problem_of("epsilon-insensitive", 500)
+    from matreg.solvers.certificate import Tracker
 
     run = AugmentedLagrangian(problem, Tracker(problem, 1e-6), None)
     assert not run.start.W.any()
     assert run.smoothing.width > np.abs(problem.y).max()
+
+
+def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch):
+    problem = problem_of("epsilon-insensitive")
+    expected = solve_many(problem)
+
+    def failing(problem, *, tol, **others):
+        tracker = Tracker(problem, tol, method="working set")
+        return tracker.result(3)
+
+    monkeypatch.setattr(solve, "finish", failing)
+    result = solve_many(problem)
+    assert result.converged and "working set" in result.history["method"]
+    assert result.method == "augmented Lagrangian"
+    assert result.n_iter == result.history["iteration"].max()
+    assert result.primal == pytest.approx(expected.primal, rel=2e-6)

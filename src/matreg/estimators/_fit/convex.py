@@ -42,7 +42,7 @@ from .units import TAU, Units, bases_of, check_bases, earlier_taus, penalty_of, 
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 # Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.
-AS_UNIT = 0.03
+AS_UNIT = 0.1
 
 
 class Part(NamedTuple):

@@ -124,6 +124,38 @@ def solve_working_set(
     return grow(problem, start, free, beta, tol, max_iter, verbose)
 
 
+@single_threaded(lambda problem: problem.design.size)
+def finish(
+    problem: RMRProblem,
+    *,
+    start: Start,
+    reach: float,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    verbose: int = 0,
+) -> SolverResult:
+    """Solve an RMR problem from a point close to its solution.
+
+    Parameters
+    ----------
+    problem, tol, max_iter, verbose
+        As in :func:`solve_working_set`.
+    start : Start
+        The point.
+    reach : float
+        Samples are let free whose residuals are this near to an edge.
+
+    Returns
+    -------
+    SolverResult
+        The best certified point, converged or not.
+    """
+    loss = problem.loss
+    residual = centred(problem, problem.y - problem.design.forward(start.W))
+    free, held = crossing(loss, residual, reach), loss.gradient(residual)
+    return grow(problem, start, free, held, tol, max_iter, verbose)
+
+
 def grow(
     problem: RMRProblem,
     start: Start,

@@ -2,7 +2,8 @@
 
 Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
 thresholding, F the samples on the ramps and D their slopes. The first part couples, in the basis of
-the singular vectors, nothing but an entry (k, l) with (l, k). The system is of the order of W.
+the singular vectors, nothing but an entry (k, l) with (l, k). So the system is of the order of W,
+or of that of F where this is smaller.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.bordered import cholesky
+from ...design import Design
+from ...linalg.bordered import cholesky, refined, shifted, with_border
 from ...linalg.thresholding import SmoothedThresholding
 from .incremental_gram import IncrementalGram
 from .smoothed_objective import Point, SmoothedObjective
@@ -23,6 +25,43 @@ def direction(
     objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Newton direction of W and gamma, from the gradient of W and that of gamma."""
+    count = int(np.count_nonzero(at.ramp))
+    if 0 < count < sums.order // 2:
+        return through_samples(objective, sums.design, at, gradient, slope)
+    return through_coefficients(objective, sums, at, gradient, slope)
+
+
+def through_samples(
+    objective: SmoothedObjective, design: Design, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
+    """From a system of the order of the samples on the ramps.
+
+    The inverse of the first part of the Hessian is known: with it the step is the answer of W to
+    changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
+    """
+    ridge, s2 = objective.problem.penalty.ridge, objective.s2
+
+    def inverse(O: Array) -> Array:
+        return 1.0 / (ridge + s2 * (1.0 - O))
+
+    smallest = 1.0 / (ridge + s2)
+    index = np.flatnonzero(at.ramp)
+    samples = design.take(index)
+    Phi = at.threshold.coordinates(lambda O: inverse(O) - smallest).of(samples.stack())
+    S = smallest * samples.gram
+    S += Phi @ Phi.T
+    D = 1.0 / objective.weights[index]
+    solve = refined(shifted(S.copy(), D), lambda rhs, x: (rhs - S @ x - D * x,), D)
+    rhs = samples.forward(at.threshold.apply(gradient, inverse))
+    bordered = with_border(solve, objective.problem.unpenalised.take(index).columns(len(index)))
+    dbeta, dgamma = bordered(rhs, slope)
+    return at.threshold.apply(samples.adjoint(dbeta) - gradient, inverse), dgamma
+
+
+def through_coefficients(
+    objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
+) -> tuple[Array, Array]:
+    """From a system of the order of W, in the basis of the singular vectors."""
     problem = objective.problem
     # Without curvature the slopes of the ramps are proportional to 1 / width, which is left out
     # of the sum: so it need not be taken again for another width.

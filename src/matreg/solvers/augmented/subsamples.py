@@ -2,21 +2,24 @@
 
 A reweighted subsample approximates the smoothed objective. Early, heavily smoothed stages therefore
 use a subsample, which grows fourfold whenever few of its samples feel the smoothing; the full data
-are used only once the smoothing is narrow.
+are used only once the smoothing is narrow. Without curvature of the loss a working set of the
+samples near a kink (:mod:`..active_set.working_set`) computes the last digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from ..._typing import Index
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
+from ..active_set.working_set import finish
 from ..certificate import SolverResult
-from ..warm_start import Start, completed
+from ..warm_start import Start, completed, position_of, snapped
 from .augmented import (
     Smoothing,
     coordinates,
@@ -31,6 +34,9 @@ FIRST_SAMPLES, MORE_SAMPLES = 4, 4
 # The samples grow as soon as those on the ramps are fewer than this multiple of the coordinates
 # of W.
 FEW = 4
+# With fewer samples on the ramps than this multiple of the coordinates of W, a working set of
+# those near an edge (:mod:`..active_set.working_set`) ends the search.
+RIPE = 1
 # Samples on the ramps of a start from a problem close by, as a multiple of the coordinates of W.
 NEARBY = 2
 
@@ -85,7 +91,27 @@ def solve_many(
         The best certified point, converged or not.
     """
     start = from_parts(problem, tol) if start is None else widened(problem, start)
-    return solve_core(problem, start, tol=tol, max_iter=max_iter, verbose=verbose)
+    core = partial(solve_core, problem, tol=tol, verbose=verbose)
+    near = core(start, few=0 if problem.loss.curved else RIPE, max_iter=max_iter)
+    left = max_iter - near.n_iter
+    if near.converged or left <= 0 or problem.loss.curved:
+        return near
+    here = near.start
+    assert here.smoothing is not None
+    beta = snapped(near.beta, problem.loss)
+    end = finish(
+        problem,
+        start=replace(here, beta=beta, position=position_of(problem), smoothing=None),
+        reach=here.smoothing.width,
+        tol=tol,
+        max_iter=left,
+        verbose=verbose,
+    )
+    both = replace(end.after(near), kept=here)
+    left -= end.n_iter
+    if both.converged or left <= 0:
+        return both
+    return core(here, max_iter=left).after(both)
 
 
 def from_parts(problem: RMRProblem, tol: float) -> Start | None:

@@ -154,7 +154,7 @@ def solve_least_squares(
     tracker.record(k)
     if not tracker.converged:
         k, sigma = run(start, form, certifier, max_iter)
-    kept = kept_at(tracker, PreparedForm(form, sigma))
+    kept = kept_at(tracker, PreparedForm(form, sigma)).after(start)
     return form.restore(tracker.result(k, kept), problem, tol)
 
 
@@ -176,7 +176,7 @@ def run(
     """
     tracker, k = certifier.tracker, 0
     penalty, patience = tracker.problem.penalty, PATIENCE
-    W, sigma = start.W, start.prepared and start.prepared.sigma
+    W, sigma = start.parabola(penalty.tau), start.prepared and start.prepared.sigma
     if sigma is not None:
         if start.known:
             sigma *= start.position.tau / penalty.tau  # the smaller tau, the larger W
@@ -184,7 +184,7 @@ def run(
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(*form.rows, penalty, W, 1.0 / form.lipschitz)
-    newton_steps = EXPECTED_WARM_STEPS if start.known else EXPECTED_STEPS
+    newton_steps = EXPECTED_WARM_STEPS if start.before else EXPECTED_STEPS
     k = run_gradient(gradient, certifier, k, max_iter, newton_steps, CHECK)
     if tracker.converged or k >= max_iter:
         return k, None

@@ -192,7 +192,7 @@ def solve_reweighted(
     SolverResult
         The best certified point, converged or not.
     """
-    shape = (problem.design.p, problem.design.q)
+    shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     tracker, k, since = Tracker(problem, tol, verbose), 0, 0
     patience = PATIENCE
     method = Reweighted(problem, np.zeros(shape))
@@ -201,7 +201,8 @@ def solve_reweighted(
     # Labels that can be told apart without an error: the loss falls for ever.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
-        warm = Reweighted(problem, start.W)
+        W = start.parabola(tau)
+        warm = Reweighted(problem, W)
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
     while k < max_iter and not tracker.converged and since < patience and tracker.primal > nothing:
@@ -212,4 +213,5 @@ def solve_reweighted(
         # Without a penalty there is no bound to speak of before the end: the objective tells too.
         progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
         since = 0 if progress else since + 1
-    return tracker.result(k, kept_at(tracker))
+    kept = kept_at(tracker)
+    return tracker.result(k, kept if start is None else kept.after(start))
