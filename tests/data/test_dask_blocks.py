@@ -288,6 +288,7 @@ class Deadly:
         return self.scan(block)
 
 
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")  # on purpose
 def test_a_cluster_gives_the_same_coefficients_even_if_a_worker_dies(
     data, cluster, tmp_path, monkeypatch
 ):

@@ -2,6 +2,7 @@
 
 import warnings
 
+import pytest
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -36,6 +37,7 @@ def excused(estimator):
     return {}
 
 
+@pytest.mark.filterwarnings("ignore:The least populated class")  # samples of scikit-learn 1.6
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)
 def test_conventions(estimator, check):
     with warnings.catch_warnings():

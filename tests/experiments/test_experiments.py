@@ -201,6 +201,7 @@ def test_growth_is_that_of_the_invested_days():
 
 
 @needs_data
+@pytest.mark.filterwarnings("ignore:This figure was using a layout engine")  # Matplotlib 3.9
 def test_finance(tmp_path):
     result = finance.run(replace(ONE, quick=True))
     scores = result.values["scores"]
