@@ -199,8 +199,8 @@ class GapLine(Line):
 
     Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
     where another stage begins with a larger gap. Once a method has gone a tenth of the way, the
-    time that it needs for the rest at this rate is the time left: as a rule too much, up to twice
-    the truth, as the last steps are the largest. Fits that alternate between stages have none.
+    time that it needs for the rest at this rate is the time left: as a rule too much, one to three
+    times the truth, as the last steps are the largest. Fits that alternate have none.
 
     Examples
     --------
