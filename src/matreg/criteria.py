@@ -35,11 +35,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Array
+from ._validation.arrays import validate_labels, validate_samples
+from ._validation.classes import encode_classes
 from .covariate_ridge import priced
 from .data.samples import Samples, merge_duplicates
 from .design import Design
-from .estimators._input.arrays import validate_labels, validate_samples
-from .estimators._input.classes import encode_classes
 from .estimators._input.covariates import encoded
 from .estimators.regularization_path import RegularizationPath
 from .linalg.bordered import cholesky

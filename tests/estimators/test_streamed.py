@@ -21,8 +21,8 @@ from matreg import (
     smm_path,
     tau_max,
 )
+from matreg._validation.stored import is_stored, is_streamed
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._input.stored import is_stored, is_streamed
 from problems import certified_gap, random_data
 
 N, P, Q = 12_000, 6, 5

@@ -14,9 +14,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from .._validation.stored import refuse_streamed
 from ._fit.base import MatrixEstimator
 from ._fit.classifier import coef_of
-from ._input.stored import refuse_streamed
 
 
 @dataclass(frozen=True)

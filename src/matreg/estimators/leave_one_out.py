@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Covariates, Index, Mask, Values, Weights
+from .._validation.stored import refuse_streamed
 from ..bases import PLAIN, Bases, samples_in
 from ..data.samples import Samples
 from ..model import Model
@@ -31,7 +32,6 @@ from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
 from ._fit.units import bases_of
 from ._input.covariates import new_covariates
-from ._input.stored import refuse_streamed
 from ._search.left_out import check_left_out
 from ._search.rounds import decided
 from ._search.search import NO_NUMBER

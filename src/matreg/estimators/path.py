@@ -17,13 +17,13 @@ from .._runtime.interruption import ADVICE, may_keep
 from .._runtime.progress import track
 from .._runtime.warn import warn
 from .._typing import Array, Covariates, Parameters, Weights
+from .._validation.arrays import check_grid
+from .._validation.stored import is_streamed, refuse_streamed
 from ..data.samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
 from ._fit.units import bases_of
-from ._input.arrays import check_grid
-from ._input.stored import is_streamed, refuse_streamed
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import RMR

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array, Covariates, Parameters, Values
+from .._validation.arrays import validate_samples
 from ..linalg.factors import Factors
 from ..losses.families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..solvers import SolverResult
-from ._input.arrays import validate_samples
 from ._input.covariates import encoded
 
 

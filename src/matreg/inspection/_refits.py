@@ -18,8 +18,8 @@ from .._runtime.parallel import in_parallel
 from .._runtime.progress import track
 from .._runtime.warn import warn
 from .._typing import Array
+from .._validation.stored import refuse_streamed
 from ..estimators._fit.base import MatrixEstimator
-from ..estimators._input.stored import refuse_streamed
 from ..estimators._linear_part import linear_part
 from ..estimators._search.folds import make_splitter
 from ._chosen import at_chosen_parameters

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..estimators._input.axes import MatrixLabels, read_labels
+from .._validation.axes import MatrixLabels, read_labels
 
 
 def like(X: Any, values: Array, fitted: MatrixLabels | None) -> Any:

@@ -16,16 +16,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._runtime.warn import warn
 from .._typing import Array
-from ..data.blocks import ArrayBlocks
-from ..data.dask_blocks import DaskBlocks, is_dask
-from ..estimators._input.arrays import (
+from .._validation.arrays import (
     check_matrix_shape,
     flatten,
     reject_complex,
     validate_matrix_shape,
 )
-from ..estimators._input.axes import MatrixLabels, aligned, read_labels
-from ..estimators._input.stored import is_streamed, loaded
+from .._validation.axes import MatrixLabels, aligned, read_labels
+from .._validation.stored import is_streamed, loaded
+from ..data.blocks import ArrayBlocks
+from ..data.dask_blocks import DaskBlocks, is_dask
 from ._moments import Moments, MomentsOf
 from ._named import like
 from ._stored_view import StoredView

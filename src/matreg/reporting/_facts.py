@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._typing import Array
+from .._validation.stored import is_streamed, loaded, working_memory
 from ..data.blocks import sample_runs
 from ..data.dask_blocks import is_dask
 from ..estimators._fit.classifier import problem_names
-from ..estimators._input.stored import is_streamed, loaded, working_memory
 from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
 from ..inspection._covariates import as_numbers, rows_of

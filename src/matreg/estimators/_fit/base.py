@@ -13,15 +13,7 @@ from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._typing import Array, Covariates, Weights
-from ...data.blocks import Block
-from ...data.dask_blocks import is_dask
-from ...data.samples import MANY_SAMPLES, Samples, SampleSet
-from ...losses.families import LossFamily
-from ...model import Model
-from ...preprocessing.units import warn_of_units
-from ...solvers import SolverResult
-from ...unpenalised import basis as unpenalised
-from .._input.arrays import (
+from ..._validation.arrays import (
     check_matrix_shape,
     check_units,
     flatten,
@@ -32,10 +24,18 @@ from .._input.arrays import (
     validate_matrix_shape,
     validate_weights,
 )
-from .._input.axes import aligned, read_labels
+from ..._validation.axes import aligned, read_labels
+from ..._validation.stored import is_streamed, loaded, refuse_streamed
+from ...data.blocks import Block
+from ...data.dask_blocks import is_dask
+from ...data.samples import MANY_SAMPLES, Samples, SampleSet
+from ...losses.families import LossFamily
+from ...model import Model
+from ...preprocessing.units import warn_of_units
+from ...solvers import SolverResult
+from ...unpenalised import basis as unpenalised
 from .._input.covariates import new_covariates, read_covariates
 from .._input.parameters import parametrised
-from .._input.stored import is_streamed, loaded, refuse_streamed
 from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
 from .fitted import Fitted

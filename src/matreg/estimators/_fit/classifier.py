@@ -19,12 +19,12 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..._typing import Array, Covariates, Values
+from ..._validation.classes import classes_at, encode_classes
 from ...data.samples import Samples, SampleSet
 from ...losses.families import MARGIN_LOSSES, LossFamily, check_weighted_classes, family_of
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...solvers import SolverResult
-from .._input.classes import classes_at, encode_classes
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
 from .convex import Part, together

@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Weights
+from ..._validation.arrays import flatten, has_several, to_numbers
+from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples
@@ -41,9 +43,7 @@ from ...solvers import (
     tau_max,
     to_arrays,
 )
-from .._input.arrays import flatten, has_several, to_numbers
 from .._input.parameters import parametrised
-from .._input.stored import is_streamed, refuse_streamed_cleaning
 from .._input.streamed import clean_streamed
 from .base import MatrixEstimator, SingleFit
 from .convex import Part, store

@@ -22,16 +22,16 @@ from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
 from ..._typing import Array, Covariates, Index, Parameters, Weights
+from ..._validation.arrays import has_several
+from ..._validation.classes import check_classes_of_part
+from ..._validation.stored import is_streamed, refuse_streamed, working_memory
 from ...bases import samples_in
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...losses.families import in_units
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
-from .._input.arrays import has_several
-from .._input.classes import check_classes_of_part
 from .._input.parameters import parametrised
-from .._input.stored import is_streamed, refuse_streamed, working_memory
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched

@@ -15,11 +15,11 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from ..._typing import Array, Covariates, Values, Weights
+from ..._validation.arrays import question_two_values, validate_labels
+from ..._validation.classes import check_two_classes, classes_at, encode_classes
 from ...data.dask_blocks import on_blocks
 from ...losses.families import GLM_FAMILIES, LossFamily, family_of
 from ...losses.smooth import Logistic
-from .._input.arrays import question_two_values, validate_labels
-from .._input.classes import check_two_classes, classes_at, encode_classes
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
 from .several import transposed

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Covariates, Weights
-from .._input.axes import MatrixLabels, to_xarray
+from ..._validation.axes import MatrixLabels, to_xarray
 
 if TYPE_CHECKING:
     pass

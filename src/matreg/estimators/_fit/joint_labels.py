@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._typing import Array, Covariates, Parameters, Weights
+from ..._validation.arrays import check_length
+from ..._validation.stored import refuse_streamed, working_memory
 from ...data.samples import Samples
 from ...linalg.factors import svd
 from ...losses.families import Squared
 from ...solvers import SolverResult
-from .._input.arrays import check_length
 from .._input.covariates import INPUT
-from .._input.stored import refuse_streamed, working_memory
 from .several import label_columns
 from .units import Units
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from ..._runtime.warn import warn
 from ..._typing import Array, Parameters, Weights
-from .._input.arrays import reject_complex, unmasked
+from ..._validation.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
 from .._input.streamed import LazyDual
 

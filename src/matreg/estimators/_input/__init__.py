@@ -1,7 +1,6 @@
-"""What users pass.
+"""What estimators are given.
 
-arrays        samples, labels, weights, shapes; axes: names and coordinates of rows and columns
-classes       class labels; covariates: what stands beside the matrix without a penalty
 parameters    which values the parameters may have
-stored        which samples stay where they are; streamed: fits to them, block by block
+covariates    what stands beside the matrix without a penalty
+streamed      samples that are read block by block
 """

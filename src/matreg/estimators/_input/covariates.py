@@ -8,10 +8,10 @@ import numpy as np
 
 from ..._runtime.warn import warn
 from ..._typing import Array
+from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
 from ...preprocessing.covariates import CovariateEncoder
 from ...unpenalised.basis import COLLINEAR
-from .stored import is_stored
 
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator

@@ -11,12 +11,12 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Values
+from ..._validation.arrays import check_matrix_shape, reject_complex, validate_weights
 from ...data.blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
 from ...data.dask_blocks import DaskBlocks, is_dask
 from ...design import ArrayDesign
 from ...solvers import SolverResult, starting_point
 from ...unpenalised.basis import Columns
-from .arrays import check_matrix_shape, reject_complex, validate_weights
 
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Index, Mask, Parameters
-from .._input.arrays import to_numbers
+from ..._validation.arrays import to_numbers
 from .candidates import Candidate
 
 

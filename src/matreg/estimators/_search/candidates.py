@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import Array, Parameters
+from ..._validation.arrays import to_numbers
 from ...data.samples import Samples
 from .._fit.units import each
-from .._input.arrays import to_numbers
 
 
 @dataclass(frozen=True)

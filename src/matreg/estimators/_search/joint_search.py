@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import may_keep
 from ..._typing import Array, Covariates, Fold, Parameters, Weights
+from ..._validation.arrays import check_grid
+from ..._validation.stored import refuse_streamed_cleaning
 from ...data.samples import Samples
 from ...solvers import (
     Decomposition,
@@ -29,9 +31,7 @@ from ...solvers import (
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
 from .._fit.units import each, earlier_taus
-from .._input.arrays import check_grid
 from .._input.parameters import parametrised
-from .._input.stored import refuse_streamed_cleaning
 from .adaptive_search import owners, step_counts
 from .candidates import Candidate, number_list
 from .fold_scores import FoldScore

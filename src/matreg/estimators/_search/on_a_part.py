@@ -17,16 +17,16 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..._typing import Array, Covariates, Index, Parameters, Weights
+from ..._validation.arrays import check_grid
+from ..._validation.classes import check_classes_of_part
+from ..._validation.stored import working_memory
 from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in, samples_in
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
 from .._fit.base import MatrixEstimator
 from .._fit.units import bases_of, check_bases
-from .._input.arrays import check_grid
-from .._input.classes import check_classes_of_part
 from .._input.covariates import new_covariates
-from .._input.stored import working_memory
 from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate
 

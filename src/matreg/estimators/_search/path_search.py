@@ -12,13 +12,13 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Covariates, Fold, Parameters, Weights
+from ..._validation.arrays import check_grid
 from ...data.samples import Samples
 from ...model import Model
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._fit.units import Units
-from .._input.arrays import check_grid
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
 from .candidates import Candidate

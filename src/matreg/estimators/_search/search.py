@@ -18,6 +18,8 @@ from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
 from ..._typing import Array, Covariates, Fold, Parameters, Weights
+from ..._validation.arrays import has_several
+from ..._validation.stored import is_streamed, refuse_streamed
 from ...bases import samples_in
 from ...data.samples import Samples
 from ...linalg.threads import one_thread
@@ -27,10 +29,8 @@ from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, reported, watched
 from .._fit.several import fit_each, label_tasks, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
-from .._input.arrays import has_several
 from .._input.covariates import INPUT, read_covariates
 from .._input.parameters import parametrised
-from .._input.stored import is_streamed, refuse_streamed
 from .adaptive_search import (
     Found,
     eligible,

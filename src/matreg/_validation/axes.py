@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Values
+from .._typing import Values
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from ...data.dask_blocks import check_sizes, is_dask
+from ..data.dask_blocks import check_sizes, is_dask
 
 
 def is_stored(X: Any) -> bool:

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from ..._runtime.warn import warn
-from ..._typing import Array, Weights
+from .._runtime.warn import warn
+from .._typing import Array, Weights
 from .stored import loaded, refuse_streamed
 
 

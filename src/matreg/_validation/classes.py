@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from ..._typing import Array, Values
-from ...data.dask_blocks import is_dask
+from .._typing import Array, Values
+from ..data.dask_blocks import is_dask
 from .arrays import check_length, reject_complex
 
 
