@@ -36,9 +36,6 @@ from matreg.datasets import (
     make_matrix_regression,
     make_shape,
 )
-from matreg.estimators._search.climb import Climb
-from matreg.estimators._search.folds import Training
-from matreg.estimators._search.rounds import Rounds
 
 
 def real(load, standardise: bool = False):
@@ -101,21 +98,16 @@ class Flat:
         return self.search.score(X.reshape(len(X), -1), y)
 
 
-class WholeGrid:
-    """In front of a search: all combinations instead of those from coarse to fine."""
+class WholeRMRCV(RMRCV):
+    """RMRCV on the whole grid: all combinations instead of those from coarse to fine."""
 
-    def _cross_validate(self, samples, folds, candidates, score):
-        climb = Climb(candidates, True, self.one_standard_error)
-        training = Training(samples, folds, self._weighed_parts)
-        return Rounds(self, climb, training, score).run()
+    _tries_all = True
 
 
-class WholeRMRCV(WholeGrid, RMRCV):
-    """RMRCV on the whole grid."""
-
-
-class WholeSMMCV(WholeGrid, SMMCV):
+class WholeSMMCV(SMMCV):
     """SMMCV on the whole grid."""
+
+    _tries_all = True
 
 
 METHODS = {

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
-from matreg.estimators._search import rounds, search
+from matreg.estimators._search import rounds
 
 
 @pytest.fixture(scope="module")
@@ -266,9 +266,9 @@ def test_sample_weight_zero_is_no_sample_in_the_fits(data):
     )
 
 
-def press_ctrl_c_after(count, monkeypatch, module=rounds, name="solve_stretch"):
+def press_ctrl_c_after(count, monkeypatch):
     """Interrupt the scoring of folds after so many; return the list of those that are done."""
-    original, done = getattr(module, name), []
+    original, done = rounds.solve_stretch, []
 
     def interrupted(*args):
         if len(done) == count:
@@ -276,7 +276,7 @@ def press_ctrl_c_after(count, monkeypatch, module=rounds, name="solve_stretch"):
         done.append(args)
         return original(*args)
 
-    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(rounds, "solve_stretch", interrupted)
     return done
 
 
@@ -314,7 +314,7 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):
-    done = press_ctrl_c_after(2, monkeypatch, search, "_score_fold")
+    done = press_ctrl_c_after(2, monkeypatch)
     model = GRMRCV([1.0, 20.0], gamma=[20.0, 60.0], limit=4.0, cv=3, halving=True)
     with pytest.warns(UserWarning, match="on the 2 of 3 folds"):
         model.fit(data.X, data.y)

@@ -104,7 +104,5 @@ class GSMMCV(JointSearch, MatrixClassifier):
                     doubts[k] = np.maximum(doubts[k], doubt)
             decisions.append(f)
             ranks.append([float(point.W.rank) for point in points])
-        facts = np.mean(ranks, axis=0)
-        if self._leaves_one_out:
-            facts = np.array([facts, doubts])
+        facts = np.array([np.mean(ranks, axis=0), doubts])
         return model._combiner()[0](np.array(decisions)), facts

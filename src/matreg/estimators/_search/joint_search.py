@@ -21,6 +21,8 @@ from ...solvers import (
     GRMRResult,
     LearnedSpace,
     NewSamples,
+    SolverResult,
+    Start,
     after_steps,
     alternate,
     alternate_in_steps,
@@ -32,11 +34,12 @@ from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
 from .._fit.units import each, earlier_taus
 from .._input.parameters import parametrised
-from .adaptive_search import owners, step_counts
+from .adaptive_search import owners
 from .candidates import Candidate, number_list
 from .fold_scores import FoldScore
 from .folds import warn_interrupted
-from .left_out import LeftOutSearch, leave_out
+from .left_out import leave_out
+from .search import Search
 
 # Stands for parameters that are searched, where they do not matter yet.
 FIRST = {"tau": 1.0, "limit": 4.0}
@@ -56,7 +59,7 @@ class Family(Candidate):
 
 
 @parametrised
-class JointSearch(Cleaning, LeftOutSearch):
+class JointSearch(Cleaning, Search):
     """Search over tau, the parameters of the loss, and those of the cleaning."""
 
     gamma: float | ArrayLike | None = None
@@ -68,6 +71,7 @@ class JointSearch(Cleaning, LeftOutSearch):
     halving: bool = False
 
     _plain: ClassVar[type[JointFit]]
+    _tries_all = True
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
@@ -135,8 +139,7 @@ class JointSearch(Cleaning, LeftOutSearch):
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
         if self.halving:
             return None
-        further = step_counts(self.adaptive)[-1]
-        return len(folds) * (len(list(families(candidates, self._searched))) + further)
+        return super()._n_tasks(folds, [*families(candidates, self._searched)])
 
     def _cross_validate(
         self,
@@ -151,22 +154,24 @@ class JointSearch(Cleaning, LeftOutSearch):
 
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
-    def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
-        """Decisions given the clean samples, which are those of the fits to all of them."""
-        return self._predict_path(samples.distinct(), candidate, samples.X, samples.Z)
-
-    def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
-    ) -> tuple[Array, Array]:
+    def _decide_path(
+        self,
+        train: tuple[Samples, Any],
+        candidate: Candidate,
+        X: Array,
+        Z: Array | None,
+        start: list[Start] | None,
+    ) -> tuple[Array, Array, list[list[SolverResult]]]:
+        """With single samples left out given the clean samples, those of the fits to all."""
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
         measured: dict[bool, Any] = {}  # the noise of the samples, the same for all candidates
-        predictions, ranks = [], []
+        predictions, facts = [], []
         for step in candidate.steps:
             rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
             rough = {name: value for name, value in rough.items() if value is not None}
             model = self._single(**(step.at(0) | rough))
-            samples = replace(train, weights=model._weigh(train.y, train.weights))
+            samples = replace(train[0], weights=model._weigh(train[0].y, train[0].weights))
             problem = model._problem(samples)
             if self.outliers == "replace":
                 if problem.noise is None:
@@ -175,10 +180,10 @@ class JointSearch(Cleaning, LeftOutSearch):
                 if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
                     measured[problem.tails] = first.problem.noise
                 problem, pca = first.problem, first.pca
-            found = self._predict_taus(model, problem, samples, step.taus, X_test, Z_test, pca)
+            found = self._predict_taus(model, problem, samples, step.taus, X, Z, pca)
             predictions.append(found[0])
-            ranks.append(found[1])
-        return np.concatenate(predictions), np.concatenate(ranks, axis=-1)
+            facts.append(found[1])
+        return np.concatenate(predictions), np.concatenate(facts, axis=-1), []
 
     def _predict_taus(
         self,
@@ -190,11 +195,8 @@ class JointSearch(Cleaning, LeftOutSearch):
         Z_test: Array | None,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
-        """Predictions (k, n_test) and ranks (k,) for k values of tau, each fit from the last.
-
-        With single samples left out, ranks and doubts (2, k).
-        """
-        predictions, facts = np.empty((len(taus), len(X_test))), np.empty((2, len(taus)))
+        """Predictions (k, n_test), ranks and doubts (2, k) for k taus, each fit from the last."""
+        predictions, facts = np.empty((len(taus), len(X_test))), np.zeros((2, len(taus)))
         last: GRMRResult | None = None
         new = NewSamples(X_test.reshape(len(X_test), -1))
         limits = model._limits()
@@ -219,7 +221,7 @@ class JointSearch(Cleaning, LeftOutSearch):
                 part = Part(Samples.of(samples.X, samples.y, samples.weights, samples.Z))
                 facts[1, k] = leave_out(predictions[k], regression, part, samples, last.fit)
             facts[0, k] = last.fit.W.rank
-        return predictions, facts if self._leaves_one_out else facts[0]
+        return predictions, facts
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
         """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""

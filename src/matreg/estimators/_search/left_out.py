@@ -5,25 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from ..._runtime.progress import track
 from ..._runtime.warn import warn
-from ..._typing import Array, Fold, Index, Parameters
+from ..._typing import Array, Index, Parameters
 from ...data.samples import Samples
-from ...linalg.threads import one_thread
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
 from ...solvers import SolverResult, leave_one_out, refined
-from .._fit.callbacks import reported
 from .._fit.convex import Part
-from .._fit.units import l1_list
-from .adaptive_search import step_counts
-from .candidates import Candidate
 from .fold_scores import FoldScore
-from .search import Search
 
 # Parts of the samples whose absence tells how far a score is to be relied on.
 TENTHS = 10
@@ -32,61 +24,6 @@ TENTHS = 10
 REFITS, ENOUGH = 20, 0.02
 # Doubt up to which leave-one-out residuals are trusted.
 TRUSTED = 0.05
-
-
-class LeftOutSearch(Search):
-    """Search that may leave single samples out of fits to all of them, instead of folds."""
-
-    @property
-    def _leaves_one_out(self) -> bool:
-        return isinstance(self.cv, str)
-
-    def _check_left_out(self) -> None:
-        """Refuse adaptive steps: their bases know the labels of the samples that are left out.
-
-        Classes that are one problem are not known to fits without one.
-        """
-        if (joint := getattr(self, "joint", None)) is not None:
-            raise ValueError(
-                f'joint must be None with cv="loo", as the classes are one problem; got {joint!r}. '
-                "Pass a number of folds, such as cv=5."
-            )
-        if np.any([np.max(one) > 0.0 for one in l1_list(getattr(self, "l1", 0.0))]):
-            raise ValueError(
-                f'l1 must be 0 with cv="loo"; got {self.l1!r}. Pass a number of folds, such as '
-                "cv=5."
-            )
-        if step_counts(self.adaptive)[-1]:
-            raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
-
-    def _left_out_path(self, samples: Samples, candidate: Candidate) -> tuple[Array, Array]:
-        """Decisions (k, n) on all samples by the models without them; ranks and doubts (2, k)."""
-        raise NotImplementedError
-
-    def _cross_validate(
-        self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
-    ) -> tuple[Array, Array]:
-        """As everywhere; of single samples left out the scores of all, and without each tenth."""
-        if not self._leaves_one_out:
-            return super()._cross_validate(samples, folds, candidates, score)
-        calls = (delayed(score_path)(self, score, samples, one) for one in candidates)
-        results = reported(self, Parallel(self.n_jobs, return_as="generator")(calls), lambda: False)
-        found = list(track(results, "paths", len(candidates), self.verbose))
-        scores, facts = (np.concatenate(one, axis=-1) for one in zip(*found, strict=True))
-        return scores, facts
-
-    def _summary(self, scores: Array) -> tuple[Array, Array]:
-        if not self._leaves_one_out:
-            return super()._summary(scores)
-        return scores[0], jackknife_error(scores[1:])
-
-    def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
-        if not self._leaves_one_out:
-            return super()._select(candidates, scores, ranks)
-        chosen = super()._select(candidates, scores, ranks[:1])
-        doubts = self.cv_results_["loo_doubt"] = ranks[1]
-        warn_of_doubt(self.cv_results_, self.best_index_, doubts)
-        return chosen
 
 
 def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
@@ -106,15 +43,6 @@ def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
             f"by more than {100.0 * TRUSTED:.0f} % on the mean, by {100.0 * worst:.0f} % at most. "
             'cv_results_["loo_doubt"] has all of them. Pass a number of folds, such as cv=5.'
         )
-
-
-def score_path(
-    search: LeftOutSearch, score: FoldScore, samples: Samples, one: Candidate
-) -> tuple[Array, Array]:
-    """Scores (tests, k) of all models of a candidate, their ranks and doubts (2, k)."""
-    with one_thread(0):
-        decisions, facts = search._left_out_path(samples, one)
-    return score_left_out(score, decisions, samples.X, samples.y, samples.weights), facts
 
 
 def score_left_out(score: FoldScore, decisions: Array, X: Array, y: Array, weights: Array) -> Array:

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import Array, Covariates, Fold, Parameters, Weights
+from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
 from ...data.samples import Samples
-from ...model import Model
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
@@ -22,18 +21,16 @@ from .._fit.units import Units
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
 from .candidates import Candidate
-from .climb import Climb
-from .fold_scores import FoldScore
-from .folds import Training
-from .left_out import LeftOutSearch, check_left_out
-from .rounds import Rounds
+from .left_out import check_left_out, leave_out
+from .rounds import decided
+from .search import Search
 
 # Samples on which the noise is measured where there are more.
 NOISE_ROWS = 500
 
 
 @parametrised
-class PathSearch(LeftOutSearch):
+class PathSearch(Search):
     """Search along paths that are solved point by point from each other."""
 
     l1: float | ArrayLike = 0.0
@@ -124,25 +121,40 @@ class PathSearch(LeftOutSearch):
         taus = self._tau_grid(model, samples, model._parts(samples))
         return Candidate(parameters, taus, fixed=like.fixed)
 
-    def _weighed_parts(self, samples: Samples) -> tuple[Samples, list[Part]]:
+    def _posed(self, samples: Samples) -> tuple[Samples, list[Part]]:
         """The samples with the weights of their classes, and the problems."""
         model = self._single()
         samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
         return samples, model._parts(samples)
 
-    def _points(
+    def _decide_path(
         self,
-        declared: Model,
-        part: Part,
+        train: tuple[Samples, Any],
         candidate: Candidate,
-        start: Start | None = None,
-    ) -> list[SolverResult]:
-        """Solutions of one of the problems along a candidate, the first one from a start."""
-        limits: Parameters = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
-        return list(path(declared, part.samples, candidate.along, candidate.values, **limits))
-
-    def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
-        return super()._n_tasks(folds, candidates) if self.taus is not None else None
+        X: Array,
+        Z: Array | None,
+        start: list[Start] | None,
+    ) -> tuple[Array, Array, list[list[SolverResult]]]:
+        distinct, (samples, parts) = train
+        model = self._single(**({"tau": 0.0} | candidate.at(0)))
+        declared = model._declare(samples, parts)
+        limits: Parameters = {"tol": self.tol, "max_iter": self.max_iter}
+        flat, doubts = X.reshape(len(X), -1), np.zeros(len(candidate.values))
+        decisions, points = [], []
+        for k, part in enumerate(parts):
+            limits["start"] = None if start is None else start[k]
+            own = list(path(declared, part.samples, candidate.along, candidate.values, **limits))
+            apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
+            decisions += [decided(list(each), flat, Z) for each in apart]
+            points.append(own)
+            if self._leaves_one_out:
+                for j, (value, point) in enumerate(zip(candidate.values, own, strict=True)):
+                    problem = declared.at(**{candidate.along: value}).on(part.samples)
+                    doubt = leave_out(decisions[-1][j], problem, part, distinct, point)
+                    doubts[j] = np.maximum(doubts[j], doubt)
+        ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
+        by_place = [list(own) for own in zip(*points, strict=True)]
+        return model._combiner()[0](np.array(decisions)), np.array([ranks, doubts]), by_place
 
     # -- each sample left out of the fit to all others
 
@@ -165,15 +177,6 @@ class PathSearch(LeftOutSearch):
         loo = leave_one_out(problem, result.W, result.gamma, result.beta)
         of_labels = declared.loss.mean((problem.y - loo.residuals)[: few.n]) - few.y
         return min(shared_scale(of_labels, few.weights), super()._noise(few))
-
-    def _cross_validate(
-        self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
-    ) -> tuple[Array, Array]:
-        # Scores of several labels can be averaged where all of them are known.
-        everything = self.taus is not None or not self.tau_per_label
-        climb = Climb(candidates, everything, self.one_standard_error)
-        training = Training(samples, folds, self._weighed_parts)
-        return Rounds(self, climb, training, score).run()
 
 
 def ordered(values: list[Any]) -> list[int]:

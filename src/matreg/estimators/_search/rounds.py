@@ -23,10 +23,10 @@ from .candidates import Candidate
 from .climb import Climb, Stretch
 from .fold_scores import FoldScore
 from .folds import Training, warn_interrupted
-from .left_out import TENTHS, leave_out, score_left_out
+from .left_out import TENTHS, score_left_out
 
 if TYPE_CHECKING:
-    from .path_search import PathSearch
+    from .search import Search
 
 # Points that follow after the first round, about, from which the time left is estimated.
 MOVES = 7
@@ -38,7 +38,7 @@ class Rounds:
 
     Attributes
     ----------
-    search : PathSearch
+    search : Search
         What is searched.
     climb : Climb
         What to try.
@@ -48,7 +48,7 @@ class Rounds:
         How to score.
     """
 
-    search: PathSearch
+    search: Search
     climb: Climb
     training: Training
     score: FoldScore
@@ -59,7 +59,7 @@ class Rounds:
         alone = self.search._leaves_one_out
         rows = 1 + min(TENTHS, self.training.samples.n) if alone else 1
         self.scores = np.full((folds, rows, points), np.nan)
-        self.facts = np.full((folds, 2 if alone else 1, points), np.nan)
+        self.facts = np.full((folds, 2, points), np.nan)  # ranks and doubts
 
     def run(self) -> tuple[Array, Array]:
         """Scores and ranks, of shape (folds, points), NaN of points that were not tried.
@@ -90,8 +90,8 @@ class Rounds:
             warn_interrupted(int(complete.sum()), folds)
         elif stopped:
             warn(f"Interrupted: the choice is made among what was tried until then. {ADVICE}")
-        scores, facts = self.scores[complete], self.facts[complete]
-        return scores.reshape(-1, points), facts.reshape(-1, points)
+        scores, facts = self.scores[complete].reshape(-1, points), self.facts[complete]
+        return scores, facts[0] if self.search._leaves_one_out else facts[:, 0]
 
     def finished(
         self, todo: list[Stretch], complete: Array, left: Array
@@ -131,47 +131,23 @@ class Rounds:
 
 
 def solve_stretch(
-    search: PathSearch,
+    search: Search,
     score: FoldScore,
     training: Training,
     key: tuple[int, Stretch],
     candidate: Candidate,
     start: list[Start] | None,
 ) -> tuple[tuple[int, Stretch], Array, Array, list[list[SolverResult]]]:
-    """Scores (r, k) and ranks (1, k) of some points of a candidate on a fold, and their solutions.
-
-    With single samples left out, ranks and doubts (2, k).
-    """
+    """Scores (r, k) of some points of a candidate on a fold, ranks and doubts, and solutions."""
     f, one = key
     X, y, weights, Z = training.test(f)
     candidate = replace(candidate, values=candidate.values[list(one.places)])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0):
-        distinct, (samples, parts) = training.train(f)
-        model = search._single(**({"tau": 0.0} | candidate.at(0)))
-        declared = model._declare(samples, parts)
-        points = [
-            search._points(declared, part, candidate, None if start is None else start[k])
-            for k, part in enumerate(parts)
-        ]
-        flat = X.reshape(len(X), -1)
-        decisions, doubts = [], np.zeros(len(candidate.values))
-        for part, own in zip(parts, points, strict=True):
-            apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
-            decisions += [decided(list(each), flat, Z) for each in apart]
-            if search._leaves_one_out:
-                for k, (value, point) in enumerate(zip(candidate.values, own, strict=True)):
-                    problem = declared.at(**{candidate.along: value}).on(part.samples)
-                    doubt = leave_out(decisions[-1][k], problem, part, distinct, point)
-                    doubts[k] = np.maximum(doubts[k], doubt)
-    combined = model._combiner()[0](np.array(decisions))
-    ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
-    by_place = [list(own) for own in zip(*points, strict=True)]
+        decisions, facts, points = search._decide_path(training.train(f), candidate, X, Z, start)
     if search._leaves_one_out:
-        scores, facts = score_left_out(score, combined, X, y, weights), np.array([ranks, doubts])
-    else:
-        scores, facts = score(combined, X, y, weights)[None], ranks[None]
-    return key, scores, facts, by_place
+        return key, score_left_out(score, decisions, X, y, weights), facts, points
+    return key, score(decisions, X, y, weights)[None], facts, points
 
 
 def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:

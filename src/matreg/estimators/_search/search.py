@@ -5,28 +5,24 @@ from __future__ import annotations
 import warnings
 from dataclasses import field, replace
 from functools import cache
-from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._runtime.interruption import may_keep
-from ..._runtime.parallel import in_parallel
-from ..._runtime.progress import Line, track
+from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Fold, Parameters, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import is_streamed, refuse_streamed
 from ...bases import samples_in
 from ...data.samples import Samples
-from ...linalg.threads import one_thread
 from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
+from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
-from .._fit.callbacks import callback_context, reported, watched
+from .._fit.callbacks import callback_context, watched
 from .._fit.several import fit_each, label_tasks, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
 from .._input.covariates import INPUT, read_covariates
@@ -40,9 +36,12 @@ from .adaptive_search import (
     step_counts,
 )
 from .candidates import Candidate, Tried, number_list
+from .climb import Climb
 from .fold_scores import FoldScore
-from .folds import Training, make_folds, warn_interrupted
+from .folds import Training, make_folds
+from .left_out import jackknife_error, warn_of_doubt
 from .on_a_part import choose_on_part
+from .rounds import Rounds
 from .selection import table_of, warn_at_edges
 
 # Parameters whose attribute of that name is not the number used.
@@ -72,11 +71,48 @@ class Search(MatrixEstimator):
         """What to try."""
         raise NotImplementedError
 
-    def _predict_path(
-        self, train: Samples, candidate: Candidate, X_test: Array, Z_test: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Decisions (k, n_test) of the models of a candidate, and their ranks (k,)."""
+    def _posed(self, samples: Samples) -> Any:
+        """What is made of the training samples of a fold for all candidates."""
+        return None
+
+    def _decide_path(
+        self,
+        train: tuple[Samples, Any],
+        candidate: Candidate,
+        X: Array,
+        Z: Array | None,
+        start: list[Start] | None,
+    ) -> tuple[Array, Array, list[list[SolverResult]]]:
+        """Decisions (k, n) on test samples of the models of a candidate, each from the last.
+
+        Then ranks and doubts (2, k), and the solutions where later points start from them. With
+        single samples left out the decisions are those of the fits without them.
+        """
         raise NotImplementedError
+
+    @property
+    def _tries_all(self) -> bool:
+        """Whether all points are tried: scores of several labels can be averaged only then."""
+        return self.taus is not None or not self.tau_per_label
+
+    @property
+    def _leaves_one_out(self) -> bool:
+        return isinstance(self.cv, str)
+
+    def _check_left_out(self) -> None:
+        """Refuse what fits without single samples do not follow from: joint classes, l1, bases."""
+        if (joint := getattr(self, "joint", None)) is not None:
+            raise ValueError(
+                f'joint must be None with cv="loo", as the classes are one problem; got {joint!r}. '
+                "Pass a number of folds, such as cv=5."
+            )
+        if np.any([np.max(one) > 0.0 for one in l1_list(getattr(self, "l1", 0.0))]):
+            raise ValueError(
+                f'l1 must be 0 with cv="loo"; got {self.l1!r}. Pass a number of folds, such as '
+                "cv=5."
+            )
+        if step_counts(self.adaptive)[-1]:  # their bases know the labels of all samples
+            raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
 
     def _single(self, **chosen: Any) -> SingleFit:
         """The estimator without the search, its parameters as here except for those chosen."""
@@ -290,7 +326,8 @@ class Search(MatrixEstimator):
 
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
         """How many tasks the callbacks will hear of, if that is known."""
-        return len(folds) * (len(candidates) + step_counts(self.adaptive)[-1])
+        further = step_counts(self.adaptive)[-1]
+        return len(folds) * (len(candidates) + further) if self._tries_all else None
 
     def _score(self, samples: Samples, folds: list[Fold], weighted: bool) -> FoldScore:
         """How to score, tried on guesses for all folds."""
@@ -320,33 +357,17 @@ class Search(MatrixEstimator):
         candidates: list[Candidate],
         score: FoldScore,
     ) -> tuple[Array, Array]:
-        """Scores and ranks, of shape (folds, all values of tau of all candidates)."""
-        tasks = list(product(range(len(folds)), range(len(candidates))))
-        edges = np.cumsum([0] + [len(candidate.values) for candidate in candidates])
-        scores = np.full((len(folds), edges[-1]), np.nan)
-        ranks = np.full((len(folds), edges[-1]), np.nan)
-        training = Training(samples, folds)
-        calls = (
-            delayed(_score_fold)(self, score, training, candidates[c], (f, c)) for f, c in tasks
-        )
-        results = in_parallel(calls, self.n_jobs, ordered=False)
-        left = np.full(len(folds), len(candidates))  # of each fold
-        try:
-            finished = reported(self, results, lambda: bool((left == 0).any()))
-            for (f, c), values, rank in track(finished, "folds", len(tasks), self.verbose):
-                scores[f, edges[c] : edges[c + 1]] = values
-                ranks[f, edges[c] : edges[c + 1]] = rank
-                left[f] -= 1
-        except KeyboardInterrupt:
-            if left.all() or not may_keep():
-                raise
-        complete = left == 0
-        if not complete.all():
-            warn_interrupted(int(complete.sum()), len(folds))
-        return scores[complete], ranks[complete]
+        """Scores and ranks, of shape (folds, points).
+
+        With single samples left out the scores of all and without each tenth; ranks and doubts.
+        """
+        climb = Climb(candidates, self._tries_all, self.one_standard_error)
+        return Rounds(self, climb, Training(samples, folds, self._posed), score).run()
 
     def _summary(self, scores: Array) -> tuple[Array, Array]:
         """Mean scores (points,) and their standard errors, of scores (folds, points)."""
+        if self._leaves_one_out:
+            return scores[0], jackknife_error(scores[1:])
         return scores.mean(axis=0), standard_errors(scores)
 
     def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
@@ -354,6 +375,8 @@ class Search(MatrixEstimator):
         mean, error = self._summary(scores)
         if np.isnan(mean).all():
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
+        doubts = ranks[1] if self._leaves_one_out else None
+        ranks = ranks if doubts is None else ranks[:1]
         found = Found(mean, error, ranks.mean(axis=0), owners(candidates))
         names = [candidates[0].along, *candidates[0].parameters]
         names += ["adaptive"] if candidates[-1].n_steps > 0 else []
@@ -363,22 +386,10 @@ class Search(MatrixEstimator):
         self.best_index_, self.best_score_ = best, float(mean[best])
         place = np.concatenate([np.arange(len(one.values)) for one in candidates])
         warn_at_edges(self.cv_results_, names, found, best, taken, place)
+        if doubts is not None:
+            self.cv_results_["loo_doubt"] = doubts
+            warn_of_doubt(self.cv_results_, best, doubts)
         return int(found.owner[best]), int(place[best])
-
-
-def _score_fold(
-    model: Search,
-    score: FoldScore,
-    training: Training,
-    candidate: Candidate,
-    key: tuple[int, int],
-) -> tuple[tuple[int, int], Array, Array]:
-    """Scores of all models of a candidate on one fold."""
-    X, y, weights, Z = training.test(key[0])
-    # The folds keep the cores busy; threads within them would only be in each other's way.
-    with one_thread(0):
-        decisions, ranks = model._predict_path(training.train(key[0])[0], candidate, X, Z)
-    return key, score(decisions, X, y, weights), ranks
 
 
 @cache
