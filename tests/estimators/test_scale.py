@@ -71,6 +71,19 @@ def test_decisions_do_not_depend_on_units(model, data):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
+def test_words_on_a_part_of_many_samples_do_not_depend_on_units():
+    """Neither which samples are that part, nor their order where some have no weight."""
+    rng = np.random.default_rng(411)
+    X = rng.standard_normal((25_000, 3, 2))
+    y, weights = X[:, 0, 0] + rng.standard_normal(25_000) > 0.0, rng.choice([0.0, 1.0, 2.0], 25_000)
+    once = SMM(max_iter=1, tol=0.9)
+    expected = clone(once).fit(X, y, sample_weight=weights)
+    for a in (1e-3, 2.0**-10, 1e3):
+        found = clone(once).fit(a * X, y, sample_weight=weights)
+        assert found.tau_ * a == pytest.approx(expected.tau_, rel=1e-9)
+        assert found.C_ * a**2 == pytest.approx(expected.C_, rel=1e-9)
+
+
 def test_paths_of_classifiers_do_not_depend_on_units(data):
     y = data.y > np.median(data.y)
     for along in ({"n_taus": 5}, {"Cs": np.array([0.1, 1.0])}):

@@ -174,8 +174,10 @@ def merge_duplicates(X: NDArray[Any], y: Array, weights: Array, Z: Array | None 
     if len(firsts) == len(y):
         return Samples(X, y, weights, group, np.ones(len(y)), Z)
     # In an order of their own, so that a solver whose rounding depends on it cannot tell weights
-    # from copies.
-    order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], flat[firsts[g]].tobytes()))
+    # from copies. Bytes with the exponent first have the order of the numbers, which is the same in
+    # all units.
+    values = [flat[i].astype(">f8").tobytes() for i in firsts]
+    order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], values[g]))
     kept = group >= 0
     group[kept] = np.argsort(order)[group[kept]]
     total = np.zeros(len(firsts))

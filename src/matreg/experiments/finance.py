@@ -246,5 +246,5 @@ def _draw(dates: NDArray[Any], predictions: dict[str, Array], y: Array) -> Any:
     axes.set(xlabel="Day", ylabel="Value of 100 dollars")
     axes.legend()
     axes.grid(alpha=0.25)
-    figure.autofmt_xdate()
+    plt.setp(axes.get_xticklabels(), rotation=30, ha="right")
     return figure
