@@ -2,17 +2,17 @@
 
     python -m benchmarks.ablation [--quick] [--forward]
 
-Each mechanism is switched off by itself, then all together; with ``--forward`` they are added to
+Each mechanism is switched off by itself; with ``--forward`` all of them are, and are added to
 the plain methods one by one, the most useful one first, until none of them solves more problems or
 shortens the 90th percentile of the time by 15 %. Only the second says what is needed: taken away
 alone, each is replaced by the others.
 
 The problems: shapes of three sizes, samples nearly of low rank, integer and duplicated labels,
 units from 1e-3 to 1e3, C from 1e-2 to 1e4, 100 to 5,000 samples, losses with curvature, classes,
-correlated samples, squared, logistic and Poisson losses, and real data where ``MATREG_DATA`` has
-it. Printed are the problems solved to
+correlated samples, squared, logistic and Poisson losses, long paths with a huge C and with
+thousands of samples, and real data where ``MATREG_DATA`` has it. Printed are the problems solved to
 the tolerance, the steps, and the seconds of processor time: the total, and quantiles of the ratio
-to the solver as it is.
+to the solver as it is. Without ``--forward`` it takes some three minutes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from matreg.problem import Problem
 from matreg.solvers import choose, dispatch
 from matreg.solvers.active_set import active_set, box_qp, jacobian
 from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
-from matreg.solvers.certificate import rounding_floor
+from matreg.solvers.certificate import SolverResult, rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import huge_boxes, interior_point
 from matreg.solvers.largest_tau import tau_max
@@ -60,10 +60,12 @@ TOL = 1e-6
 
 @dataclass(frozen=True)
 class Case:
-    """A problem with a name."""
+    """A problem with a name, and the number of points and the last tau of its path."""
 
     name: str
     problem: Problem
+    points: int = 12
+    last: float = 1e-2
 
 
 def pose(X: np.ndarray, y: np.ndarray, C: float, epsilon: float, share: float) -> Problem:
@@ -123,6 +125,33 @@ def large(seed: int) -> Iterator[Case]:
         yield Case(f"cross {n} x 16", pose(data.X, data.y, C, 0.1, 10.0 ** rng.uniform(-2, -0.5)))
 
 
+def long_paths(seed: int) -> Iterator[Case]:
+    """Paths of up to 50 points: with a huge C, of other losses, of thousands of samples."""
+    rng = np.random.default_rng(seed)
+    for n, size, C, points in ((500, 64, 1e3, 50), (200, 24, 1e5, 25), (150, 12, 1e7, 25)):
+        data = make_matrix_regression(n, coef=make_shape("cross", size), random_state=seed)
+        problem = pose(data.X, data.y, C, 0.01, 1.0)
+        yield Case(f"path {n} x {size} C={C:g}", problem, points, 1e-3)
+    real = real_data(200, ("load_eem_cells", "load_cmu_faces")) if seed == 0 else ()
+    for X, y in itertools.chain(correlated(rng, ((200, 16),)), real):
+        for C in (1e3, 1e6):
+            yield Case(f"path {len(y)} C={C:g}", pose(X, y, C, 0.01, 1.0), 25, 1e-3)
+        huge = huber(np.full(len(y), 1e3), 0.3)
+        yield Case(f"path {len(y)} huber", replace(pose(X, y, 1.0, 0.1, 1.0), loss=huge), 25, 1e-3)
+    for X, y in correlated(rng, ((4000, 8), (3500, 12))):
+        yield Case(f"path {len(y)}", pose(X, y, 0.1, 0.1, 1.0), 20)
+
+
+def correlated(
+    rng: np.random.Generator, sizes: Iterable[tuple[int, int]]
+) -> Iterator[tuple[Array, Array]]:
+    """Samples whose neighbouring columns are alike, with heavy tails of the noise."""
+    for n, size in sizes:
+        X = np.cumsum(rng.standard_normal((n, size, size)), axis=2) / np.sqrt(size)
+        W = np.outer(rng.standard_normal(size), rng.standard_normal(size)) / size
+        yield X, X.reshape(n, -1) @ W.reshape(-1) + 0.3 * rng.standard_t(3, size=n)
+
+
 def extreme() -> Iterator[Case]:
     """Units and C with C (size X)^2 / (size y) from 1e-14 to 1e18, where float64 gives out."""
     for shape, n in (("square", 100), ("cross", 200)):
@@ -159,11 +188,8 @@ def small(count: int) -> Iterator[Case]:
 def curved(seed: int) -> Iterator[Case]:
     """Losses with curvature, and classes; correlated samples."""
     rng = np.random.default_rng(seed)
-    for n, size in ((120, 12), (300, 8)):
-        X = rng.standard_normal((n, size, size))
-        X = np.cumsum(X, axis=2) / np.sqrt(size)  # neighbouring columns are alike
-        W = np.outer(rng.standard_normal(size), rng.standard_normal(size)) / size
-        y = X.reshape(n, -1) @ W.reshape(-1) + 0.3 * rng.standard_t(3, size=n)
+    for X, y in correlated(rng, ((120, 12), (300, 8))):
+        n, size = X.shape[:2]
         C, share = 10.0 ** rng.integers(-1, 3), 10.0 ** rng.uniform(-2.5, -0.3)
         sign = np.where(y > 0.0, 1.0, -1.0)
         for name, labels, loss in (
@@ -201,9 +227,7 @@ def many(seed: int) -> Iterator[Case]:
 def smooth(seed: int) -> Iterator[Case]:
     """Squared, logistic and Poisson losses, of R-GLM."""
     rng = np.random.default_rng(seed)
-    for X, y in itertools.chain(
-        smooth_data(rng), real_data(300, ("load_eem_cells", "load_cmu_faces"))
-    ):
+    for X, y in itertools.chain(smooth_data(rng), real_data(300, REAL) if seed == 0 else ()):
         n, f = len(y), y / (y.std() or 1.0)
         counts = rng.poisson(np.exp(np.clip(f, -3.0, 2.0))).astype(float)
         for name, labels, loss in (
@@ -213,13 +237,16 @@ def smooth(seed: int) -> Iterator[Case]:
         ):
             penalty = SpectralElasticNet(1.0, 0.0)
             yield Case(
-                f"{name} {n} x {X.shape[1:]}", Problem(ArrayDesign(X), labels, loss, penalty)
+                f"{name} {n} x {X.shape[1:]}",
+                Problem(ArrayDesign(X), labels, loss, penalty),
+                25 if n == 500 else 6,
+                1e-3 if n == 500 else 1e-2,
             )
 
 
 def smooth_data(rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
     """Samples with independent and with correlated entries, fewer and more than entries."""
-    for n, size, alike in ((100, 12, True), (300, 12, False), (900, 8, True)):
+    for n, size, alike in ((100, 12, True), (300, 12, False), (900, 8, True), (500, 16, True)):
         X = rng.standard_normal((n, size, size))
         X = np.cumsum(X, axis=2) / np.sqrt(size) if alike else X
         W = np.outer(rng.standard_normal(size), rng.standard_normal(size)) / size
@@ -299,16 +326,21 @@ def without(*mechanisms: Mechanism) -> Iterator[None]:
 def run_cold(case: Case) -> tuple[bool, int]:
     """One fit from scratch: whether it converged, and its steps."""
     result = cold.solve_cold(case.problem, tol=TOL, max_iter=1000)
-    # Where rounding is worth more than the tolerance, its size is all that can be asked for.
-    rounding = 2.0 * rounding_floor(case.problem, result.W.d) / (result.primal or 1.0)
-    return result.gap <= max(TOL, rounding), result.n_iter
+    return solved(case.problem, result), result.n_iter
+
+
+def solved(problem: Problem, result: SolverResult) -> bool:
+    """Whether the gap is as small as asked for, or as rounding allows where that is larger."""
+    rounding = 2.0 * rounding_floor(problem, result.W.d) / (result.primal or 1.0)
+    return result.gap <= max(TOL, rounding)
 
 
 def run_path(case: Case) -> tuple[bool, int]:
-    """A path of 12 points: whether all converged, and their steps."""
-    taus = tau_grid(tau_max(case.problem), 12, 1e-2)
+    """A path: whether all of its points converged, and their steps."""
+    taus = tau_grid(tau_max(case.problem), case.points, case.last)
     points = list(walk(case.problem, taus, choose.following(TOL, 400)))
-    return all(point.converged for point in points), sum(point.n_iter for point in points)
+    steps = sum(point.n_iter for point in points)
+    return all(solved(case.problem, point) for point in points), steps
 
 
 def run_many(case: Case) -> tuple[bool, int]:
@@ -318,38 +350,38 @@ def run_many(case: Case) -> tuple[bool, int]:
 
 
 def run_smooth(case: Case) -> tuple[bool, int]:
-    """A path of 6 points."""
-    taus = tau_grid(dispatch.problem_tau_max(case.problem), 6, 1e-2)
+    """A path with a smooth loss."""
+    taus = tau_grid(dispatch.problem_tau_max(case.problem), case.points, case.last)
     kept: Start | None = None
-    solved, steps = True, 0
+    every, steps = True, 0
     for tau in taus:
         posed = replace(case.problem, penalty=case.problem.penalty.at(float(tau)))
         result = solve_rglm(posed, tol=TOL, max_iter=5000, start=kept)
-        kept, solved, steps = result.start, solved and result.converged, steps + result.n_iter
-    return solved, steps
+        kept, every, steps = result.start, every and result.converged, steps + result.n_iter
+    return every, steps
 
 
 def measure(
     cases: list[Case], run: Callable[[Case], tuple[bool, int]], off: Iterable[Mechanism]
 ) -> tuple[Array, Array, int]:
     """What is solved without some mechanisms, in how many seconds each and how many steps."""
-    solved, seconds, steps = [], [], 0
+    found, seconds, steps = [], [], 0
     with without(*off):
         for case in cases:
             start = time.process_time()
             converged, n_iter = run(case)
             seconds.append(time.process_time() - start)
-            solved.append(converged)
+            found.append(converged)
             steps += n_iter
-    return np.array(solved), np.array(seconds), steps
+    return np.array(found), np.array(seconds), steps
 
 
 def row(name: str, found: tuple[Array, Array, int], base: Array) -> str:
     """A line of a table."""
-    solved, seconds, steps = found
+    converged, seconds, steps = found
     ratio = seconds / base
     return (
-        f"| {name:34} | {solved.sum():6d} | {steps:5d} | {seconds.sum():7.1f} | "
+        f"| {name:34} | {converged.sum():6d} | {steps:5d} | {seconds.sum():7.1f} | "
         f"{np.median(ratio):6.2f} | {np.quantile(ratio, 0.9):4.2f} | {ratio.max():5.2f} |"
     )
 
@@ -377,8 +409,9 @@ def table(
         for name, way in ways.items():
             print(row(name, measure(cases, run, [way]), base), flush=True)
     off = dict(ways)
-    found = measure(cases, run, off.values())
-    print(row("all of them", found, base), flush=True)
+    if forward:  # plain, which takes long
+        found = measure(cases, run, off.values())
+        print(row("all of them", found, base), flush=True)
     while forward and off:
         trials = {
             name: measure(cases, run, [way for other, way in off.items() if other != name])
@@ -404,22 +437,23 @@ def main() -> None:
     options = parser.parse_args()
     quick, only, forward = options.quick, options.only, options.forward
     warnings.simplefilter("ignore")
-    seeds = range(1 if quick else 3)
+    seeds = range(1 if quick else 2)
     cases: list[Case] = []
     if only in (None, "cold", "paths"):
         cases += [case for seed in seeds for kind in (simulated, curved) for case in kind(seed)]
         cases += [] if quick else list(large(0))
         cases += list(real(200 if quick else 400))
     few = [case for case in cases if case.problem.design.n <= 600]
+    few += [] if quick or only not in (None, "paths") else list(long_paths(0))
     hard = [*itertools.islice(extreme(), 0, None, 5), *small(50 if quick else 200)]
     for word, title, some, run, ways in (
         ("cold", "Fits from scratch", cases, run_cold, COLD),
         ("hard", "Extreme and tiny problems from scratch", hard, run_cold, COLD),
-        ("paths", "Paths of 12 points", few, run_path, PATHS),
+        ("paths", "Paths of 12 to 50 points", few, run_path, PATHS),
         ("many", "Many samples from scratch", collected(many, seeds), run_many, MANY),
         (
             "smooth",
-            "Paths of 6 points, smooth losses",
+            "Paths of 6 to 25 points, smooth losses",
             collected(smooth, seeds),
             run_smooth,
             SMOOTH,
