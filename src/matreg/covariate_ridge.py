@@ -4,7 +4,8 @@
 are zero and whose unpenalised columns predict one coefficient each. With these the problem is one
 without a ridge: solvers and both bounds of the certificate are those of all others. In the dual,
 where the columns stand for ``Z'beta = t``, the multipliers of these samples make up for what the
-sums of the others are off, at the price ``|Z'beta - t|^2 / (2 ridge)``.
+sums of the others are off, at the price ``|Z'beta - t|^2 / (2 ridge)``. Where the others are read
+block by block, these are a block of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Mask
+from .data.blocks import Block
 from .design import ArrayDesign
 from .losses.piecewise import PiecewiseLoss, squared
 from .problem import Problem
@@ -71,6 +73,13 @@ def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
         loss=with_squares(problem.loss, weights),
         unpenalised=Columns(np.concatenate([basis.Z, rows]), basis.back),
     )
+
+
+def ridge_block(basis: Any, ridge: Any, fit_intercept: bool, entries: int) -> Block | None:
+    """The samples of a ridge, with so many entries, as a block; None where there is no ridge."""
+    rows, weights = priced(basis, ridge, fit_intercept)
+    k = len(rows)
+    return Block(0, np.zeros((k, entries)), np.zeros(k), weights, rows) if k else None
 
 
 def with_squares(loss: Any, weights: Array) -> Any:

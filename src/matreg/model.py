@@ -34,7 +34,7 @@ class Model:
         Tau of the problems that are solved before, one after another, whose solutions give the
         bases in which W is penalised (:mod:`matreg.adaptive`).
     covariate_ridge : float or ndarray, default=0.0
-        The ridge on gamma, or one for each covariate, for samples in memory.
+        The ridge on gamma, or one for each covariate.
 
     Examples
     --------

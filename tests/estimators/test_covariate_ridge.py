@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 
 import matreg
-from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, information_criteria, path, tau_max
+from matreg import GRMR, GSMM, RGLM, RGLMCV, RMR, RMRCV, SMM, information_criteria, path, tau_max
 
 P, Q = 4, 3
 MODELS = {
@@ -170,20 +171,89 @@ def test_the_regression_of_models_that_clean_is_that_on_their_clean_signals(outl
     np.testing.assert_allclose(machine.covariate_coef_, plain.covariate_coef_, atol=1e-3)
 
 
-def test_what_has_no_ridge_says_so(tmp_path):
-    import sklearn
-
+def test_a_negative_ridge_is_refused():
     X, Z, y = data()
-    Z = Z[:, :2]
     with pytest.raises(ValueError, match="covariate_ridge"):
-        RMR(covariate_ridge=-1.0).fit(X, y, covariates=Z)
-    np.save(tmp_path / "X.npy", X)
-    stored = np.load(tmp_path / "X.npy", mmap_mode="r")
-    with (
-        sklearn.config_context(working_memory=0.001),
-        pytest.raises(ValueError, match="covariate_ridge must be 0 where X is read"),
-    ):
-        RMR(covariate_ridge=1.0).fit(stored, y, covariates=Z)
+        RMR(covariate_ridge=-1.0).fit(X, y, covariates=Z[:, :2])
+
+
+STORED = {
+    "tube": RMR(tau=20.0, C=0.5, epsilon=0.2),
+    "tube without intercept": RMR(tau=20.0, C=0.5, epsilon=0.2, fit_intercept=False),
+    "absolute": RMR(tau=20.0, C=0.5, loss="absolute"),
+    "scale": RMR(C=0.5, epsilon=0.2),
+    "hinge": SMM(tau=20.0, C=0.5),
+    "three classes": SMM(tau=20.0, C=0.5),
+    "normal": RGLM(tau=30.0),
+    "normal, scale": RGLM(ridge=0.3),
+    "least squares": RGLM(tau=0.0),
+}
+
+
+SMALL = ("tube", "hinge", "normal", "least squares")
+
+
+def stored(X, storage, folder):
+    if storage == "dask":
+        return pytest.importorskip("dask.array").from_array(X, chunks=(701, -1, -1))
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+@pytest.mark.filterwarnings("ignore:covariates")
+@pytest.mark.parametrize(
+    ("name", "ridge"), [*((name, 500.0) for name in STORED), *((name, 1e-2) for name in SMALL)]
+)
+def test_samples_that_are_read_block_by_block(name, ridge, tmp_path):
+    """The solution of memory, and a certificate that NumPy finds again on all samples."""
+    X, Z, y = data(2500, seed=1)
+    s = np.random.default_rng(2).uniform(0.5, 2.0, len(y))
+    more = {"sample_weight": s, "covariates": Z}
+    if isinstance(STORED[name], SMM):
+        y = np.digitize(y, [0.5] if name == "hinge" else [-1.0, 2.0])
+    model = clone(STORED[name]).set_params(covariate_ridge=ridge)
+    storage = "dask" if ridge > 1.0 else "file"
+    with sklearn.config_context(working_memory=0.05):
+        model.fit(stored(X, storage, tmp_path), y, **more)
+        beta = np.asarray(model.dual_coef_)
+    memory = clone(model).set_params(tol=1e-9, tau=model.tau_).fit(X, y, **more)
+    assert np.all(model.dual_gap_ <= 1e-6)
+    assert np.max(model.n_passes_) > 0
+    np.testing.assert_allclose(model.objective_, memory.objective_, rtol=1e-6)
+    np.testing.assert_allclose(model.covariate_coef_, memory.covariate_coef_, atol=3e-3)
+    if name == "three classes":
+        return
+    target = np.where(y == 1, 1.0, -1.0) if name == "hinge" else y
+    assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum() or not model.fit_intercept
+    d = np.linalg.svd(np.tensordot(beta, X, 1), compute_uv=False)
+    bound = target @ beta - np.sum((Z.T @ beta) ** 2) / (2.0 * ridge)
+    if isinstance(model, RGLM):
+        bound -= 0.5 * beta @ (beta / s)
+        if model.ridge > 0.0:
+            return  # in units of its own
+        assert d.max() <= model.tau_ * (1.0 + 1e-9) + 1e-9 * np.abs(beta).sum()
+    else:
+        assert np.all(np.abs(beta) <= 0.5 * s * (1.0 + 1e-12))
+        epsilon = getattr(model, "epsilon_", 0.0) if model.loss == "epsilon_insensitive" else 0.0
+        bound -= 0.5 * np.sum(np.maximum(d - model.tau_, 0.0) ** 2) + epsilon * np.abs(beta).sum()
+    assert bound == pytest.approx(model.objective_, rel=1.1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:covariates")
+def test_searches_of_stored_samples_know_the_ridge(tmp_path):
+    X, Z, y = data(3000, seed=3)
+    kept = stored(X, "file", tmp_path)
+    options = {"taus": [300.0, 100.0, 30.0, 1.0], "cv": 3, "covariate_ridge": 800.0}
+    memory = RGLMCV(**options, ridge=0.0).fit(X, y, covariates=Z)
+    with sklearn.config_context(working_memory=0.05):
+        found = RGLMCV(**options, ridge=0.0).fit(kept, y, covariates=Z)
+        robust = RMRCV(**options, C=0.5, epsilon=0.2).fit(kept, y, covariates=Z)
+        single = clone(robust.best_estimator_).fit(kept, y, covariates=Z)
+    scores = [one.cv_results_["mean_test_score"] for one in (memory, found)]
+    np.testing.assert_allclose(*scores, atol=1e-6)
+    np.testing.assert_allclose(found.covariate_coef_, memory.covariate_coef_, atol=1e-4)
+    assert single.covariate_ridge == 800.0
+    np.testing.assert_allclose(single.covariate_coef_, robust.covariate_coef_, atol=1e-9)
 
 
 def test_every_estimator_has_the_parameter():

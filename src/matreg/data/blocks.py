@@ -153,7 +153,8 @@ class BlockSamples:
         """About so many of the samples in memory, with the weight of all."""
         block, _ = self.sample(rows, seed=0)
         X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
-        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, block.Z)
+        Z = block.Z if self.columns is None or block.Z is None else self.columns.given(block.Z)
+        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, Z)
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: those of the covariates and ones."""

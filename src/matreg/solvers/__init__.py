@@ -45,7 +45,7 @@ from .loo.intervals import jackknife_plus
 from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
 from .neighbours import tau_grid, walk
-from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm
+from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm, with_ridge
 from .passes.solve import check_blocks, known_moments, quadratic
 from .warm_start import Start
 
@@ -98,4 +98,5 @@ __all__ = [
     "tau_max",
     "to_arrays",
     "walk",
+    "with_ridge",
 ]

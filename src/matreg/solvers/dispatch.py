@@ -30,8 +30,7 @@ from .first_order import solve_universal
 from .largest_tau import tau_max as rmr_tau_max
 from .neighbours import follow
 from .paper.admm import solve_admm
-from .passes.moments import Reduced
-from .passes.solve import known_moments, path_on_blocks
+from .passes.solve import path_on_blocks, reduced
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
 from .warm_start import Start
@@ -336,8 +335,7 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     model, bases = last_step(model, samples, tol=1e-2 * tol)
     samples = samples_in(samples, bases)
     if not isinstance(samples, Samples):
-        G = known_moments(samples)
-        return Reduced(G, (samples.p, samples.q), model.fit_intercept).tau_max
+        return reduced(model, samples).tau_max
     return problem_tau_max(model.on(samples), tol)
 
 
@@ -355,8 +353,7 @@ def mean_curvature(model: Model, samples: SampleSet) -> float:
     """
     fewest = min(samples.n, samples.p * samples.q)
     if not isinstance(samples, Samples):
-        G = known_moments(samples)
-        return Reduced(G, (samples.p, samples.q), model.fit_intercept).curvature / fewest
+        return reduced(model, samples).curvature / fewest
     problem = replace(model, covariate_ridge=0.0).on(samples)
     _, gamma = problem.primal_at(0.0, problem.y)
     residual = problem.y - problem.unpenalised.times(gamma)

@@ -95,11 +95,6 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         y, weights = validate_stored(self, X, y, sample_weight)
         Z = None if covariates is None else read_covariates(self, covariates, int(X.shape[0]))
         basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
-        if basis is not None and self.covariate_ridge > 0.0:
-            raise ValueError(
-                f"covariate_ridge must be 0 where X is read block by block; got "
-                f"{self.covariate_ridge}. Load X if it fits, or leave out covariates."
-            )
         return as_blocks(X, y, self._weigh(y, weights), self.matrix_shape_, basis)
 
     def _weigh(self, y: Any, weights: Any) -> Any:

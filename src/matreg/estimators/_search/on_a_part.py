@@ -22,8 +22,10 @@ from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import working_memory
 from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in, samples_in
+from ...covariate_ridge import ridge_block
+from ...data.blocks import Block
 from ...penalties.spectral import SpectralElasticNet
-from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid
+from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid, with_ridge
 from .._fit.base import MatrixEstimator
 from .._fit.units import bases_of, check_bases
 from .._input.covariates import new_covariates
@@ -99,11 +101,20 @@ class RGLMFolds:
         (p, q).
     n : int
         Number of samples.
+    ridge : Block or None
+        Samples of a ridge on the coefficients of covariates, which all fits have.
     """
 
-    def __init__(self, G: Array, model: MatrixEstimator, shape: tuple[int, int], n: int) -> None:
+    def __init__(
+        self,
+        G: Array,
+        model: MatrixEstimator,
+        shape: tuple[int, int],
+        n: int,
+        ridge: Block | None,
+    ) -> None:
         self.G, self.model, self.shape, self.n = G, model, shape, n
-        self.total = G.sum(axis=0)
+        self.total = with_ridge(G.sum(axis=0), ridge)
 
     def candidates(self) -> list[Candidate]:
         """Paths to try."""
@@ -207,9 +218,12 @@ def choose_by_moments(
     check_bases(model, read.p, read.q)
     blocks = samples_in(read, bases_of(model))
     count = int(folds.max()) + 1
-    known = RGLMFolds(moments(blocks, folds, count), model, (blocks.p, blocks.q), blocks.n)
+    G, shape, beside = moments(blocks, folds, count), (blocks.p, blocks.q), model.covariate_ridge
     if blocks is read:
-        blocks.moments = known.total
+        blocks.moments = G.sum(axis=0)
+    basis = blocks.unpenalised(model.fit_intercept)
+    ridge = ridge_block(basis, beside, model.fit_intercept, blocks.p * blocks.q)
+    known = RGLMFolds(G, model, shape, blocks.n, ridge)
     candidates = known.candidates()
     tried = further_steps(
         candidates,

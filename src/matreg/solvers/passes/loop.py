@@ -132,7 +132,7 @@ class Stream:
         bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
         counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
         self.counts = counts.astype(np.float64)
-        self.error = 2.0 * np.sqrt(d / len(problem.y)) / self.slope()
+        self.error = 2.0 * np.sqrt(d / np.count_nonzero(fitted)) / self.slope()
         return W, result.gamma
 
     def predicted(self, W: Array, gamma: Array) -> Array:
@@ -233,8 +233,8 @@ class Stream:
             if summary.bad >= 0:
                 raise_not_finite(summary.bad)
             self.counts = summary.counts.astype(np.float64)
-            primal = self.model.penalty.value_of(W) + summary.loss
-            tangent = Tangent.of(summary)
+            tangent = Tangent.of(summary, *self.model.ridge_at(gamma))
+            primal = self.model.penalty.value_of(W) + tangent.loss
             if primal <= self.best.primal:
                 self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
                 self.best.tangent = tangent

@@ -3,9 +3,9 @@
 The objective depends on the samples through their second moments alone: the Gram matrix of the rows
 ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
 pseudo-samples with the same objective, up to a constant, for any penalty and, by subtraction, any
-fold. Squaring loses digits of ill-conditioned samples; the second pass evaluates objective,
-gradient and bound on the samples themselves, and where the gap is too large the exact gradient
-corrects the moments.
+fold. A ridge on the coefficients of covariates is more samples, which add to the moments. Squaring
+loses digits of ill-conditioned samples; the second pass evaluates objective, gradient and bound on
+the samples themselves, and where the gap is too large the exact gradient corrects the moments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Index
-from ...data.blocks import Blocks, raise_not_finite
+from ...data.blocks import Block, Blocks, raise_not_finite
 from ...design import ArrayDesign
 from ...linalg.factors import Factors, singular_values, zero_factors
 from ...losses.piecewise import squared
@@ -50,7 +50,12 @@ class Reduced:
     shape : tuple of int
         (p, q).
     fit_intercept : bool
-        Whether there is an intercept, without covariates.
+        Whether there is an intercept.
+
+    Attributes
+    ----------
+    curvature : float
+        Sum of the squares of the samples, around their mean if there is an intercept.
     """
 
     def __init__(
@@ -69,6 +74,9 @@ class Reduced:
         C = G - self.rest.T @ self.fits
         self.size = float(np.sqrt(G[-1, -1]))
         self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
+        # Of equal samples it is rounding.
+        around = G[m, :m] @ G[m, :m] / G[m, m] if fit_intercept else 0.0
+        self.curvature = max(float(np.trace(G[:m, :m]) - around), 0.0)
 
     @cached_property
     def factor(self) -> tuple[Array, Array]:
@@ -107,11 +115,6 @@ class Reduced:
     def noise(self) -> float:
         """Sum of squares of residuals below which they are the rounding of the labels."""
         return (EXACT * self.size) ** 2
-
-    @property
-    def curvature(self) -> float:
-        """Sum of the squares of the samples, around their mean if there is an intercept."""
-        return max(float(np.trace(self.S)), 0.0)  # of equal samples it is rounding
 
     @property
     def tau_max(self) -> float:
@@ -154,6 +157,15 @@ def moments(
     return summary.G
 
 
+def with_ridge(G: Array, ridge: Block | None) -> Array:
+    """Moments with those of the samples of a ridge, which have covariates alone."""
+    if ridge is None or ridge.Z is None:
+        return G
+    m, G = ridge.X.shape[1], G.copy()
+    G[m + 1 : -1, m + 1 : -1] += (ridge.weights * ridge.Z.T) @ ridge.Z
+    return G
+
+
 def solve_moments(
     reduced: Reduced,
     taus: Array,
@@ -190,6 +202,7 @@ def solve_streamed_rglm(
     tol: float = 1e-6,
     max_iter: int = 10_000,
     G: Array | None = None,
+    ridge: Block | None = None,
 ) -> list[SolverResult]:
     """R-GLM with the squared loss on samples that are read block by block.
 
@@ -209,6 +222,8 @@ def solve_streamed_rglm(
         Largest number of iterations for one tau.
     G : ndarray of shape (m + k + 2, m + k + 2), default=None
         Moments of all samples, if they are known: then one pass is spared.
+    ridge : Block, default=None
+        Samples of a ridge on the coefficients of the covariates.
 
     Returns
     -------
@@ -217,10 +232,10 @@ def solve_streamed_rglm(
     """
     if G is None:
         (G,) = moments(blocks)
-    reduced = Reduced(G, (blocks.p, blocks.q), fit_intercept)
+    reduced = Reduced(with_ridge(G, ridge), (blocks.p, blocks.q), fit_intercept)
     penalties = [penalty.at(float(tau)) for tau in taus]
     results = solve_moments(reduced, taus, tol, max_iter, penalty=penalty)
-    proven = certified(blocks, reduced, penalties, results, tol)
+    proven = certified(blocks, reduced, penalties, results, tol, ridge)
     for _ in range(MOST_CORRECTIONS):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
         if not wrong:
@@ -230,7 +245,7 @@ def solve_streamed_rglm(
             W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
             one, c = taus[k : k + 1], reduced.S @ W + Z
             (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, penalty=penalty)
-        new = certified(blocks, reduced, penalties, corrected, tol)
+        new = certified(blocks, reduced, penalties, corrected, tol, ridge)
         proven = [a if a[0].gap <= b[0].gap else b for a, b in zip(new, proven, strict=True)]
     return [result for result, _ in proven]
 
@@ -241,6 +256,7 @@ def certified(
     penalties: list[SpectralElasticNet],
     results: list[SolverResult],
     tol: float,
+    ridge: Block | None,
 ) -> list[tuple[SolverResult, Array]]:
     """Solutions with objective, bound and gap on all samples, and their exact gradients.
 
@@ -251,7 +267,10 @@ def certified(
     Ws = [result.W.matrix.reshape(-1) for result in results]
     fit_intercept, m = reduced.fit_intercept, len(Ws[0])
     gammas = np.stack([reduced.gamma(W) for W in Ws])
-    sums = blocks.map_reduce(CertificateScan(np.stack(Ws), gammas, fit_intercept))
+    scan = CertificateScan(np.stack(Ws), gammas, fit_intercept)
+    sums = blocks.map_reduce(scan)
+    if ridge is not None:
+        sums = sums.merge(scan(ridge))
     # As in the rank of a matrix, many numbers have more rounding.
     rounding = max(ROUNDING, (blocks.n + m) * float(np.finfo(float).eps))
     found = []

@@ -11,6 +11,9 @@ the optimum is that of all samples.
 **Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of that as weight.
 A linear term makes the gradient at the present W exactly that of all samples. It is no bound, but
 a good step where a band would be too narrow for how wrong W still is.
+
+The samples of a ridge on the coefficients of covariates (:mod:`matreg.covariate_ridge`) come after
+the others in each of these problems, as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import numpy as np
 from ..._typing import Array, Index
 from ...data.blocks import Block
 from ...design import ArrayDesign
-from ...losses.piecewise import PiecewiseLoss
+from ...losses.piecewise import PiecewiseLoss, squared
 from ...penalties.spectral import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
 from ...unpenalised.basis import Columns, intercept
@@ -49,18 +52,31 @@ class Model:
         Whether there is an intercept, where the blocks have no covariates.
     shape : tuple of int
         (p, q).
+    ridge : Block, default=None
+        Samples of a ridge on the coefficients of the covariates.
     """
 
     loss_of: LossOf
     penalty: SpectralPenalty
     fit_intercept: bool
     shape: tuple[int, int]
+    ridge: Block | None = None
 
     def on(self, X: Array, Z: Array | None, y: Array, loss: PiecewiseLoss) -> RMRProblem:
-        """The problem on some rows (k, p*q), with covariates (k, m) or None."""
+        """The problem on some rows (k, p*q), with covariates (k, m) or None, and on the ridge's."""
+        if (ridge := self.ridge) is not None and Z is not None and ridge.Z is not None:
+            X, y = np.concatenate([X, ridge.X]), np.concatenate([y, ridge.y])
+            Z, loss = np.concatenate([Z, ridge.Z]), joined(loss, squared(ridge.weights))
         design = ArrayDesign(X.reshape(-1, *self.shape))
         basis = intercept(self.fit_intercept) if Z is None else Columns(Z)
         return Problem(design, y, loss, self.penalty, basis)
+
+    def ridge_at(self, gamma: Array) -> tuple[float, Array | float]:
+        """The ridge at gamma, and its derivative (k,)."""
+        if self.ridge is None or self.ridge.Z is None:
+            return 0.0, 0.0
+        slopes = self.ridge.weights * (self.ridge.Z @ gamma)
+        return 0.5 * float(slopes @ (self.ridge.Z @ gamma)), slopes @ self.ridge.Z
 
 
 @dataclass(frozen=True)
@@ -107,7 +123,7 @@ class Band:
     Attributes
     ----------
     problem : Problem
-        The problem of the rows and, after them, the groups.
+        The problem of the rows and, after them, the groups and the samples of a ridge.
     """
 
     def __init__(self, model: Model, spec: PassSpec, summary: PassSummary) -> None:
@@ -140,13 +156,15 @@ class Band:
         :data:`matreg.problem.ROUNDING`, and as much again for every :data:`SUMMED` samples.
         """
         k, shares, summary = len(self.rows), np.zeros(GROUPS), self.summary
+        end = k + len(self.groups)
         loss, basis = self.problem.loss, self.problem.unpenalised
         beta = np.clip(beta, loss.lower, loss.upper)
-        shares[self.groups] = np.clip(beta[k:] / summary.slopes[self.groups], 0.0, 1.0)
+        shares[self.groups] = np.clip(beta[k:end] / summary.slopes[self.groups], 0.0, 1.0)
         lift = Lift(self.spec, self.rows["index"], beta[:k], shares)
-        columns = basis.columns(len(beta))[:k]
-        off = np.abs(shares @ summary.columns + beta[:k] @ columns)
-        size = shares @ summary.sizes + np.abs(beta[:k]) @ np.abs(columns)
+        columns, own = basis.columns(len(beta)), beta.copy()
+        own[k:end] = 0.0
+        off = np.abs(shares @ summary.columns + own @ columns)
+        size = shares @ summary.sizes + np.abs(own) @ np.abs(columns)
         allowed = ROUNDING * (1.0 + summary.counts.sum() / SUMMED)
         if not np.isfinite(beta).all() or np.any(off > allowed * size):
             return -np.inf, lift
@@ -161,8 +179,9 @@ def graded_core(model: Model, spec: PassSpec, summary: PassSummary) -> RMRProble
     beta = rows["beta"][:, :2].sum(axis=1) / chance
     G, g = summary.gradient
     problem = model.on(X, Z, rows["y"], loss)
+    basis = problem.unpenalised
     # Sums that the rows cannot reach would have no solution.
-    t = problem.unpenalised.reachable(loss, problem.unpenalised.sums(beta) - g)
+    t = basis.reachable(problem.loss, basis.take(slice(len(beta))).sums(beta) - g)
     return replace(problem, T=(beta @ X - G).reshape(model.shape), t=t)
 
 

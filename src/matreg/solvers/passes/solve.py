@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
+from ...covariate_ridge import ridge_block
+from ...data.blocks import Block
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..certificate import SolverResult
 from .loop import solve_stream
-from .moments import moments, solve_streamed_rglm
+from .moments import Reduced, moments, solve_streamed_rglm, with_ridge
 from .reduced_problems import Model as Core
 
 
@@ -22,7 +24,7 @@ def path_on_blocks(
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
     limits: dict[str, Any] = {name: options[name] for name in ("tol", "verbose") if name in options}
-    basis = blocks.unpenalised(model.fit_intercept)
+    basis, ridge = blocks.unpenalised(model.fit_intercept), ridge_of(model, blocks)
     if quadratic(model):
         limits.pop("verbose", None)
         if "max_iter" in options:
@@ -33,6 +35,7 @@ def path_on_blocks(
             penalty=model.penalty,
             fit_intercept=model.fit_intercept,
             G=known_moments(blocks),
+            ridge=ridge,
             **limits,
         )
         return [result.with_covariates(basis, model.fit_intercept) for result in results]
@@ -44,6 +47,7 @@ def path_on_blocks(
                 model.penalty.at(float(tau)),
                 model.fit_intercept,
                 (blocks.p, blocks.q),
+                ridge,
             ),
             memory=memory,
             rare=blocks.rare,
@@ -51,6 +55,18 @@ def path_on_blocks(
         ).with_covariates(basis, model.fit_intercept)
         for tau in taus
     ]
+
+
+def ridge_of(model: Model, blocks: Any) -> Block | None:
+    """The samples of a ridge on the coefficients of covariates, if the model has one."""
+    basis = blocks.unpenalised(model.fit_intercept)
+    return ridge_block(basis, model.covariate_ridge, model.fit_intercept, blocks.p * blocks.q)
+
+
+def reduced(model: Model, blocks: Any) -> Reduced:
+    """What the moments of all samples make of a model with the squared loss."""
+    G = with_ridge(known_moments(blocks), ridge_of(model, blocks))
+    return Reduced(G, (blocks.p, blocks.q), model.fit_intercept)
 
 
 def one_sample_loss(model: Model) -> Any:

@@ -29,9 +29,10 @@ class Tangent:
     g: Array
 
     @classmethod
-    def of(cls, summary: PassSummary) -> Tangent:
-        """From the summary of a pass."""
-        return cls(summary.loss, *summary.gradient)
+    def of(cls, summary: PassSummary, ridge: float = 0.0, slopes: Array | float = 0.0) -> Tangent:
+        """From the summary of a pass, and the ridge on gamma with its slopes (k,)."""
+        G, g = summary.gradient
+        return cls(summary.loss + ridge, G, g - slopes)
 
     def slope(self, D: Array, dgamma: Array) -> float:
         """Derivative of the loss in a direction."""
