@@ -21,24 +21,12 @@ from ._fit.classifier import coef_of
 
 @dataclass(frozen=True)
 class LinearPart:
-    """The model with coefficients inside of a fitted model, and what comes before it.
-
-    Attributes
-    ----------
-    model : estimator
-        The fitted model whose `coef_` is drawn.
-    steps : tuple of transformers
-        Fitted steps that samples go through first.
-    target_steps : tuple of transformers
-        Fitted steps that labels go through first.
-    problem : int or None
-        Which matrix of coefficients, where a classifier has several.
-    """
+    """The model with coefficients inside of a fitted model, and what comes before it."""
 
     model: MatrixEstimator
-    steps: tuple[Any, ...] = ()
-    target_steps: tuple[Any, ...] = ()
-    problem: int | None = None
+    steps: tuple[Any, ...] = ()  # fitted transformers that samples go through first
+    target_steps: tuple[Any, ...] = ()  # those of labels
+    problem: int | None = None  # which matrix of coefficients, where there are several
 
     @property
     def coef(self) -> Array:
@@ -95,21 +83,8 @@ class LinearPart:
 def linear_part(model: Any, problem: int | None = None, argument: str = "model") -> LinearPart:
     """Find the fitted model with coefficients in a pipeline, a search or the like.
 
-    Parameters
-    ----------
-    model : fitted model
-        A model of matreg, or a Pipeline, a search or a TransformedTargetRegressor around one.
-    problem : int, default=None
-        Which matrix of coefficients, where a classifier has several.
-    argument : str, default="model"
-        What the user calls the model, for errors.
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
-    TypeError
-        If there is no such model.
+    `problem` says which matrix of coefficients, where a classifier has several, and `argument` what
+    the user calls the model, for errors: NotFittedError before `fit`, TypeError if there is none.
     """
     steps: tuple[Any, ...] = ()
     target_steps: tuple[Any, ...] = ()

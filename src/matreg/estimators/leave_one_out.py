@@ -159,32 +159,16 @@ class Intervals:
 
 @dataclass(frozen=True)
 class OneProblem:
-    """One of the problems of a model without each of its samples.
-
-    Attributes
-    ----------
-    part : Part
-        Its samples.
-    result : SolverResult
-        Its solution, in the coordinates of these samples.
-    loo : LeaveOneOut
-        What that tells.
-    residuals, refitted, doubt
-        What is known after some refits.
-    back : ndarray of shape (m, k)
-        The intercept and the covariates times this are the unpenalised columns.
-    bases : Bases
-        Those of the last step of an adaptive model.
-    """
+    """One of the problems of a model without each of its samples."""
 
     part: Part
-    result: SolverResult
+    result: SolverResult  # in the coordinates of the samples of the part
     loo: LeaveOneOut
-    residuals: Array
+    residuals: Array  # this and the next two: what is known after some refits
     refitted: Mask
     doubt: float
-    back: Array
-    bases: Bases = PLAIN
+    back: Array  # (m, k): intercept and covariates times this are the unpenalised columns
+    bases: Bases = PLAIN  # of the last step of an adaptive model
 
     def of_given(self, values: Array, n: int, elsewhere: float) -> Array:
         """Values of distinct samples as values of all n samples."""
@@ -200,17 +184,7 @@ def leave_one_out_of(
     covariates: Covariates = None,
     refits: int = 10,
 ) -> LeaveOneOutResult:
-    """Leave-one-out predictions of a fitted model; :meth:`MatrixEstimator.leave_one_out` says how.
-
-    Parameters
-    ----------
-    model : fitted model
-        RMR, SMM, RGLM, GRMR, GSMM or a search of them.
-    X, y, sample_weight, covariates : array-like
-        Samples of the fit.
-    refits : int
-        Fits at most, for each problem.
-    """
+    """What :meth:`MatrixEstimator.leave_one_out` returns."""
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", X)
     if "estimators_" in vars(model) or (np.ndim(model.coef_) > 2 and np.ndim(y) > 1):

@@ -31,15 +31,7 @@ CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 @contextmanager
 def callback_context(model: MatrixEstimator, tasks: int | None) -> Iterator[Any]:
-    """Context of a fit for the callbacks of a model, or None if it has none.
-
-    Parameters
-    ----------
-    model : estimator
-        With callbacks set by ``set_callbacks``, or without.
-    tasks : int or None
-        How many tasks there will be, if that is known.
-    """
+    """Context of a fit of so many tasks for the callbacks of a model, or None if it has none."""
     if not hasattr(model, "_skl_callbacks"):
         yield None
         return
@@ -52,16 +44,9 @@ def callback_context(model: MatrixEstimator, tasks: int | None) -> Iterator[Any]
 def reported(
     model: MatrixEstimator, items: Iterable[T], may_stop: Callable[[], bool]
 ) -> Iterator[T]:
-    """Iterate, and tell the callbacks of a model about every item.
+    """Iterate, and tell the callbacks of a model about every item, such as a fold.
 
-    Parameters
-    ----------
-    model : estimator
-        What is fitted, within its :func:`callback_context`.
-    items : iterable
-        What is done one after another, such as folds.
-    may_stop : callable
-        Whether what is done is enough to stop there if a callback asks for it.
+    `may_stop` says whether what is done is enough to stop there if a callback asks for it.
     """
     context, stop = getattr(model, "_callback_fit_ctx", None), False
     for item in items:
@@ -78,17 +63,8 @@ def watched(
 ) -> Iterator[None]:
     """Show a line about a fit that takes long, and tell the callbacks about its certificates.
 
-    Parameters
-    ----------
-    model : estimator
-        What is fitted.
-    context : CallbackContext, default=None
-        That of the fit; its callbacks may ask to stop.
-    alone : bool, default=True
-        Whether to show the line: not if the fit is one of several that are counted, nor if the
-        model is to print its steps.
-    since : float, default=None
-        When the fit began, by ``time.perf_counter``; by default now.
+    There is no line for a fit that is not alone but counted with others, nor for a model that
+    prints its steps. `since` is when the fit began, by ``time.perf_counter``; by default now.
     """
     shown, stop = alone and not model.verbose, False
 

@@ -147,15 +147,7 @@ def problem_names(model: MatrixEstimator) -> dict[str, list[Any]]:
 
 
 def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
-    """W of a fitted model, of shape (p, q).
-
-    Parameters
-    ----------
-    model : fitted model
-        What has `coef_`.
-    problem : int, default=None
-        Which of the problems of two classes, where there are several.
-    """
+    """W of a fitted model, of shape (p, q); of several problems that with this place in `coef_`."""
     coef = np.asarray(model.coef_)
     coefs = coef if coef.ndim == 3 else coef[None]
     if problem is None and len(coefs) == 1:
@@ -185,25 +177,11 @@ def labels_of(samples: SampleSet) -> Array:
 
 
 def class_outlier_score(model: Model, samples: Samples, result: SolverResult) -> Array:
-    """How much each label of two classes looks wrong, in margins.
+    """How much each label of two classes, -1 and 1, looks wrong, (n,), in margins.
 
     A sample on the right side of the margin scores zero. On the margin it scores the share that its
     multiplier has of its bound, and beyond it ``2 - y f``: more than 2 if it is on the wrong side.
-    Where multipliers have no bound, on the margin it scores zero.
-
-    Parameters
-    ----------
-    model : Model
-        What was fitted.
-    samples : Samples
-        The samples, with labels -1 and 1; those of weight zero get NaN.
-    result : SolverResult
-        The fit, with its multipliers.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Scores of all samples, at least 0.
+    Where multipliers have no bound, on the margin it scores zero. Samples of weight zero get NaN.
     """
     decisions = samples.design.forward(result.W.matrix)
     decisions += samples.unpenalised(model.fit_intercept).times(result.gamma)

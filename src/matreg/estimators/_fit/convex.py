@@ -46,21 +46,11 @@ AS_UNIT = 0.1
 
 
 class Part(NamedTuple):
-    """One of the problems of a fit.
-
-    Attributes
-    ----------
-    samples : SampleSet
-        Its samples.
-    rows : ndarray of int or None
-        Which of all samples these are; None is all.
-    beside : SideBySide or None
-        The problems of single classes that this one is made of, if it is.
-    """
+    """One of the problems of a fit."""
 
     samples: Any  # a SampleSet
-    rows: Index | None = None
-    beside: SideBySide | None = None
+    rows: Index | None = None  # which of all samples these are; None is all
+    beside: SideBySide | None = None  # the problems of single classes that this one is made of
 
     def apart(self, result: SolverResult) -> list[tuple[Part, SolverResult]]:
         """The problem and its result, or those of single classes."""
@@ -79,15 +69,7 @@ class Part(NamedTuple):
 
 
 def together(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
-    """Problems of single classes as one, whose matrices share rows or columns.
-
-    Parameters
-    ----------
-    model : estimator
-        With `joint`.
-    parts : list of Part
-        The problems, one per class.
-    """
+    """Problems of single classes as one, whose matrices share rows or columns."""
     if np.ndim(getattr(model, "l1", 0.0)) > 0:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
     beside = SideBySide([part.samples for part in parts], model.joint, model.fit_intercept)
@@ -188,14 +170,7 @@ class ConvexEstimator(SingleFit):
     ) -> Model:
         """What is minimised, with the words as numbers, which become attributes.
 
-        Parameters
-        ----------
-        samples : SampleSet
-            All samples.
-        parts : list of Part
-            The problems.
-        tau : float or str, default=None
-            In place of the parameter.
+        A given tau takes the place of the parameter.
         """
         together = parts[0].beside  # whose columns have intercepts of their own
         alone = len(parts) == 1 and parts[0].rows is None and together is None

@@ -72,18 +72,9 @@ def warn_of_zero(
 ) -> None:
     """Say why the coefficients are zero, if the labels differ.
 
-    Parameters
-    ----------
-    tau : float
-        Weight of the penalty.
-    y : ndarray of shape (n,), default=None
-        Labels; None if they are read block by block.
-    tau_max : callable, default=None
-        Computes the smallest tau at which they are zero, if all samples are in memory.
-    epsilon : float, default=None
-        Half the width of the tube, for losses that have one.
-    covariates : bool, default=False
-        Whether there are covariates, from which predictions are made all the same.
+    Labels and the function that computes the smallest tau with W = 0 are None where samples are
+    read block by block; epsilon is half the width of the tube of losses that have one. With
+    covariates predictions are made of these all the same.
     """
     if y is not None and np.ptp(y) == 0.0:
         return

@@ -60,28 +60,12 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
 def label_outlier_score(
     residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Samples
 ) -> Array:
-    """How much each label looks wrong, in robust standard deviations of the residuals.
+    """How much each label looks wrong, (n,), in robust standard deviations of the residuals.
 
     A sample whose residual is beyond the loss' tube has its multiplier at the bound, and its score
-    is the size of its residual. A residual on the edge of the tube tells
-    nothing by its size, as many are there; the multiplier, relative to its bound, does. Inside of
-    the tube the score is zero.
-
-    Parameters
-    ----------
-    residual : ndarray of shape (k,)
-        Residuals of the distinct samples.
-    loss : PiecewiseLoss
-        Their losses.
-    result : SolverResult
-        The fit, with its multipliers.
-    distinct : Samples
-        The samples; those of weight zero get NaN.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Scores of all samples, at least 0.
+    is the size of its residual. A residual on the edge of the tube tells nothing by its size, as
+    many are there; the multiplier, relative to its bound, does. Inside of the tube the score is
+    zero. Residuals and multipliers are of distinct samples; samples of weight zero get NaN.
     """
     bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
     share = np.divide(

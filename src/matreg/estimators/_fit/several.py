@@ -23,22 +23,11 @@ if TYPE_CHECKING:
 def fit_each(
     model: MatrixEstimator, y: Any, X: Any, sample_weight: Weights, rest: Parameters
 ) -> None:
-    """Fit a model to each column of the labels, and take all of the results.
+    """Fit a model to each column of the labels (n, k), and take all of the results.
 
-    A label that is NaN is missing: its sample has weight zero in the fit of that label.
-
-    Parameters
-    ----------
-    model : estimator
-        Its fitted attributes are set, with a first axis of labels; `estimators_` are the fits.
-    y : array-like of shape (n, k)
-        Labels.
-    X : array-like or stored array
-        Samples.
-    sample_weight : array-like of shape (n,) or None
-        Weights of the samples.
-    rest : dict
-        What else `fit` is given.
+    The attributes get a first axis of labels; `estimators_` are the fits. A label that is NaN is
+    missing: its sample has weight zero in the fit of that label. `rest` is what else `fit` is
+    given.
     """
     tasks = label_tasks(y, sample_weight)
     jobs = model.n_jobs

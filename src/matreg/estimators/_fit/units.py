@@ -60,14 +60,8 @@ _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 class Units:
     """What "scale" is for C and the parameters of a loss, computed where it is asked for.
 
-    Parameters
-    ----------
-    samples : SampleSet
-        Samples, labels and weights. Where there are many the units are those of a part of them.
-    fit_intercept : bool
-        Whether a constant added to samples or labels is of no account.
-    classes : bool, default=False
-        Whether the labels are classes, which have no units.
+    Where there are many samples the units are those of a part of them. With an intercept a constant
+    added to samples or labels is of no account; classes have no units.
     """
 
     def __init__(self, samples: SampleSet, fit_intercept: bool, classes: bool = False) -> None:

@@ -24,17 +24,7 @@ NAMED = 1e-6
 
 
 def read_covariates(model: MatrixEstimator, given: Any, n: int) -> Array:
-    """Covariates of a fit as numbers (n, m); their names and categories become attributes.
-
-    Parameters
-    ----------
-    model : estimator
-        With `fit_intercept`.
-    given : array-like of shape (n, m), table or dict of columns
-        As the user passed them.
-    n : int
-        Number of samples.
-    """
+    """Covariates of a fit as numbers (n, m); their names and categories become attributes."""
     encoder = CovariateEncoder().fit(given := in_memory(given))
     Z = checked(encoder.transform(given), n)
     priced = model.covariate_ridge > 0.0
@@ -62,16 +52,7 @@ def new_covariates(model: MatrixEstimator, given: Any, n: int) -> Array | None:
 def encoded(encoding: Any, given: Any, n: int, name: str) -> Array | None:
     """New covariates as numbers (n, m) by the encoding of a fit, None without both.
 
-    Parameters
-    ----------
-    encoding : dict or None
-        `covariate_encoding_` of the fit.
-    given : array-like of shape (n, m), table, dict of columns or None
-        As the user passed them.
-    n : int
-        Number of samples.
-    name : str
-        What was fitted, for errors.
+    `name` is what was fitted, for errors.
     """
     if given is None and encoding is None:
         return None

@@ -88,25 +88,13 @@ def linear(X: Values, W: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Prediction:
-    """``<W, X_i> + b`` of the samples of a block.
+    """``<W, X_i> + b`` of the samples of a block, for m problems, plus the part of covariates."""
 
-    Attributes
-    ----------
-    W, b : ndarray of shape (m, p*q), ndarray of shape (m,)
-        Coefficients and intercepts of m problems.
-    gamma : ndarray of shape (m, k) or None
-        Coefficients of covariates, if the blocks have any.
-    combine : callable
-        Decisions from those of the problems, (m, k).
-    clean : callable, default=None
-        Cleans samples before.
-    """
-
-    W: Array
-    b: Array
-    combine: Callable[[Array], Array]
-    clean: Callable[[Array], Array] | None = None
-    gamma: Array | None = None
+    W: Array  # (m, p*q)
+    b: Array  # (m,)
+    combine: Callable[[Array], Array]  # decisions from those of the problems, (m, k)
+    clean: Callable[[Array], Array] | None = None  # of samples before
+    gamma: Array | None = None  # (m, covariates)
 
     def __call__(self, block: Block) -> Array:
         """Those of a block, of shape (k,), or (k, columns) as they are combined."""
@@ -142,15 +130,10 @@ def new_blocks(model: MatrixEstimator, X: Any, Z: Array | None) -> Any:
 
 
 class LazyDual:
-    """Dual variables of all samples, which take a pass to compute.
-
-    Parameters
-    ----------
-    problems : list of (Blocks, callable)
-        The samples of each problem, and what computes the dual variables of a block.
-    """
+    """Dual variables of all samples, which take a pass to compute."""
 
     def __init__(self, problems: list[tuple[Blocks, Callable[[Block], Array] | None]]) -> None:
+        # The samples of each problem, and what computes the dual variables of a block.
         self.problems = problems
 
     def compute(self) -> Any:

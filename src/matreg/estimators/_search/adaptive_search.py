@@ -41,22 +41,10 @@ def further_steps(
     next_candidate: Callable[[Parameters], Candidate],
     cross_validate: Callable[[list[Candidate]], tuple[Array, Array]],
 ) -> tuple[list[Candidate], Array, Array]:
-    """Candidates, scores and ranks of a search with those of further steps behind.
+    """Candidates, scores and ranks (folds, points) of a search with those of further steps behind.
 
-    Parameters
-    ----------
-    candidates : list of Candidate
-        What was tried.
-    scores, ranks : ndarray of shape (folds, points)
-        What was found.
-    most : int
-        Number of further steps.
-    one_standard_error : bool
-        Whether the tau of a further step is the largest within one standard error of the best.
-    next_candidate : callable
-        All parameters of a step, with the taus before it, to the path of the step.
-    cross_validate : callable
-        Candidates to scores and ranks.
+    `next_candidate` makes the path of a step from all parameters, with the taus before it; with
+    `one_standard_error` the tau of a step is the largest within one standard error of the best.
     """
     last, found = list(candidates), scores
     for _ in range(most):
@@ -78,16 +66,10 @@ def further_steps(
 
 @dataclass(frozen=True)
 class Found:
-    """What the folds say about each point.
+    """What the folds say about each point: mean scores and their standard errors, mean ranks.
 
-    Attributes
-    ----------
-    mean, error : ndarray of shape (points,)
-        Mean scores and their standard errors; NaN where they are not known.
-    rank : ndarray of shape (points,)
-        Mean ranks.
-    owner : ndarray of shape (points,)
-        Candidate of each point, whose first one has the most regularisation.
+    Scores are NaN where they are not known. The first point of a candidate, the owner, has the most
+    regularisation.
     """
 
     mean: Array
@@ -96,15 +78,7 @@ class Found:
     owner: Index
 
     def best(self, one_standard_error: bool, among: Mask | None = None) -> int:
-        """The point of the best mean score, or the first of its candidate that is as good.
-
-        Parameters
-        ----------
-        one_standard_error : bool
-            Whether a standard error below the best is as good.
-        among : ndarray of bool of shape (points,), default=None
-            Points to choose from.
-        """
+        """The point of the best score, or the first of its candidate within a standard error."""
         known = ~np.isnan(self.mean) if among is None else among & ~np.isnan(self.mean)
         best = int(np.argmax(np.where(known, self.mean, -np.inf)))
         if not one_standard_error:
@@ -129,19 +103,8 @@ def eligible(
 ) -> Mask:
     """Points of the number of further steps that is to be taken.
 
-    That is the smallest one, unless more steps gain more than a standard error. With
+    That is the smallest of the counts, unless more steps gain more than a standard error. With
     `one_standard_error` a smaller rank is worth a standard error, too.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        What was tried.
-    found : Found
-        What the folds say.
-    counts : list of int
-        Numbers of further steps to choose from.
-    one_standard_error : bool
-        As in :meth:`Found.best`.
     """
     steps = np.array([one.n_steps for one in candidates])[found.owner]
     known = ~np.isnan(found.mean)

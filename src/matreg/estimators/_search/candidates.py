@@ -16,26 +16,14 @@ from .._fit.units import each
 
 @dataclass(frozen=True)
 class Candidate:
-    """A path to try: all parameters but one, and the values of that one in order.
+    """A path to try: all parameters but one, and the values of that one in order."""
 
-    Attributes
-    ----------
-    parameters : dict
-        Parameters that are the same all along.
-    values : ndarray of shape (k,)
-        Values of the one that changes, from the most regularisation to the least.
-    along : str
-        Which one that is.
-    fixed : dict
-        Numbers in place of words, the same for all candidates.
-    place : tuple of int
-        Places of its parameters among those that are tried, in increasing order.
-    """
-
-    parameters: Parameters
-    values: Array
+    parameters: Parameters  # the same all along
+    values: Array  # (k,), from the most regularisation to the least
     along: str = field(default="tau", kw_only=True)
+    # Numbers in place of words, the same for all candidates.
     fixed: Parameters = field(default_factory=dict, kw_only=True)
+    # Places of the parameters among those that are tried, in increasing order.
     place: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
@@ -63,22 +51,12 @@ class Candidate:
 
 
 class Tried(NamedTuple):
-    """What a search has found out.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        What was tried.
-    scores, ranks : ndarray of shape (folds, points)
-        Scores of all points of all candidates, and ranks of W.
-    samples : Samples
-        What the chosen model is fitted to.
-    """
+    """What a search has found out: scores and ranks of W, of shape (folds, points)."""
 
     candidates: list[Candidate]
     scores: Array
     ranks: Array
-    samples: Samples
+    samples: Samples  # what the chosen model is fitted to
 
 
 def number_list(

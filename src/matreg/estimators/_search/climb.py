@@ -26,40 +26,20 @@ FINER = 3
 
 
 class Stretch(NamedTuple):
-    """Points of one candidate that are solved one after another.
-
-    Attributes
-    ----------
-    candidate : int
-        Place of the candidate.
-    places : tuple of int
-        Places of its values, in order.
-    start : Point or None
-        Candidate and place of the point that the first one starts from.
-    """
+    """Points of one candidate that are solved one after another."""
 
     candidate: int
-    places: tuple[int, ...]
-    start: Point | None = None
+    places: tuple[int, ...]  # of its values, in order
+    start: Point | None = None  # of the first one
 
 
 @dataclass
 class Climb:
-    """A search of a grid.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        Paths whose points are the grid.
-    everything : bool
-        Whether to try all points in the first round.
-    one_standard_error : bool
-        Whether the neighbours of the largest tau within one standard error count, too.
-    """
+    """A search of a grid, whose points are those of the paths of the candidates."""
 
     candidates: list[Candidate]
-    everything: bool
-    one_standard_error: bool
+    everything: bool  # in the first round
+    one_standard_error: bool  # whether neighbours of the largest tau within it count, too
 
     def __post_init__(self) -> None:
         self.owner = owners(self.candidates)

@@ -26,22 +26,10 @@ def make_folds(
     classifier: bool,
     weights: Array | None = None,
 ) -> list[tuple[Any, Any]]:
-    """Training and test samples of all folds.
+    """Training and test samples of all folds, checked before the first fit.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable, "loo" or None
-        As everywhere in scikit-learn; with "loo" all samples are in both parts.
-    X : ndarray of shape (n, p, q)
-        Samples.
-    y : ndarray of shape (n,)
-        Labels.
-    groups : array-like of shape (n,) or None
-        Groups of the samples, which a number of folds keeps together.
-    classifier : bool
-        Whether the folds of a number are stratified.
-    weights : ndarray of shape (n,), default=None
-        Sample weights.
+    A number of folds keeps groups together, and is stratified for a classifier. With "loo" all
+    samples are in both parts.
     """
     if groups is not None and np.shape(groups) != (len(y),):
         raise ValueError(
@@ -79,16 +67,7 @@ def make_folds(
 def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -> Any:
     """The splitter that scikit-learn makes of `cv`; a number of folds keeps groups together.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        As everywhere in scikit-learn; None is 5 folds.
-    y : array-like of shape (n,)
-        Labels.
-    groups : array-like of shape (n,) or None
-        Groups of the samples. Fewer groups than folds are one fold each, with a warning.
-    classifier : bool
-        Whether the folds of a number are stratified.
+    Fewer groups than folds are one fold each, with a warning. Folds of a classifier are stratified.
     """
     # late: it takes long to import
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
@@ -162,14 +141,7 @@ def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
 class Training:
     """Training samples of folds, remembered: those of all folds, or of the last one if large.
 
-    Parameters
-    ----------
-    samples : Samples
-        All samples.
-    folds : list of (train, test)
-        Their indices.
-    pose : callable, default=None
-        What is made of the training samples of a fold and remembered with them.
+    `pose` makes of the training samples of a fold what is remembered with them.
     """
 
     def __init__(

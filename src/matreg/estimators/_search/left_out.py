@@ -60,26 +60,9 @@ def leave_out(
 ) -> float:
     """Put decisions by fits without each sample in place of those of the fit to all.
 
-    Copies of a sample go together; where the weight is zero, or the sample is not in the problem,
-    decisions stay.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n,)
-        Decisions of the solution on the given samples; changed.
-    problem : Problem
-        One of the problems, on its distinct samples.
-    part : Part
-        Its samples.
-    samples : Samples
-        Distinct samples of all problems, with the way back to those that were given.
-    result : SolverResult
-        The solution of the problem.
-
-    Returns
-    -------
-    float
-        The doubt that is left, NaN where it is not known.
+    The decisions (n,), which are changed, are on the samples that were given; those of the problem
+    are distinct. Copies of a sample go together; where the weight is zero, or the sample is not in
+    the problem, decisions stay. Returns the doubt that is left, NaN where it is not known.
     """
     at = result.W, result.gamma, result.beta
     loo = leave_one_out(problem, *at)

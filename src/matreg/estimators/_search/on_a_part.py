@@ -44,15 +44,7 @@ def choose_on_part(
     groups: Any,
     covariates: Covariates,
 ) -> None:
-    """Choose the parameters on a part of the samples, and fit the choice to all of them.
-
-    Parameters
-    ----------
-    model : RMRCV or SMMCV
-        Its fitted attributes are set.
-    X, y, sample_weight, groups, covariates : stored array, array-like, ...
-        Samples, labels, weights, groups and covariates.
-    """
+    """Choose the parameters of RMRCV or SMMCV on a part, and fit the choice to all samples."""
     check_blocks(model._single()._sketch())
     blocks: Any = model._read(X, y, sample_weight, covariates)
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
@@ -89,20 +81,9 @@ def choose_on_part(
 
 
 class RGLMFolds:
-    """R-GLM on folds of samples of which only the moments are known.
+    """R-GLM on folds of n samples of which only the moments G (folds, m + 2, m + 2) are known.
 
-    Parameters
-    ----------
-    G : ndarray of shape (k, m + 2, m + 2)
-        Moments of the folds.
-    model : RGLMCV
-        Parameters.
-    shape : tuple of int
-        (p, q).
-    n : int
-        Number of samples.
-    ridge : Block or None
-        Samples of a ridge on the coefficients of covariates, which all fits have.
+    All fits have the samples of a ridge on the coefficients of covariates, if there is one.
     """
 
     def __init__(
@@ -195,17 +176,7 @@ class RGLMFolds:
 def choose_by_moments(
     model: MatrixEstimator, data: tuple[Any, Any, Any, Any], folds: Index
 ) -> None:
-    """RGLMCV on all samples in two passes.
-
-    Parameters
-    ----------
-    model : RGLMCV
-        Its fitted attributes are set.
-    data : tuple of stored array, array-like, array-like, array-like
-        Samples, labels, weights and covariates.
-    folds : ndarray of shape (n,)
-        Fold of each sample.
-    """
+    """RGLMCV on all samples in two passes, given the fold (n,) of each of them."""
     check_blocks(model._single()._sketch())
     if np.any(model.l1):
         raise ValueError("l1 must be 0 for samples that are read block by block.")

@@ -34,19 +34,7 @@ MOVES = 7
 
 @dataclass
 class Rounds:
-    """Scores of the points of a grid, round by round.
-
-    Attributes
-    ----------
-    search : Search
-        What is searched.
-    climb : Climb
-        What to try.
-    training : Training
-        Folds, with the problems of each.
-    score : FoldScore
-        How to score.
-    """
+    """Scores of the points of a grid, round by round, on all folds."""
 
     search: Search
     climb: Climb

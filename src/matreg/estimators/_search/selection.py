@@ -40,20 +40,9 @@ def warn_at_edges(
 ) -> None:
     """Warn where a chosen parameter is the first or the last tried and others score less.
 
-    Parameters
-    ----------
-    table : dict
-        `cv_results_`.
-    names : list of str
-        Parameters that were tried, first the one that changes along the paths.
-    found : Found
-        What the folds say.
-    best : int
-        The chosen point.
-    taken : ndarray of bool of shape (points,)
-        Points of as many adaptive steps.
-    place : ndarray of int of shape (points,)
-        Place of each point on its path.
+    The names are those of the parameters that were tried, first the one that changes along the
+    paths; `taken` are the points of as many adaptive steps as the best one has, and `place` is that
+    of each point on its path.
     """
     scores = np.where(taken & ~np.isnan(found.mean), found.mean, -np.inf)
     # At each place of a path the best of all paths, as not all points of each are tried.
@@ -86,20 +75,8 @@ def warn_at_edge(
 ) -> None:
     """Warn if a choice is at the edge of what was tried, and values well inside score less.
 
-    Parameters
-    ----------
-    name : str
-        What was chosen.
-    chosen : float
-        Its value.
-    tried : ndarray of shape (k,)
-        Values that were tried; with fewer than three there is no inside.
-    scores : ndarray of shape (k,)
-        Their scores.
-    enough : float
-        A score that is as good as that of the choice: within a standard error of the best.
-    remedy : str
-        What to do.
+    With fewer than three values there is no inside. A score of `enough` is as good as that of the
+    choice: it is within a standard error of the best.
     """
     values = np.unique(tried)
     if len(values) < 3 or chosen not in (values[0], values[-1]):
