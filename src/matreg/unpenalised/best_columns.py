@@ -65,6 +65,8 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     ndarray of shape (k,)
         The coefficients. Where the optimum is not attained they are large.
     """
+    if Z.shape[1] == 0:
+        return np.zeros(0)  # SciPy before 1.14 has no pseudo-inverse of an empty matrix
     if isinstance(loss, PiecewiseLoss):
         if loss.quadratic:
             return weighted_fit(1.0 / loss.curvature, Z, r, t)
