@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Covariates, Index, Mask, Values, Weights
+from .._typing import Array, Covariates, Index, Mask, Values
 from .._validation.stored import refuse_streamed
 from ..bases import PLAIN, Bases, samples_in
 from ..data.samples import Samples
@@ -32,6 +31,7 @@ from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
 from ._fit.units import bases_of
 from ._input.covariates import new_covariates
+from ._input.given import Given
 from ._search.left_out import check_left_out
 from ._search.rounds import decided
 from ._search.search import NO_NUMBER
@@ -176,26 +176,21 @@ class OneProblem:
         return self.part.everywhere(np.where(group >= 0, values[group], elsewhere), n, np.nan)
 
 
-def leave_one_out_of(
-    model: MatrixEstimator,
-    X: Any,
-    y: Any,
-    sample_weight: Weights = None,
-    covariates: Covariates = None,
-    refits: int = 10,
-) -> LeaveOneOutResult:
+def leave_one_out_of(model: MatrixEstimator, given: Given, refits: int) -> LeaveOneOutResult:
     """What :meth:`MatrixEstimator.leave_one_out` returns."""
     check_is_fitted(model, "coef_")
-    refuse_streamed("leave_one_out", X)
-    if "estimators_" in vars(model) or (np.ndim(model.coef_) > 2 and np.ndim(y) > 1):
+    refuse_streamed("leave_one_out", given.X)
+    if "estimators_" in vars(model) or (np.ndim(model.coef_) > 2 and np.ndim(given.y) > 1):
         raise ValueError(
             f"leave_one_out is of one label, and the model has {len(model.coef_)}. With joint=None "
             "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, of the samples "
             f"that have it. {FOLDS}"
         )
     fitted = with_numbers(model.best_estimator_ if hasattr(model, "best_estimator_") else model)
-    new_covariates(fitted, covariates, len(X))  # refused unless they are as those of fit
-    samples, parts, declared = pose(fitted, X, y, sample_weight, covariates)
+    new_covariates(
+        fitted, given.covariates, len(given.X)
+    )  # refused unless they are as those of fit
+    samples, parts, declared = pose(fitted, given)
     check_left_out(declared, "leave_one_out")
     if parts[0].beside is not None:
         raise ValueError(
@@ -217,11 +212,9 @@ def with_numbers(model: MatrixEstimator) -> MatrixEstimator:
     return model.set_params(**numbers)
 
 
-def pose(
-    fitted: MatrixEstimator, X: Any, y: Any, sample_weight: Weights, covariates: Covariates
-) -> tuple[Samples, list[Part], Model]:
+def pose(fitted: MatrixEstimator, given: Given) -> tuple[Samples, list[Part], Model]:
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
-    samples = fitted._read(X, y, sample_weight, covariates)
+    samples = fitted._read(given)
     assert isinstance(samples, Samples)
     check_number(fitted, samples.n)
     if not hasattr(fitted, "X_clean_"):

@@ -24,6 +24,7 @@ from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
 from ._fit.units import bases_of
+from ._input.given import Given
 from .regularization_path import RegularizationPath
 from .rglm import RGLM
 from .rmr import RMR
@@ -96,7 +97,7 @@ def path(
     if not (is_streamed(X) and quadratic(model._sketch()) and Cs is None):
         instead = f" {name}CV chooses tau on a part and fits it to all samples."
         refuse_streamed(f"{name.lower()}_path", X, instead)
-    samples = model._structured(model._read(X, y, sample_weight, covariates))
+    samples = model._structured(model._read(Given(X, y, sample_weight, covariates)))
     parts = model._parts(samples)
     if len(parts) > 1:
         raise ValueError(
@@ -305,7 +306,7 @@ def tau_max(
     single: ConvexEstimator = clone(model)
     single._validate_params()
     refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
-    samples = single._structured(single._read(X, y, sample_weight, covariates))
+    samples = single._structured(single._read(Given(X, y, sample_weight, covariates)))
     assert isinstance(samples, Samples)
     parts = single._parts(samples)
     declared = single._declare(samples, parts, 0.0)

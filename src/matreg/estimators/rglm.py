@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array, Covariates, Weights
+from .._typing import Array
 from ..data.samples import Samples, SampleSet
 from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
@@ -17,6 +17,7 @@ from ._fit.classifier import labels_of
 from ._fit.convex import ConvexEstimator, Part, together
 from ._fit.family import FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
+from ._input.given import Given
 from ._input.parameters import parametrised
 from ._search.candidates import number_list
 from ._search.folds import fold_of_each, make_splitter
@@ -284,9 +285,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
         logarithms = np.array([log_probabilities(f)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
-    def _fit_streamed(
-        self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
-    ) -> None:
-        splitter = make_splitter(self.cv, y, groups, classifier=False)
-        folds = fold_of_each(splitter, int(X.shape[0]), groups)
-        choose_by_moments(self, (X, y, sample_weight, covariates), folds)
+    def _fit_streamed(self, given: Given) -> None:
+        splitter = make_splitter(self.cv, given.y, given.groups, classifier=False)
+        folds = fold_of_each(splitter, int(given.X.shape[0]), given.groups)
+        choose_by_moments(self, given, folds)

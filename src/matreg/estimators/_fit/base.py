@@ -35,12 +35,13 @@ from ...preprocessing.units import warn_of_units
 from ...solvers import SolverResult
 from ...unpenalised import basis as unpenalised
 from .._input.covariates import new_covariates, read_covariates
+from .._input.given import Given
 from .._input.parameters import parametrised
 from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
-from .callbacks import CALLBACK_STATE, CallbackSupportMixin, callback_context, watched
+from .callbacks import CALLBACK_STATE, CallbackSupportMixin
 from .fitted import Fitted
 from .messages import warn_if_flat
-from .several import mean_score, transposed
+from .several import fit_each, mean_score, transposed
 
 # Labels and weights of new samples.
 NOTHING = np.zeros(0)
@@ -84,10 +85,9 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         """The loss, words included."""
         raise NotImplementedError
 
-    def _read(
-        self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
-    ) -> SampleSet:
+    def _read(self, given: Given) -> SampleSet:
         """Samples with labels and weights, in memory or to be read block by block."""
+        X, y, sample_weight, covariates, _ = given
         if not is_streamed(X):
             X, y, weights = self._validate_fit(X, y, sample_weight)
             Z = None if covariates is None else read_covariates(self, covariates, len(X))
@@ -285,16 +285,6 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         """What samples go through before they are decided on, if anything."""
         return None
 
-    @contextmanager
-    def _fitting(self) -> Iterator[None]:
-        """Around a single fit: it is reported, and a failure leaves the model as it was."""
-        with (
-            callback_context(self, None) as context,
-            self._unchanged_on_failure(),
-            watched(self, context),
-        ):
-            yield
-
     def _forget(self) -> None:
         """Take away the attributes of an earlier fit, not all of which the next one may set."""
         given = self.get_params(deep=False)
@@ -380,12 +370,22 @@ class SingleFit(MatrixEstimator):
         self
             The fitted model itself.
         """
-        self._fit(X, y, sample_weight, covariates)
+        given = Given(X, y, sample_weight, covariates)
+        if not (self._several_labels and has_several(y)):
+            self._fit(given)
+            return self
+        with self._unchanged_on_failure():
+            self._forget()
+            self._fit_labels(given)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
+    def _fit(self, given: Given) -> None:
         """Fit to samples in memory or read block by block."""
         raise NotImplementedError
+
+    def _fit_labels(self, given: Given) -> None:
+        """Fit several labels."""
+        fit_each(self, given)
 
 
 def first(f: Array) -> Array:

@@ -13,8 +13,8 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Covariates, Weights
-from ..._validation.arrays import flatten, has_several, to_numbers
+from ..._typing import Array, Covariates
+from ..._validation.arrays import flatten, to_numbers
 from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
 from ...data.dask_blocks import is_dask
@@ -43,11 +43,13 @@ from ...solvers import (
     tau_max,
     to_arrays,
 )
+from .._input.given import Given
 from .._input.parameters import parametrised
 from .._input.streamed import clean_streamed
 from .base import MatrixEstimator, SingleFit
+from .callbacks import callback_context, watched
 from .convex import Part, store
-from .several import fit_each, transposed
+from .several import transposed
 from .units import TAU, Units, bases_of, check_bases, earlier_taus, scaled
 
 # Attributes of the regression on the clean signals; the others are those of the whole.
@@ -189,16 +191,15 @@ class JointFit(Cleaning, SingleFit):
         beside = float(self.covariate_ridge)
         return Model(loss, penalty, self.C_, self.fit_intercept, earlier, beside)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
-        refuse_streamed_cleaning(type(self).__name__, X, self._plain_name)
-        if self._several_labels and has_several(y):
-            with self._unchanged_on_failure():
-                self._forget()
-                fit_each(self, y, X, sample_weight, {"covariates": covariates})
-            return
-        with self._fitting():
+    def _fit(self, given: Given) -> None:
+        refuse_streamed_cleaning(type(self).__name__, given.X, self._plain_name)
+        with (
+            callback_context(self, None) as context,
+            self._unchanged_on_failure(),
+            watched(self, context),
+        ):
             self._forget()
-            samples = self._read(X, y, sample_weight, covariates)
+            samples = self._read(given)
             assert isinstance(samples, Samples)
             self._fit_samples(samples)
 

@@ -21,8 +21,7 @@ from sklearn.base import is_classifier
 from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
-from ..._typing import Array, Covariates, Index, Parameters, Weights
-from ..._validation.arrays import has_several
+from ..._typing import Array, Index, Parameters
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import is_streamed, refuse_streamed, working_memory
 from ...bases import samples_in
@@ -31,6 +30,7 @@ from ...losses.families import in_units
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
+from .._input.given import Given
 from .._input.parameters import parametrised
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
@@ -148,14 +148,12 @@ class ConvexEstimator(SingleFit):
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
-    def _read(
-        self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates = None
-    ) -> SampleSet:
-        if is_streamed(X):
+    def _read(self, given: Given) -> SampleSet:
+        if is_streamed(given.X):
             if self.joint is not None and is_classifier(self):
-                refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", X)
+                refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", given.X)
             check_blocks(self._sketch(), self._options().get("solver", "auto"))
-        return super()._read(X, y, sample_weight, covariates)
+        return super()._read(given)
 
     def _tau_share(self, units: Units) -> float:
         """What "scale" is for tau, relative to the smallest tau with W = 0."""
@@ -223,19 +221,14 @@ class ConvexEstimator(SingleFit):
 
     # -- fit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Weights, covariates: Covariates) -> None:
-        if self._several_labels and has_several(y):
-            with self._unchanged_on_failure():
-                self._forget()
-                if self.joint is None:
-                    fit_each(self, y, X, sample_weight, {"covariates": covariates})
-                else:
-                    fit_joint(self, y, X, sample_weight, covariates)
-            return
+    def _fit_labels(self, given: Given) -> None:
+        (fit_each if self.joint is None else fit_joint)(self, given)
+
+    def _fit(self, given: Given) -> None:
         with callback_context(self, None) as context, self._unchanged_on_failure():
             last = copy(self) if hasattr(self, "coef_") and self._starts_warm else None
             self._forget()
-            self._fit_samples(self._read(X, y, sample_weight, covariates), context, last)
+            self._fit_samples(self._read(given), context, last)
 
     def _fit_samples(
         self, samples: SampleSet, context: Any = None, last: Self | None = None

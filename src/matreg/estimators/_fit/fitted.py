@@ -11,9 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Covariates, Weights
 from ..._validation.axes import MatrixLabels, to_xarray
-
-if TYPE_CHECKING:
-    pass
+from .._input.given import Given
 
 if TYPE_CHECKING:
     from ..leave_one_out import LeaveOneOutResult
@@ -114,7 +112,7 @@ class Fitted(BaseEstimator):
         """
         from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
 
-        return leave_one_out_of(self, X, y, sample_weight, covariates, refits)
+        return leave_one_out_of(self, Given(X, y, sample_weight, covariates), refits)
 
     def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
         """Report on the fitted model: one self-contained page of HTML.

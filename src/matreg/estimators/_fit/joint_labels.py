@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from ..._typing import Array, Covariates, Parameters, Weights
+from ..._typing import Array, Parameters
 from ..._validation.arrays import check_length
 from ..._validation.stored import refuse_streamed, working_memory
 from ...data.samples import Samples
@@ -21,6 +21,7 @@ from ...linalg.factors import svd
 from ...losses.families import Squared
 from ...solvers import SolverResult
 from .._input.covariates import INPUT
+from .._input.given import Given
 from .several import label_columns
 from .units import Units
 
@@ -31,26 +32,14 @@ if TYPE_CHECKING:
 OWN = (*INPUT, "coef_", "intercept_", "covariate_coef_", "dual_coef_", "label_outlier_score_")
 
 
-def fit_joint(
-    model: MatrixEstimator, y: Any, X: Any, sample_weight: Weights, covariates: Covariates
-) -> None:
-    """Fit all labels together; sets the fitted attributes of the model.
-
-    Parameters
-    ----------
-    model : RMR or RGLM
-        With `joint` "rows" or "columns".
-    y : array-like of shape (n, k)
-        Labels, NaN where one is missing.
-    X, sample_weight, covariates : array-like
-        As in `fit`.
-    """
-    refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", X)
-    Y = label_columns(y)
+def fit_joint(model: MatrixEstimator, given: Given) -> None:
+    """Fit all labels (n, k) together, NaN where one is missing; sets the fitted attributes."""
+    refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", given.X)
+    Y = label_columns(given.y)
     known = ~np.isnan(Y)
     plain = clone(model).set_params(joint=None)
-    check_length(Y, len(X))
-    samples = plain._read(X, np.where(known, Y, 0.0)[:, 0], sample_weight, covariates)
+    check_length(Y, len(given.X))
+    samples = plain._read(given._replace(y=np.where(known, Y, 0.0)[:, 0]))
     labels = [one_label(samples, Y[:, j], known[:, j]) for j in range(Y.shape[1])]
     for j, one in enumerate(labels):
         if not np.any(one.weights):

@@ -11,29 +11,27 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Parameters, Weights
+from ..._typing import Array, Weights
 from ..._validation.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
+from .._input.given import Given
 from .._input.streamed import LazyDual
 
 if TYPE_CHECKING:
     from .base import MatrixEstimator
 
 
-def fit_each(
-    model: MatrixEstimator, y: Any, X: Any, sample_weight: Weights, rest: Parameters
-) -> None:
+def fit_each(model: MatrixEstimator, given: Given) -> None:
     """Fit a model to each column of the labels (n, k), and take all of the results.
 
     The attributes get a first axis of labels; `estimators_` are the fits. A label that is NaN is
-    missing: its sample has weight zero in the fit of that label. `rest` is what else `fit` is
-    given.
+    missing: its sample has weight zero in the fit of that label.
     """
-    tasks = label_tasks(y, sample_weight)
+    tasks = each_label(given)
     jobs = model.n_jobs
     # The fits take the jobs; the folds within them would only be in each other's way.
     alone = {} if jobs is None else {"n_jobs": 1}
-    calls = (delayed(_fit)(clone(model).set_params(**alone), X, *one, rest) for one in tasks)
+    calls = (delayed(_fit)(clone(model).set_params(**alone), one) for one in tasks)
     found = Parallel(n_jobs=jobs)(calls)
     for j, (_, messages) in enumerate(found):
         for text, category in messages:
@@ -41,9 +39,18 @@ def fit_each(
     stack(model, [one for one, _ in found])
 
 
-def label_tasks(y: Any, sample_weight: Weights) -> list[tuple[Array, Weights]]:
-    """Each label and its weights, zero where it is missing."""
-    return [_given(one, sample_weight) for one in label_columns(y).T]
+def each_label(given: Given) -> list[Given]:
+    """The samples with each label and its weights, zero where it is missing."""
+    found = []
+    for y in label_columns(given.y).T:
+        weights, missing = given.sample_weight, np.isnan(y)
+        if missing.any():
+            weights = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
+            if weights.shape == y.shape:  # else the fit refuses
+                y = np.where(missing, np.median(y[~missing]), y)
+                weights = np.where(missing, 0.0, weights)
+        found.append(given._replace(y=y, sample_weight=weights))
+    return found
 
 
 def label_columns(y: Any) -> Array:
@@ -63,22 +70,11 @@ def label_columns(y: Any) -> Array:
     return Y
 
 
-def _given(y: Array, sample_weight: Weights) -> tuple[Array, Weights]:
-    """One label and its weights, zero where it is missing."""
-    missing = np.isnan(y)
-    if not missing.any():
-        return y, sample_weight
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if weights.shape != y.shape:
-        return y, sample_weight  # which the fit refuses
-    return np.where(missing, np.median(y[~missing]), y), np.where(missing, 0.0, weights)
-
-
-def _fit(model: MatrixEstimator, X: Any, y: Array, sample_weight: Weights, rest: Parameters) -> Any:
+def _fit(model: MatrixEstimator, given: Given) -> Any:
     """A fitted model, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y, sample_weight, **rest)
+        given.fit(model)
     return model, [(str(one.message), one.category) for one in caught]
 
 

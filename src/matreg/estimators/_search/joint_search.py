@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import may_keep
-from ..._typing import Array, Covariates, Fold, Parameters, Weights
+from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.stored import refuse_streamed_cleaning
 from ...data.samples import Samples
@@ -33,6 +33,7 @@ from ...solvers import (
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
 from .._fit.units import each, earlier_taus
+from .._input.given import Given
 from .._input.parameters import parametrised
 from .adaptive_search import owners
 from .candidates import Candidate, number_list
@@ -234,15 +235,8 @@ class JointSearch(Cleaning, Search):
         super()._refit(samples, candidate, chosen)
         self.limit_ = candidate.parameters["limit"]
 
-    def _fit_streamed(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Weights,
-        groups: Any,
-        covariates: Covariates = None,
-    ) -> None:
-        refuse_streamed_cleaning(type(self).__name__, X, self._plain._plain_name)
+    def _fit_streamed(self, given: Given) -> None:
+        refuse_streamed_cleaning(type(self).__name__, given.X, self._plain._plain_name)
 
 
 def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator[Family]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..._typing import Array, Covariates, Index, Parameters, Weights
+from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import working_memory
@@ -29,6 +29,7 @@ from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid, 
 from .._fit.base import MatrixEstimator
 from .._fit.units import bases_of, check_bases
 from .._input.covariates import new_covariates
+from .._input.given import Given
 from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate
 
@@ -36,17 +37,10 @@ from .candidates import Candidate
 OVERHEAD = 4
 
 
-def choose_on_part(
-    model: MatrixEstimator,
-    X: Any,
-    y: Any,
-    sample_weight: Weights,
-    groups: Any,
-    covariates: Covariates,
-) -> None:
+def choose_on_part(model: MatrixEstimator, given: Given) -> None:
     """Choose the parameters of RMRCV or SMMCV on a part, and fit the choice to all samples."""
     check_blocks(model._single()._sketch())
-    blocks: Any = model._read(X, y, sample_weight, covariates)
+    blocks: Any = model._read(given)
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows, seed=0)
     if is_classifier(model):
@@ -56,20 +50,15 @@ def choose_on_part(
     if model.taus is not None:
         part.set_params(taus=noisier * np.asarray(model.taus, dtype=float))
     weights = blocks.n / len(index) * block.weights
-    some = None if groups is None else np.asarray(groups)[index]
+    groups = None if given.groups is None else np.asarray(given.groups)[index]
     labels = model._decode(block.y)
-    Z = new_covariates(model, covariates, blocks.n)
-    part.fit(
-        block.X.reshape(-1, blocks.p, blocks.q),
-        labels,
-        sample_weight=weights,
-        groups=some,
-        covariates=None if Z is None else Z[index],
-    )
+    Z = new_covariates(model, given.covariates, blocks.n)
+    samples = block.X.reshape(-1, blocks.p, blocks.q)
+    Given(samples, labels, weights, None if Z is None else Z[index], groups).fit(part)
     chosen = {name: getattr(part, f"{name}_") for name in model._searched}
     chosen["adaptive"] = tuple(tau / noisier for tau in part.adaptive_)
     single = model._single(**chosen, tau=part.tau_ / noisier)
-    single.fit(X, y, sample_weight, covariates)
+    given._replace(groups=None).fit(single)
     model._adopt(single)
     for name in ("cv_results_", "best_index_", "best_score_", "scorer_"):
         if hasattr(part, name):
@@ -173,9 +162,7 @@ class RGLMFolds:
         return scores, ranks
 
 
-def choose_by_moments(
-    model: MatrixEstimator, data: tuple[Any, Any, Any, Any], folds: Index
-) -> None:
+def choose_by_moments(model: MatrixEstimator, given: Given, folds: Index) -> None:
     """RGLMCV on all samples in two passes, given the fold (n,) of each of them."""
     check_blocks(model._single()._sketch())
     if np.any(model.l1):
@@ -185,7 +172,7 @@ def choose_by_moments(
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
             f"moments are known; got {model.scoring!r}."
         )
-    read: Any = model._read(*data)
+    read: Any = model._read(given)
     check_bases(model, read.p, read.q)
     blocks = samples_in(read, bases_of(model))
     count = int(folds.max()) + 1

@@ -23,9 +23,10 @@ from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
-from .._fit.several import fit_each, label_tasks, stack
+from .._fit.several import each_label, fit_each, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list
 from .._input.covariates import INPUT, read_covariates
+from .._input.given import Given
 from .._input.parameters import parametrised
 from .adaptive_search import (
     Found,
@@ -184,6 +185,7 @@ class Search(MatrixEstimator):
         self
             The fitted model itself.
         """
+        given = Given(X, y, sample_weight, covariates, groups)
         with self._unchanged_on_failure():
             self._forget()
             if self._several_labels and has_several(y):
@@ -193,23 +195,17 @@ class Search(MatrixEstimator):
                         f"{self.joint!r}. Search with GridSearchCV over "
                         f"{self._plain.__name__}(joint={self.joint!r}) instead."
                     )
-                rest = {"groups": groups, "covariates": covariates}
-                if self.tau_per_label:
-                    fit_each(self, y, X, sample_weight, rest)
-                else:
-                    self._fit_alike(y, X, sample_weight, rest)
-                return self
-            if is_streamed(X):
-                self._fit_streamed(X, y, sample_weight, groups, covariates)
-                return self
-            tried = self._explore(X, y, sample_weight, groups, covariates)
-            self._settle(tried, tried.scores)
+                (fit_each if self.tau_per_label else fit_alike)(self, given)
+            elif is_streamed(X):
+                self._fit_streamed(given)
+            else:
+                tried = self._explore(given)
+                self._settle(tried, tried.scores)
         return self
 
-    def _explore(
-        self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
-    ) -> Tried:
+    def _explore(self, data: Given) -> Tried:
         """Scores of all candidates, those of adaptive steps included."""
+        X, y, sample_weight, covariates, groups = data
         X, y, weights = self._validate_fit(X, y, sample_weight)
         Z = None if covariates is None else read_covariates(self, covariates, len(X))
         given = Samples.of(X, y, weights, Z)
@@ -231,32 +227,6 @@ class Search(MatrixEstimator):
         best, chosen = self._select(tried.candidates, scores, tried.ranks)
         with watched(self):
             self._refit(tried.samples, tried.candidates[best], chosen)
-
-    def _fit_alike(self, y: Any, X: Any, sample_weight: Weights, rest: Parameters) -> None:
-        """Fit several labels with one choice, by the mean of their scores.
-
-        The grids of the labels correspond point by point: numbers are the same for all, words and
-        shares of the smallest tau with W = 0 are those of each label.
-        """
-        if is_streamed(X):
-            refuse_streamed(f"{type(self).__name__}(tau_per_label=False)", X)
-        if step_counts(self.adaptive)[-1] or getattr(self, "halving", False):
-            raise ValueError(
-                "tau_per_label must be True with adaptive steps and with halving, which go on from "
-                "the choice for one label."
-            )
-        given = label_tasks(y, sample_weight)
-        fits = [clone(self) for _ in given]
-        tried = [one._explore(X, *task, **rest) for one, task in zip(fits, given, strict=True)]
-        if len({one.scores.shape for one in tried}) > 1:
-            raise KeyboardInterrupt  # in the folds of one of the labels
-        mean = np.mean([one.scores for one in tried], axis=0)
-        for j, (one, own) in enumerate(zip(fits, tried, strict=True)):
-            with warnings.catch_warnings():
-                if j > 0:  # the choice is that of the first one
-                    warnings.filterwarnings("ignore", message=".*The choice")
-                one._settle(own, mean)
-        stack(self, fits)
 
     def _structured(self, samples: Samples) -> Samples:
         """Samples in the bases of the rows and columns of W, where there are any."""
@@ -344,11 +314,9 @@ class Search(MatrixEstimator):
             score.check(samples, folds)
         return score
 
-    def _fit_streamed(
-        self, X: Any, y: Any, sample_weight: Weights, groups: Any, covariates: Covariates
-    ) -> None:
+    def _fit_streamed(self, given: Given) -> None:
         """Choose and fit on samples that are read block by block."""
-        choose_on_part(self, X, y, sample_weight, groups, covariates)
+        choose_on_part(self, given)
 
     def _cross_validate(
         self,
@@ -390,6 +358,32 @@ class Search(MatrixEstimator):
             self.cv_results_["loo_doubt"] = doubts
             warn_of_doubt(self.cv_results_, best, doubts)
         return int(found.owner[best]), int(place[best])
+
+
+def fit_alike(search: Search, given: Given) -> None:
+    """Fit several labels with one choice, by the mean of their scores.
+
+    The grids of the labels correspond point by point: numbers are the same for all, words and
+    shares of the smallest tau with W = 0 are those of each label.
+    """
+    refuse_streamed(f"{type(search).__name__}(tau_per_label=False)", given.X)
+    if step_counts(search.adaptive)[-1] or getattr(search, "halving", False):
+        raise ValueError(
+            "tau_per_label must be True with adaptive steps and with halving, which go on from "
+            "the choice for one label."
+        )
+    labels = each_label(given)
+    fits = [clone(search) for _ in labels]
+    tried = [one._explore(label) for one, label in zip(fits, labels, strict=True)]
+    if len({one.scores.shape for one in tried}) > 1:
+        raise KeyboardInterrupt  # in the folds of one of the labels
+    mean = np.mean([one.scores for one in tried], axis=0)
+    for j, (one, own) in enumerate(zip(fits, tried, strict=True)):
+        with warnings.catch_warnings():
+            if j > 0:  # the choice is that of the first one
+                warnings.filterwarnings("ignore", message=".*The choice")
+            one._settle(own, mean)
+    stack(search, fits)
 
 
 @cache
