@@ -28,6 +28,7 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from matreg._typing import Array
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.design import ArrayDesign
@@ -376,14 +377,14 @@ def measure(
     return np.array(found), np.array(seconds), steps
 
 
-def row(name: str, found: tuple[Array, Array, int], base: Array) -> str:
+def row(name: str, found: tuple[Array, Array, int], base: Array) -> list[str]:
     """A line of a table."""
     converged, seconds, steps = found
     ratio = seconds / base
-    return (
-        f"| {name:34} | {converged.sum():6d} | {steps:5d} | {seconds.sum():7.1f} | "
-        f"{np.median(ratio):6.2f} | {np.quantile(ratio, 0.9):4.2f} | {ratio.max():5.2f} |"
-    )
+    quantiles = (f"{q:.2f}" for q in (np.median(ratio), np.quantile(ratio, 0.9), ratio.max()))
+    line = [name, f"{converged.sum()}", f"{steps}", f"{seconds.sum():.1f}", *quantiles]
+    print(*line, sep=" | ", flush=True)
+    return line
 
 
 def tail_of(found: tuple[Array, Array, int], base: Array) -> float:
@@ -399,19 +400,17 @@ def table(
     forward: bool,
 ) -> None:
     """Print one row per mechanism that is taken away, or that is added to the plain method."""
-    print(f"\n{title}: {len(cases)} problems\n")
-    print(f"| {'without':34} | solved | steps | seconds | median | 90 % | worst |")
-    print("|---|---|---|---|---|---|---|")
     found = measure(cases, run, ())
     base = found[1]
-    print(row("as it is", found, base), flush=True)
+    rows = [row("as it is", found, base)]
     if not forward:
-        for name, way in ways.items():
-            print(row(name, measure(cases, run, [way]), base), flush=True)
+        rows += [
+            row(f"without {name}", measure(cases, run, [way]), base) for name, way in ways.items()
+        ]
     off = dict(ways)
     if forward:  # plain, which takes long
         found = measure(cases, run, off.values())
-        print(row("all of them", found, base), flush=True)
+        rows.append(row("plain, without all of them", found, base))
     while forward and off:
         trials = {
             name: measure(cases, run, [way for other, way in off.items() if other != name])
@@ -421,10 +420,12 @@ def table(
         more = trials[best][0].sum() > found[0].sum()
         tail = tail_of(trials[best], base) < tail_of(found, base) / 1.15
         found = trials[best]
-        print(row(f"+ {best}", found, base), "" if more or tail else "(not worth it)", flush=True)
+        rows.append(row(f"+ {best}" + ("" if more or tail else " (not worth it)"), found, base))
         if not (more or tail):
             break
         off.pop(best)
+    header = ["", "solved", "steps", "seconds", "median", "90 %", "worst"]
+    print_table(f"{title}: {len(cases)} problems", header, rows)
 
 
 def main() -> None:

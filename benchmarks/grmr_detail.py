@@ -2,15 +2,17 @@
 
 Relative errors of the prediction of new samples (RAE, labels centred). On real data tau and C are
 chosen by RMRCV on the clean training samples, epsilon = .1 for all models, and all else is at its
-default. The first column is without any corruption; then a tenth of the training samples is
-corrupted, and none, a tenth or all of the new ones. Four kinds of corruption take turns: a block of
-30 % of either side at the largest value, the same at the smallest, a tenth of the entries at
-either, and a tenth of the rows at the largest. The real data need ``MATREG_DATA`` or a download.
+default; the last model predicts new samples as they are (``clean_predict=False``). The first column
+is without any corruption; then a tenth of the training samples is corrupted, and none, a tenth or
+all of the new ones. Four kinds of corruption take turns: a block of 30 % of either side at the
+largest value, the same at the smallest, a tenth of the entries at either, and a tenth of the rows
+at the largest. The real data need ``MATREG_DATA`` or a download.
 
 The planted problems are drawn at random: rank, dense noise, share of spikes (in old and new
 samples), number of samples, tau.
 
-Run: ``python -m benchmarks.grmr_detail [--small]`` (a quarter of an hour, or a minute)
+Run: ``python -m benchmarks.grmr_detail [--planted 60] [--splits 8]`` (a quarter of an hour; two
+splits and 24 planted problems take two minutes)
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from matreg import GRMR, RMR, RMRCV
 from matreg.datasets import (
     load_air_quality,
@@ -34,7 +37,6 @@ from matreg.datasets import (
 BLOCK, BAND = 0.3, 0.1
 KINDS = ("white", "black", "pepper", "stripe")
 COLUMNS = ("honest", "clean", "a tenth", "all")
-PLANTED = 60
 
 
 def faces(seed):
@@ -139,6 +141,16 @@ def models(tau, C):
     }
 
 
+MODELS = [*models(1.0, 1.0), "the same, not cleaned"]
+
+
+def errors_of(fitted, tests, y):
+    """Errors (models, tests), with those of the last model without cleaning after them."""
+    errors = [[rae(one, test, y) for test in tests] for one in fitted]
+    fitted[-1].set_params(clean_predict=False)
+    return [*errors, [rae(fitted[-1], test, y) for test in tests]]
+
+
 def on_real(load, seed):
     """Errors (models, tests) of one split."""
     X, y, train = load(seed)
@@ -149,12 +161,11 @@ def on_real(load, seed):
     masks = [where(A, share, kind, rng) for A, share in ((old, 0.1), (new, 0.1), (new, 1.0))]
     options = kind, old.min(), old.max(), rng
     bad, *worse = (corrupted(A, m, *options) for A, m in zip((old, new, new), masks, strict=True))
-    errors = []
-    for one in models(chosen.tau_, chosen.C_).values():
-        honest = rae(one.fit(old, y[train]), new, y[~train])
-        one.fit(bad, y[train])
-        errors.append([honest, *(rae(one, test, y[~train]) for test in (new, *worse))])
-    return errors
+    parts = []
+    for X, tests in ((old, [new]), (bad, [new, *worse])):
+        fitted = [one.fit(X, y[train]) for one in models(chosen.tau_, chosen.C_).values()]
+        parts.append(errors_of(fitted, tests, y[~train]))
+    return np.concatenate(parts, axis=1)
 
 
 def on_planted(seed):
@@ -171,49 +182,54 @@ def on_planted(seed):
     X, y = data.X + dense, data.y_clean[n:]
     fitted = [one.fit(X[:n], data.y[:n]) for one in models(tau, 1.0).values()]
     tests = ((data.X_clean + dense)[n:], X[n:])
-    return (rank, noise), [[rae(one, test, y) for test in tests] for one in fitted]
-
-
-def show(title, errors):
-    for name, row in zip(models(1.0, 1.0), errors, strict=True):
-        print(f"{title:<28} {name:<16}", *(f"{error:8.3f}" for error in row), flush=True)
+    return (rank, noise), errors_of(fitted, tests, y)
 
 
 def report_planted(number):
-    """Geometric means of the errors of "replace" relative to those of "split"."""
+    """Geometric means of errors relative to those of "split"."""
     drawn, errors = zip(*(on_planted(seed) for seed in range(number)), strict=True)
-    ratios = np.log([np.divide(replace, split) for _, split, replace in errors])
-    for k, name in enumerate(("rank", "noise")):
-        values = np.array([one[k] for one in drawn])
-        for value in np.unique(values):
-            clean, spiked = np.exp(ratios[values == value].mean(axis=0))
-            print(
-                f"planted, {name} {value:g}: replace / split {clean:.2f} clean, {spiked:.2f} spiked"
-            )
-    print("planted, all: replace / split", *(f"{r:.2f}" for r in np.exp(ratios.mean(axis=0))))
+    errors = np.log(errors)
+    ratios = errors - errors[:, [1]]
+    rank, noise = np.transpose(drawn)
+    groups = {"all": rank > 0, "rank 2 to 10": rank <= 10, "rank 20 to 60": rank >= 20}
+    groups |= {"no dense noise": noise == 0.0, "dense noise": noise > 0.0}
+    rows = []
+    for name, some in groups.items():
+        cells = np.exp(ratios[some].mean(axis=0))
+        rows.append(
+            [f"{name}, {some.sum()} problems", *(f"{x:.2f}" for x in cells[[0, 2, 3]].flat)]
+        )
+    kinds = ("clean", "spikes")
+    header = ["planted", *(f"{MODELS[k]}, {kind}" for k in (0, 2, 3) for kind in kinds)]
+    print_table("Error over that of split, new samples without and with spikes", header, rows)
 
 
-def report_real(errors):
-    """What errors (data sets, models, tests) mean for the choice of the default."""
-    honest, added = errors[:, :, 0], errors[:, :, 2] - errors[:, :, 1]
-    for k, name in enumerate(models(1.0, 1.0)):
-        ratio, share = np.mean(honest[:, k] / honest[:, 0]), added[:, k].mean() / added[:, 0].mean()
-        print(f"{name:<16} honest / RMR {ratio:.3f}, added by a tenth / RMR {share:.3f}")
+def report_real(found):
+    """Mean errors of each data set, and what they mean for the choice of the defaults."""
+    means = np.array([np.mean(errors, axis=0) for errors in found.values()])
+    rows = [
+        [f"{title}, {len(errors)} splits", name, *(f"{error:.3f}" for error in row)]
+        for (title, errors), mean in zip(found.items(), means, strict=True)
+        for name, row in zip(MODELS, mean, strict=True)
+    ]
+    print_table("Relative error on new samples", ["data", "model", *COLUMNS], rows)
+    ratio = np.exp(np.log(means / means[:, :1]).mean(axis=0))
+    rows = [[name, *(f"{x:.2f}" for x in row)] for name, row in zip(MODELS, ratio, strict=True)]
+    print_table("Error over that of RMR, geometric mean of the data", ["model", *COLUMNS], rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--small", action="store_true", help="few planted problems, one split")
-    small = parser.parse_args().small
+    parser.add_argument("--planted", type=int, default=60, help="planted problems")
+    parser.add_argument("--splits", type=int, default=8, help="of each data set, at most")
+    args = parser.parse_args()
     warnings.simplefilter("ignore")
-    report_planted(5 if small else PLANTED)
-    print(f"{'':<46}", *(f"{name:>8}" for name in COLUMNS))
-    means = []
-    for title, (load, seeds) in {"EEM": REAL["EEM"]}.items() if small else REAL.items():
-        errors = [on_real(load, seed) for seed in (seeds[:1] if small else seeds)]
-        means.append(np.mean(errors, axis=0))
-        show(f"{title}, {len(errors)} splits", means[-1])
-    report_real(np.array(means))
+    report_planted(args.planted)
+    found = {}
+    for title, (load, seeds) in REAL.items():
+        found[title] = [on_real(load, seed) for seed in seeds[: args.splits]]
+        print(title, "is done", flush=True)
+    report_real(found)
 
 
 if __name__ == "__main__":

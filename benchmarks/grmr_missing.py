@@ -10,7 +10,7 @@ The error is the root of the mean squared error in standard deviations of the tr
 Beside its mean is that of the difference to "left out", with its standard error over the splits;
 test days are shared between the three numbers of blocks, so that it is a little too small.
 
-Run: ``python benchmarks/grmr_missing.py [--small]`` (ten minutes, or half a minute)
+Run: ``python -m benchmarks grmr_missing [--small]`` (ten minutes, or half a minute)
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from matreg import GRMR, RMRCV
 from matreg.datasets import load_air_quality
 
@@ -52,13 +53,13 @@ def one_split(X, y, test, tune):
     return np.array(predicted) - y[test], ~gaps[test]
 
 
-def report(title, errors):
+def row(title, errors):
     """Means of errors (splits, ways), and differences to the first way."""
-    for k, way in enumerate(WAYS):
-        difference = errors[:, k] - errors[:, 0]
-        spread = difference.std(ddof=1) / np.sqrt(len(errors))
-        away = f"{difference.mean():+.4f} ± {spread:.4f}"
-        print(f"{title:<38} {way:<9} {errors[:, k].mean():.4f}  {away}", flush=True)
+    difference = errors[:, 1:] - errors[:, :1]
+    spread = difference.std(axis=0, ddof=1) / np.sqrt(len(errors))
+    away = zip(difference.mean(axis=0), spread, strict=True)
+    means = (f"{mean:.4f}" for mean in errors.mean(axis=0))
+    return [title, *means, *(f"{mean:+.4f} ± {one:.4f}" for mean, one in away)]
 
 
 def main():
@@ -66,6 +67,7 @@ def main():
     parser.add_argument("--small", action="store_true", help="five splits, defaults only")
     small = parser.parse_args().small
     warnings.simplefilter("ignore")
+    rows = []
     for label in ("benzene", "co"):
         data = load_air_quality(label=label, missing="keep")
         for tune in (False,) if small else (False, True):
@@ -77,7 +79,9 @@ def main():
             for days in ("all days", "complete days"):
                 kept = [r if days == "all days" else r[:, whole] for r, whole in found]
                 errors = np.sqrt([np.mean(r**2, axis=1) for r in kept])
-                report(f"{label}, {how}, {days}", errors)
+                rows.append(row(f"{label}, {how}, {days}", errors))
+    header = ["", *WAYS, *(f"{way} - left out" for way in WAYS[1:])]
+    print_table(f"{len(found)} splits, error in standard deviations of the labels", header, rows)
 
 
 if __name__ == "__main__":

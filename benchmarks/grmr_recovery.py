@@ -6,18 +6,17 @@ the row space of the clean signals, the only part that data can tell; the predic
 on new samples, corrupted in the same way, relative to predicting the mean. RMR after robust PCA and
 G-RMR clean the new samples first.
 
-Run: ``python benchmarks/grmr_recovery.py [--small]`` prints a table and saves ``results/``
-``grmr_recovery.png``.
+Run: ``python -m benchmarks grmr_recovery [--corruption 0 .1 .3] [--seeds 3]``
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 from sklearn.svm import SVR
 
+from benchmarks.timing import print_table
 from matreg import GRMR, RGLM, RMR
 from matreg.datasets import make_matrix_regression
 
@@ -110,44 +109,19 @@ def run(corruptions, n_train, seeds):
     return result
 
 
-def show(result, corruptions):
-    for key, title in MEASURES.items():
-        print(f"\n{title}\n{'corruption':>16}", *(f"{c:8.0%}" for c in corruptions))
-        for name, values in result[key].items():
-            print(f"{name:>16}", *(f"{v:8.4f}" for v in values))
-
-
-def plot(result, corruptions, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True)
-    for axis, (key, title) in zip(axes.ravel(), MEASURES.items(), strict=True):
-        for name, values in result[key].items():
-            axis.plot(100 * np.array(corruptions), values, marker="o", label=name)
-        axis.set_title(title, fontsize=10)
-        if key != "support":
-            axis.set_yscale("symlog", linthresh=1e-3)
-    for axis in axes[1]:
-        axis.set_xlabel("corrupted entries, %")
-    axes[0, 0].legend(fontsize=8)
-    figure.tight_layout()
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=150)
-    print(f"\nsaved {path}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--small", action="store_true", help="few corruptions, one seed")
-    small = parser.parse_args().small
-    corruptions = (0.0, 0.1) if small else CORRUPTION
-    result = run(corruptions, 80 if small else 300, 1 if small else 3)
-    show(result, corruptions)
-    if not small:
-        plot(result, corruptions, Path("results/grmr_recovery.png"))
+    parser.add_argument("--corruption", type=float, nargs="+", default=CORRUPTION)
+    parser.add_argument("--seeds", type=int, default=3)
+    args = parser.parse_args()
+    result = run(args.corruption, 300, args.seeds)
+    rows = [
+        [title, name, *(f"{value:.3f}" for value in values)]
+        for key, title in MEASURES.items()
+        for name, values in result[key].items()
+    ]
+    header = ["", "model", *(f"{share:.0%}" for share in args.corruption)]
+    print_table("What is recovered, by the share of corrupted entries", header, rows)
 
 
 if __name__ == "__main__":

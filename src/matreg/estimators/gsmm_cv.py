@@ -69,8 +69,6 @@ class GSMMCV(JointSearch, MatrixClassifier):
     _searched = ("C",)
 
     noise: float | str | ArrayLike | None = "tails"
-    fold_tol: float | None = 1.0
-    fold_split_tol: float | None = 1e-2
 
     def _predict_taus(
         self,
