@@ -19,6 +19,15 @@ def test_a_home_for_each_name():
     assert sorted(names) == sorted(matreg.__all__)
 
 
+@pytest.mark.parametrize("name", [name for name in matreg.__all__ if name.isupper()])
+def test_every_parameter_of_an_estimator_has_its_line(name):
+    docscrape = pytest.importorskip("numpydoc.docscrape")
+    estimator = getattr(matreg, name)
+    lines = docscrape.ClassDoc(estimator)["Parameters"]
+    said = [one for line in lines for one in line.name.split(", ")]
+    assert sorted(said) == sorted(estimator._get_param_names())
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="'matreg' has no attribute 'RMRR'"):
         _ = matreg.RMRR

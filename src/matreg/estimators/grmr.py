@@ -71,38 +71,26 @@ class GRMR(JointFit, MatrixRegressor):
         Number of further alternations, each in the bases of the last regression, in which its
         directions cost less (:mod:`matreg.adaptive`); all have the same tau. Or a tau for each
         alternation before the last, as :class:`GRMRCV` chooses them.
-    row_basis, column_basis
+    row_basis, column_basis, fit_intercept, covariate_ridge, matrix_shape, n_jobs
         As in :class:`RMR`.
     coupling : {"exact", "squared"}, default="exact"
         Loss by which the labels pull at the samples in the split. "exact" is the loss of the
         regression: the alternation never raises the objective. "squared" is the loss of the paper,
         ``C sum_i s_i r_i^2``, with its Algorithm 2: the objective may rise. It pulls upwards as
         much as downwards, and is therefore refused with ``loss="quantile"``.
-    fit_intercept : bool, default=True
-        Whether to fit b.
-    covariate_ridge : float, default=0.0
-        As in :class:`RMR`.
     clean_predict : bool, default=True
         Whether :meth:`predict` cleans new samples first, as :meth:`transform` does.
-    matrix_shape : tuple of int, default=None
-        Shape (p, q) of samples that come as the rows of a 2-D array; by default (p, 1).
     tol : float, default=1e-4
         Stop when an alternation lowers the objective by at most this share of it.
     max_iter : int, default=20
         Largest number of alternations.
-    regression_tol : float, default=1e-5
-        Relative duality gap of the regressions.
-    regression_max_iter : int, default=200
-        Largest number of iterations of one regression.
-    split_tol : float, default=1e-4
-        Relative duality gap of the last split.
-    split_max_iter : int, default=1000
-        Largest number of iterations of one split.
+    regression_tol, split_tol : float, default=1e-5, 1e-4
+        Relative duality gaps of the regressions, and of the last split.
+    regression_max_iter, split_max_iter : int, default=200, 1000
+        Largest number of iterations of one regression, and of one split.
     warm_start : bool, default=False
         Whether `fit` starts from the last fit, if its samples had the shape of these; where
         outliers are replaced they must be equal. Two arrays of the size of the samples are kept.
-    n_jobs : int, default=None
-        Number of labels at a time, where there are several.
     verbose : int, default=0
         1 prints one line per half-step of the alternation, and one every few seconds in a long
         split; 2 prints their iterations too.
@@ -111,10 +99,8 @@ class GRMR(JointFit, MatrixRegressor):
     ----------
     coef_ : ndarray of shape (p, q)
         Coefficients W, exactly of low rank.
-    intercept_ : float
-        Intercept b.
-    rank_ : int
-        Rank of the coefficients.
+    intercept_, rank_, label_outlier_score_, adaptive_, matrix_shape_, n_features_in_
+        As in :class:`RMR`.
     dual_coef_ : ndarray of shape (n,)
         Dual variables of the regression on the clean signals.
     X_clean_, outliers_ : ndarray of shape (n, p, q)
@@ -126,8 +112,6 @@ class GRMR(JointFit, MatrixRegressor):
         Share of the known entries of all samples that are outliers.
     sample_outlier_score_ : ndarray of shape (n,)
         ``||E_i||_1 / ||D_i||_1``: samples with a large score look corrupted.
-    label_outlier_score_ : ndarray of shape (n,)
-        How much each label looks wrong, as in :class:`RMR`.
     tau_, C_, epsilon_, delta_, gamma_, lam_ : float
         Numbers used.
     noise_ : ndarray of shape (p, q) or None
@@ -143,17 +127,11 @@ class GRMR(JointFit, MatrixRegressor):
     history_ : structured ndarray
         One row per half-step: iteration, half, time, objective, gap, rank, clean_rank,
         outlier_fraction. With the exact coupling `objective` never rises.
-    adaptive_ : tuple of float
-        Tau of the steps before the last; empty without any.
     steps_ : structured ndarray
         One row per alternation of an adaptive model: tau, then primal, dual, gap and rank of its
         last regression, and n_iter, the number of its alternations. All other attributes are those
         of the last one. Each has the objective of its own penalty, which never rises in it; from
         one to the next the objectives cannot be compared.
-    n_features_in_ : int
-        Number of features of a 2-D `X`.
-    feature_names_in_ : ndarray of str
-        Names of the features, where `X` had any.
 
     Notes
     -----

@@ -22,13 +22,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
 
     Parameters
     ----------
-    taus : array-like, default=None
-        Values of tau to try. By default a geometric sequence from about the smallest tau with
-        W = 0 on all the data, for each C and epsilon.
-    n_taus : int, default=10
-        Length of that sequence.
-    tau_min_ratio : float, default=1e-3
-        Smallest value of that sequence relative to its largest.
+    taus, n_taus, tau_min_ratio
+        As in :class:`RMRCV`; the sequence begins at about the smallest tau with W = 0.
     gamma : float, array-like or None, default=None
         Values to try. None is a half of the default of :class:`GRMR` and the default itself; with
         ``outliers="split"`` a quarter of it too.
@@ -43,14 +38,12 @@ class GRMRCV(JointSearch, MatrixRegressor):
     adaptive : int or list of int, default=0
         Numbers of further steps to try, as in :class:`RMRCV`: each costs about as much as one of
         the candidates of the plain search.
-    row_basis, column_basis
-        As in :class:`GRMR`.
     C, epsilon : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GRMR`. Only one epsilon may be given with
         losses that do not depend on it.
-    loss, delta, quantile, coupling
+    loss, delta, quantile, coupling, row_basis, column_basis, fit_intercept, covariate_ridge
         As in :class:`GRMR`.
-    fit_intercept, covariate_ridge, clean_predict, tol, split_tol, max_iter, matrix_shape
+    clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float or None, default=None
         `tol` and `split_tol` of the fits in the folds. None is as tight as the last fit. 1.0 and
@@ -60,11 +53,9 @@ class GRMRCV(JointSearch, MatrixRegressor):
         Whether to drop the worse half of the candidates after each fold. A candidate is a
         combination of all parameters but tau; it counts by its best tau on the folds so far. The
         choice is between the candidates that are left after the last fold.
-    cv, scoring, one_standard_error, tau_per_label, n_jobs
+    cv, scoring, one_standard_error, tau_per_label, n_jobs, verbose
         As in :class:`RMRCV`. "loo" leaves single samples out of the regression alone: the clean
         signals are those of a fit to all of them.
-    verbose : int, default=0
-        Whether to report progress even without a terminal.
 
     Attributes
     ----------

@@ -54,48 +54,28 @@ class GSMM(JointFit, MatrixClassifier):
         As in :class:`GRMR`. Take None where samples are of low rank but for their outliers.
     adaptive : int or array-like of float, default=0
         As in :class:`GRMR`; with more than two classes the clean signals are the same in all steps.
-    row_basis, column_basis
+    row_basis, column_basis, multi_class, fit_intercept, covariate_ridge, matrix_shape, n_jobs
         As in :class:`SMM`.
     class_weight : dict or "balanced", default=None
         Factors of the weights of the samples by class, in the cleaning too; "balanced" gives every
         class the same weight in all.
-    multi_class : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
-        As in :class:`SMM`.
-    fit_intercept : bool, default=True
-        Whether to fit b.
-    covariate_ridge : float, default=0.0
-        As in :class:`RMR`.
     clean_predict : bool, default=True
         Whether :meth:`predict` and :meth:`decision_function` clean new samples first, as
         :meth:`transform` does. Missing entries are filled in either way.
-    matrix_shape : tuple of int, default=None
-        Shape (p, q) of samples that come as the rows of a 2-D array; by default (p, 1).
     tol, max_iter
         As in :class:`GRMR`, for two classes; more have no alternation.
-    regression_tol, regression_max_iter, split_tol, split_max_iter
+    regression_tol, regression_max_iter, split_tol, split_max_iter, verbose
         As in :class:`GRMR`; the regressions are the problems of two classes.
-    n_jobs : int, default=None
-        Number of problems at a time, if there are more than two classes.
-    verbose : int, default=0
-        As in :class:`GRMR`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in order.
     coef_ : ndarray of shape (p, q) or (m, p, q)
         W, exactly of low rank. With more than two classes this, `intercept_`, `rank_`, `dual_coef_`
         and `dual_gap_` have a first axis of m problems, as in :class:`SMM`.
-    intercept_ : float or ndarray of shape (m,)
-        Intercept b.
-    rank_ : int or ndarray of shape (m,)
-        Rank of W.
-    dual_coef_ : ndarray of shape (n,) or (m, n)
-        Dual variables of the machines on the clean signals.
-    dual_gap_ : float or ndarray of shape (m,)
-        Their relative duality gaps.
-    label_outlier_score_ : ndarray of shape (n,)
-        How much each label looks wrong, in margins, as in :class:`SMM`.
+    classes_, intercept_, rank_, dual_gap_, dual_coef_, label_outlier_score_, adaptive_
+        As in :class:`SMM`, of the machines on the clean signals.
+    matrix_shape_, n_features_in_
+        As in :class:`RMR`.
     X_clean_, outliers_, clean_rank_, outlier_fraction_, sample_outlier_score_, noise_, split_gap_
         The clean signals and what is known of them, as in :class:`GRMR`.
     tau_, C_, gamma_, lam_ : float
@@ -106,12 +86,8 @@ class GSMM(JointFit, MatrixClassifier):
         Alternations done; 1 with more than two classes.
     history_ : structured ndarray, or a list of m of them
         One row per half-step as in :class:`GRMR`; with more than two classes those of the problems.
-    adaptive_ : tuple of float
-        Tau of the steps before the last; empty without any.
     steps_ : structured ndarray, or a list of m of them
         One row per step of an adaptive model, as in :class:`GRMR` and :class:`SMM`.
-    n_features_in_ : int
-        Number of features of a 2-D `X`.
 
     See Also
     --------

@@ -28,23 +28,18 @@ class GSMMCV(JointSearch, MatrixClassifier):
 
     Parameters
     ----------
-    taus : array-like, default=None
-        Values of tau to try. By default a geometric sequence from about the smallest tau with
-        W = 0 on all the data, for each C.
-    n_taus, tau_min_ratio, gamma, lam, outliers, limit, adaptive, row_basis, column_basis
+    taus, n_taus, tau_min_ratio, gamma, lam, outliers, limit, adaptive, row_basis, column_basis
         As in :class:`GRMRCV`.
     noise : float, "tails", None or a list of them, default="tails"
         Values to try; the words are those of :class:`GSMM`.
     C : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GSMM`.
-    loss, class_weight, multi_class, fit_intercept, covariate_ridge, clean_predict, tol, split_tol
+    loss, class_weight, multi_class, fit_intercept, covariate_ridge, clean_predict, matrix_shape
         As in :class:`GSMM`.
-    max_iter
+    tol, split_tol, max_iter
         As in :class:`GSMM`.
     fold_tol, fold_split_tol, halving, cv, scoring, one_standard_error, n_jobs, verbose
         As in :class:`GRMRCV`; folds have the classes in the same shares.
-    matrix_shape : tuple of int, default=None
-        As in :class:`GSMM`.
 
     Attributes
     ----------

@@ -132,10 +132,8 @@ def rmr_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
 
     Parameters
     ----------
-    X : array-like of shape (n, p, q) or (n, p*q)
-        Samples.
-    y : array-like of shape (n,)
-        Labels.
+    X, y
+        As in :func:`path`.
     **options
         Those of :func:`path`, and parameters of :class:`RMR`.
 
@@ -152,10 +150,8 @@ def rglm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
 
     Parameters
     ----------
-    X : array-like of shape (n, p, q) or (n, p*q)
-        Samples.
-    y : array-like of shape (n,)
-        Labels.
+    X, y
+        As in :func:`path`.
     **options
         Those of :func:`path`, and parameters of :class:`RGLM`.
 
@@ -172,10 +168,8 @@ def smm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
 
     Parameters
     ----------
-    X : array-like of shape (n, p, q) or (n, p*q)
-        Samples.
-    y : array-like of shape (n,)
-        Two classes.
+    X, y
+        As in :func:`path`.
     **options
         Those of :func:`path`, and parameters of :class:`SMM`.
 

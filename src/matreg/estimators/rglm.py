@@ -60,18 +60,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean
         of the eigenvalues, except for those that are zero, of the second derivative of the loss at
         B = 0. Predictions do not depend on units.
-    l1 : float or array-like of shape (p, q), default=0.0
-        Adds ``tau sum_jk l1_jk |B_jk|`` to the penalty, which makes B sparse and of low rank at the
-        same time: a number, or one for each entry, 0 for entries that are free. A first-order
-        method solves it: `tol` of 1e-4 takes up to some thousand iterations.
-    adaptive, row_basis, column_basis
+    l1, adaptive, row_basis, column_basis, fit_intercept, covariate_ridge, tol, matrix_shape
         As in :class:`RMR`.
-    fit_intercept : bool, default=True
-        Whether to fit b, which is never penalised.
-    covariate_ridge : float, default=0.0
-        As in :class:`RMR`.
-    tol : float, default=1e-6
-        Relative duality gap (objective - bound) / objective at which the solver stops.
     max_iter : int, default=10000
         Largest number of iterations, those of the proximal gradient method and the Newton steps
         that take over from it together.
@@ -88,24 +78,16 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         Number of labels at a time, where there are several.
     verbose : int, default=0
         Whether to print one line per check of the gap.
-    matrix_shape : tuple of int, default=None
-        (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
 
     Attributes
     ----------
     coef_ : ndarray of shape (p, q)
         B, exactly of rank `rank_`.
-    intercept_ : float
-        b, zero without `fit_intercept`.
-    rank_ : int
-        Rank of B.
+    intercept_, rank_, objective_, dual_gap_, solver_
+        As in :class:`RMR`.
     dual_coef_ : ndarray of shape (n,)
         Dual point that proves `dual_gap_`: the largest singular value of
         ``sum_i dual_coef_i X_i`` is at most tau.
-    objective_ : float
-        Objective at (B, b).
-    dual_gap_ : float
-        Relative duality gap: the objective is at most this fraction of itself above the optimum.
     n_iter_ : int
         Iterations done; 0 if B = 0 is optimal and for least squares with tau = 0, which is solved
         directly.
@@ -114,20 +96,12 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         was at work. Every tenth iteration of the proximal gradient method is checked and every
         Newton step; for the families "binomial" and "poisson" every reweighted least squares
         problem.
-    tau_ : float
-        Number used.
-    l1_, ridge_
+    tau_, l1_, adaptive_, steps_, matrix_shape_, n_features_in_
+        As in :class:`RMR`.
+    ridge_ : float
         What was given.
-    adaptive_ : tuple of float
-        Tau of the steps before the last; empty without any.
-    steps_ : structured ndarray
-        One row per convex problem of an adaptive model, as in :class:`RMR`.
-    classes_ : ndarray of shape (2,)
-        The two classes, for the family "binomial" alone.
-    matrix_shape_ : tuple of int
-        (p, q).
-    n_features_in_ : int
-        p * q.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, for the family "binomial" alone.
 
     See Also
     --------
@@ -229,29 +203,25 @@ class RGLMCV(FamilyEstimator, PathSearch):
         nuclear norm is of little account, for effects that are not of low rank; with `l1` it is 0.
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RGLM`; `ridge` must be 0 with them.
-    adaptive, row_basis, column_basis
+    taus, n_taus, tau_min_ratio, adaptive, row_basis, column_basis, fit_intercept, covariate_ridge
         As in :class:`RMRCV`.
-    taus, n_taus, tau_min_ratio, fit_intercept, covariate_ridge, cv, scoring
+    cv, scoring, one_standard_error, tau_per_label, n_jobs, verbose, matrix_shape
         As in :class:`RMRCV`.
     joint : {"rows", "columns"}, default=None
         For more than two classes of the family "binomial", as in :class:`RGLM`.
-    one_standard_error, tau_per_label, n_jobs
-        As in :class:`RMRCV`.
-    tol, max_iter, matrix_shape
+    tol, max_iter
         As in :class:`RGLM`.
-    verbose : int, default=0
-        Whether to report progress where there is no terminal too.
 
     Attributes
     ----------
     tau_, ridge_, l1_ : float
         Chosen values.
-    adaptive_ : tuple of float
-        Tau of the steps before the last, as in :class:`RMRCV`.
-    cv_results_, best_index_, best_score_, taus_
+    cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
-    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
         Of the chosen model on all the data, as in :class:`RGLM`.
+    classes_, matrix_shape_, n_features_in_
+        As in :class:`RGLM`.
 
     Examples
     --------

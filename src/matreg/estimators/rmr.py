@@ -141,10 +141,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
         work.
     solver_ : str
         Method that ended the fit, as in `history_`; "start" if `warm_start` had the solution.
-    tau_, C_, epsilon_, delta_ : float
+    tau_, C_, epsilon_, delta_, l1_
         Numbers used.
-    l1_ : float or array-like
-        What was given.
     adaptive_ : tuple of float
         Tau of the steps before the last; empty without any.
     steps_ : structured ndarray
@@ -152,10 +150,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
         other attributes are those of the last one. Each is solved to its certified gap, which says
         nothing about the concave penalty that they descend on together: of that one the steps,
         with the same tau, lead to a critical point.
-    matrix_shape_ : tuple of int
-        (p, q).
-    n_features_in_ : int
-        p * q.
+    matrix_shape_, n_features_in_ : tuple of int, int
+        (p, q) and p * q.
 
     See Also
     --------
@@ -238,11 +234,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         taken only where they gain more than a standard error of the folds. The right rank needs
         `one_standard_error`, with which a smaller rank is worth a standard error: the best score
         keeps small singular values that cost nothing.
-    row_basis, column_basis
-        As in :class:`RMR`.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
-    covariate_ridge : float, default=0.0
+    row_basis, column_basis, fit_intercept, covariate_ridge, tol, max_iter, matrix_shape
         As in :class:`RMR`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
@@ -264,8 +256,6 @@ class RMRCV(PathSearch, MatrixRegressor):
         "scale" and of the smallest tau with W = 0 of each label. Take a score without units.
     n_jobs : int, default=None
         Number of folds at a time.
-    tol, max_iter, matrix_shape
-        As in :class:`RMR`.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
 
@@ -273,10 +263,8 @@ class RMRCV(PathSearch, MatrixRegressor):
     ----------
     tau_, C_, epsilon_ : float
         Chosen values.
-    delta_ : float
-        Number used.
-    l1_ : float or array-like
-        Chosen value.
+    delta_, l1_
+        Number used, and chosen value.
     adaptive_ : tuple of float
         Tau of the steps before the last, one for each further step that was chosen; empty for the
         plain penalty. ``len(model.adaptive_)`` is the number of steps.
@@ -288,10 +276,10 @@ class RMRCV(PathSearch, MatrixRegressor):
         Chosen row and its mean score.
     taus_ : ndarray
         The grid of tau of the chosen C and epsilon.
-    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
         Of the chosen model on all the data, as in :class:`RMR`.
-    label_outlier_score_ : ndarray of shape (n,)
-        How much each label looks wrong, as in :class:`RMR`.
+    label_outlier_score_, matrix_shape_, n_features_in_
+        As in :class:`RMR`.
 
     Examples
     --------

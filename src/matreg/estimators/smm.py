@@ -50,20 +50,10 @@ class SMM(MatrixClassifier, ConvexEstimator):
         `multi_class` is: the nuclear norm is that of all W side by side, so that they share row
         profiles, or on top of each other, so that they share column profiles. `rank_` and all that
         belongs to a problem is then of that one. It takes k^2 times the memory of the samples.
-    fit_intercept : bool, default=True
-        Whether to fit b, which is never penalised.
-    covariate_ridge : float, default=0.0
-        As in :class:`RMR`.
-    tol : float, default=1e-6
-        Relative duality gap (objective - bound) / objective at which the solver stops.
-    max_iter : int, default=1000
-        Largest number of iterations, for each problem.
+    fit_intercept, covariate_ridge, tol, max_iter, verbose, matrix_shape
+        As in :class:`RMR`; `max_iter` is for each problem.
     n_jobs : int, default=None
         Number of problems at a time, if there are more than two classes.
-    verbose : int, default=0
-        Whether to print one line per iteration.
-    matrix_shape : tuple of int, default=None
-        (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
 
     Attributes
     ----------
@@ -72,35 +62,19 @@ class SMM(MatrixClassifier, ConvexEstimator):
     coef_ : ndarray of shape (p, q) or (m, p, q)
         W, exactly of rank `rank_`. With more than two classes this and all that follows has a first
         axis of m problems: pairs in the order (0, 1), (0, 2), ..., or classes.
-    intercept_ : float or ndarray of shape (m,)
-        b, zero without `fit_intercept`.
-    rank_ : int or ndarray of shape (m,)
-        Rank of W.
+    intercept_, rank_, objective_, dual_gap_, n_iter_, solver_ : number, or m of them
+        As in :class:`RMR`.
     dual_coef_ : ndarray of shape (n,) or (m, n)
         Dual point that proves `dual_gap_`: between 0 and ``C sample_weight``, with the sign of the
         label; not zero for the support vectors.
-    objective_ : float or ndarray of shape (m,)
-        Objective at (W, b).
-    dual_gap_ : float or ndarray of shape (m,)
-        Relative duality gap: the objective is at most this fraction of itself above the optimum.
-    n_iter_ : int or ndarray of shape (m,)
-        Iterations done.
     label_outlier_score_ : ndarray of shape (n,)
         How much each label looks wrong, in margins: 0 on the right side of the margin, up to 1 on
         it, and ``2 - y f`` beyond it, with f the decision: more than 2 on the wrong side. With more
         than two classes the largest of the problems'. NaN where the weight is zero.
-    history_ : structured ndarray, or a list of m of them
-        One row an iteration: iteration, time, primal, dual, gap, rank.
-    l1_ : float or array-like
-        Weights used.
-    adaptive_ : tuple of float
-        Tau of the steps before the last; empty without any.
-    steps_ : structured ndarray, or a list of m of them
-        One row per convex problem of an adaptive model, as in :class:`RMR`.
-    matrix_shape_ : tuple of int
-        (p, q).
-    n_features_in_ : int
-        p * q.
+    history_, steps_ : structured ndarray, or a list of m of them
+        One row per iteration, and per convex problem of an adaptive model, as in :class:`RMR`.
+    tau_, C_, l1_, adaptive_, matrix_shape_, n_features_in_
+        As in :class:`RMR`.
 
     See Also
     --------
@@ -140,21 +114,14 @@ class SMMCV(MatrixClassifier, PathSearch):
 
     Parameters
     ----------
-    taus : float or array-like, default=None
-        Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
-        all the data, for each C.
-    n_taus : int, default=16
-        Length of that sequence.
-    tau_min_ratio : float, default=1e-3
-        Its last value relative to its first.
+    taus, n_taus, tau_min_ratio
+        As in :class:`RMRCV`.
     C : float, str or a list of them
         Values to try: numbers, or words as in :class:`SMM`. By default a tenth of "scale", "scale"
         and ten times it.
-    loss, penalty, class_weight, multi_class, joint, fit_intercept, tol, max_iter, matrix_shape
+    loss, penalty, class_weight, multi_class, joint, fit_intercept, covariate_ridge, tol, max_iter
         As in :class:`SMM`.
-    covariate_ridge : float, default=0.0
-        As in :class:`RMR`.
-    l1, adaptive, row_basis, column_basis
+    l1, adaptive, row_basis, column_basis, n_jobs, verbose, matrix_shape
         As in :class:`RMRCV`.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
@@ -165,23 +132,17 @@ class SMMCV(MatrixClassifier, PathSearch):
     one_standard_error : bool, default=False
         Whether to take the most regularisation, the largest tau or along C the smallest C, whose
         score is within one standard error of the best.
-    n_jobs : int, default=None
-        Number of folds at a time.
-    verbose : int, default=0
-        Whether to report progress where there is no terminal too.
 
     Attributes
     ----------
     tau_, C_, l1_ : float
         Chosen values; `l1_` may be a matrix.
-    adaptive_ : tuple of float
-        Tau of the steps before the last, as in :class:`RMRCV`.
-    cv_results_, best_index_, best_score_, taus_
+    cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
-    classes_, coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_
+    coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
         Of the chosen model on all the data, as in :class:`SMM`.
-    label_outlier_score_ : ndarray of shape (n,)
-        How much each label looks wrong, as in :class:`SMM`.
+    classes_, label_outlier_score_, matrix_shape_, n_features_in_
+        As in :class:`SMM`.
 
     Examples
     --------
