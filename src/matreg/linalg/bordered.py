@@ -1,20 +1,20 @@
 """Linear systems of second-order methods.
 
-Those of the interior point method solve, for several right-hand sides in turn,
+All of them are, for several right-hand sides in turn,
 
-    (Phi Phi' + diag(D)) dbeta + Z dgamma = rhs,    Z'dbeta = total
+    (Phi Phi' + diag(D)) x + Z gamma = rhs,    Z'x = total
 
-with a border Z of k columns, none, ones or several. Which factorisation is best depends on the size
-and on D, whose entries for samples inside the box tend to zero. Some solvers compute
-``f = Phi'dbeta`` more accurately than it could be recomputed from dbeta (cancellation in a huge
-box); they return it appended to dbeta.
+with Phi of n x d and a border Z of k columns, none, ones or several. :func:`dual` factorises a
+matrix of order n, :func:`primal` one of order d. In the interior point method the entries of D for
+samples inside the box tend to zero: both refine their solutions. :func:`primal` computes
+``f = Phi'x`` more accurately than it could be recomputed from x (cancellation in a huge box), and
+returns it appended to x.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg.lapack
@@ -30,10 +30,68 @@ BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 # Rows of a large matrix that are updated at a time.
 STRIPE = 256
-# Steps of refinement at most, and the residual relative to ``D x`` that needs no more.
-REFINEMENTS, ACCURATE = 6, 1e-3
-# Up to this order the augmented system costs next to nothing.
+# Up to this n + d single precision and samples that are not stored would save next to nothing.
 SMALL_SYSTEM = 700
+
+
+class Rows(Protocol):
+    """Phi, of which all rows need never be there at once."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n, d)."""
+        ...
+
+    def take(self, index: Index) -> Array:
+        """Some rows."""
+        ...
+
+    def forward(self, f: Array) -> Array:
+        """``Phi f``."""
+        ...
+
+    def adjoint(self, x: Array) -> Array:
+        """``Phi'x``."""
+        ...
+
+
+class Stored:
+    """Phi as it is."""
+
+    def __init__(self, Phi: Array) -> None:
+        self.Phi, self.shape = Phi, Phi.shape
+
+    def take(self, index: Index) -> Array:
+        """Some rows."""
+        return self.Phi[index]
+
+    def forward(self, f: Array) -> Array:
+        """``Phi f``."""
+        return self.Phi @ f
+
+    def adjoint(self, x: Array) -> Array:
+        """``Phi'x``."""
+        return x @ self.Phi
+
+
+class Images:
+    """Coordinates of samples, computed when they are needed."""
+
+    def __init__(self, design: Design, coordinates: Coordinates) -> None:
+        self.design, self.coordinates = design, coordinates
+        self.shape = (design.n, coordinates.size)
+
+    def take(self, index: Index) -> Array:
+        """Some rows."""
+        return self.coordinates.of_samples(self.design.take(index))
+
+    def forward(self, f: Array) -> Array:
+        """``Phi f``."""
+        return self.design.forward(self.coordinates.adjoint(f))
+
+    def adjoint(self, x: Array) -> Array:
+        """``Phi'x``."""
+        return self.coordinates.of(self.design.adjoint(x)[None])[0]
 
 
 def cholesky(S: Array) -> Solve:
@@ -69,13 +127,14 @@ def shifted(S: Array, D: Array) -> Solve:
     return cholesky(S)
 
 
-def primal_matrix(blocks: Callable[[Index], Array], index: Index, d: int, D: Array) -> Array:
+def primal_matrix(Phi: Rows, index: Index, D: Array) -> Array:
     """``I + Phi' D^-1 Phi`` over some samples, whose rows of Phi are never all there."""
+    d = Phi.shape[1]
     H = np.eye(d)
     chunk = max(1, 2**17 // max(d, 1))
     for start in range(0, len(index), chunk):
         some = index[start : start + chunk]
-        rows = blocks(some)
+        rows = Phi.take(some)
         weighted = rows / D[some, None]
         # In parts: a product of the size of H would be as much again. Half of H is enough.
         for part in range(0, d, STRIPE):
@@ -83,18 +142,6 @@ def primal_matrix(blocks: Callable[[Index], Array], index: Index, d: int, D: Arr
     for part in range(STRIPE, d, STRIPE):
         H[part:, part - STRIPE : part] = H[part - STRIPE : part, part:].T
     return H
-
-
-def factored(Phi: Array, D: Array) -> Solve:
-    """Solver of ``(Phi Phi' + diag(D)) x = rhs`` by a system of the order of the coordinates."""
-    n, d = Phi.shape
-    solve_H = cholesky(primal_matrix(lambda index: Phi[index], np.arange(n), d, D))
-
-    def solve(rhs: Array) -> Array:
-        x = rhs / D
-        return x - Phi @ solve_H(Phi.T @ x) / D
-
-    return solve
 
 
 def refined(
@@ -120,12 +167,12 @@ def refined(
 
     def solve(rhs: Array) -> Array:
         x, size = once(rhs), float(np.linalg.norm(rhs))
-        for _ in range(REFINEMENTS):
+        for _ in range(6):
             left = residual(rhs, x)
             x += once(*left)
             last, size = size, float(np.linalg.norm(left[0]))
             ahead = size * size / last if last > 0.0 else 0.0
-            enough = ACCURATE * float(np.linalg.norm(D * x[: len(D)]))
+            enough = 1e-3 * float(np.linalg.norm(D * x[: len(D)]))
             if not enough < ahead < 0.5 * size:
                 break
         return x
@@ -154,12 +201,7 @@ def with_border(solve: Solve, border: Array) -> BorderedSolve:
     return solve_bordered
 
 
-def factor_dual(
-    Phi: NDArray[Any],
-    D: Array,
-    border: Array,
-    least: float = 0.0,
-) -> BorderedSolve:
+def dual(Phi: NDArray[Any], D: Array, least: float = 0.0) -> Solve:
     """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
 
     Phi may be in single precision; then the solutions are not refined, which would be no use. D is
@@ -169,117 +211,62 @@ def factor_dual(
     D = np.maximum(D, least * float(np.trace(S)) / len(D))
     if S.dtype != np.float64:
         del Phi  # which may be the last one to hold it: the next line needs the room
-        return with_border(shifted(S.astype(np.float64), D), border)
-    return with_border(refined_for(Phi, D, shifted(S, D)), border)
+        return shifted(S.astype(np.float64), D)
+    return refined(shifted(S, D), lambda rhs, x: (rhs - Phi @ (Phi.T @ x) - D * x,), D)
 
 
-def refined_for(Phi: Array, D: Array, once: Solve) -> Solve:
-    """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``."""
-    return refined(once, lambda rhs, x: (rhs - Phi @ (Phi.T @ x) - D * x,), D)
-
-
-def factor_augmented(Phi: Array, D: Array, border: Array) -> BorderedSolve:
-    """Factorise the augmented system ``[D Phi Z; Phi' -I 0; Z' 0 0]``.
-
-    It never divides by a small D nor adds a large Phi Phi' to it, so that it stays accurate where
-    the two others lose the digits; it is the dearest of the three.
-    """
-    n, d = Phi.shape
-    size = n + d + border.shape[1]
-    K = np.zeros((size, size))
-    K[:n, :n] = np.diag(D)
-    K[:n, n : n + d] = Phi
-    K[n : n + d, :n] = Phi.T
-    K[n : n + d, n : n + d] = -np.eye(d)
-    K[:n, n + d :], K[n + d :, :n] = border, border.T
-    scale = np.ones(size)
-    for _ in range(3):
-        largest = np.abs(K).max(axis=1)
-        step = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
-        K *= step[:, None]
-        K *= step
-        scale *= step
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # the solution is checked
-        factor = scipy.linalg.lu_factor(K, check_finite=False)
-
-    def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
-        f = np.zeros(size)
-        f[:n], f[n + d :] = rhs, total
-        f *= scale
-        x = scipy.linalg.lu_solve(factor, f, check_finite=False)
-        x += scipy.linalg.lu_solve(factor, f - K @ x, check_finite=False)
-        x *= scale
-        return x[: n + d], x[n + d :]
-
-    return solve
-
-
-def factor_primal(
-    blocks: Callable[[Index], Array],
-    forward: Callable[[Array], Array],
-    adjoint: Callable[[Array], Array],
-    d: int,
-    D: Array,
-    typical: float,
-    border: Array,
-) -> BorderedSolve:
-    """Factorise a d x d system: for more samples than coordinates, which are never all stored.
+def primal(Phi: Rows, D: Array, refine: bool = True) -> Solve:
+    """Factorise a matrix of order d: for more samples than coordinates; ``Phi'x`` is appended to x.
 
     Samples with a tiny D are equality constraints in all but name. To divide by their D would
     drown all others, so that they are kept apart, as the rows of a second, small system.
-
-    Parameters
-    ----------
-    blocks : callable
-        Rows of Phi for an array of indices.
-    forward, adjoint : callable
-        Products with Phi and Phi'.
-    d : int
-        Number of coordinates.
-    D : ndarray of shape (n,)
-        Diagonal.
-    typical : float
-        Mean of the diagonal of ``Phi Phi'``.
-    border : ndarray of shape (n, k)
-        Columns Z.
     """
-    n = len(D)
-    tiny = np.flatnonzero(D <= 1e-6 * typical)
+    n, d = Phi.shape
+    some = Phi.take(np.arange(0, n, max(1, n // 200)))
+    typical = float(np.vdot(some, some)) / len(some)  # mean of the diagonal of Phi Phi'
+    D = np.maximum(D, 1e-16 * typical)
+    tiny = np.flatnonzero(D <= 1e-6 * min(typical, float(D.max())))
     if len(tiny) > d:
         tiny = np.argpartition(D, d)[:d]
     light = np.ones(n, dtype=bool)
     light[tiny] = False
-    others = np.flatnonzero(light)
 
-    solve_H = cholesky(primal_matrix(blocks, others, d, D))
-    Phi_tiny = blocks(tiny)
+    solve_H = cholesky(primal_matrix(Phi, np.flatnonzero(light), D))
+    Phi_tiny = Phi.take(tiny)
     solve_S = shifted(Phi_tiny @ solve_H(Phi_tiny.T), D[tiny])
 
     def once(rhs: Array, off: Array | float = 0.0) -> Array:
         weighted = np.where(light, rhs / D, 0.0)
-        f = solve_H(adjoint(weighted) - off)
+        f = solve_H(Phi.adjoint(weighted) - off)
         x_tiny = solve_S(rhs[tiny] - Phi_tiny @ f)
         f += solve_H(Phi_tiny.T @ x_tiny)
-        x = np.where(light, (rhs - forward(f)) / D, 0.0)
+        x = np.where(light, (rhs - Phi.forward(f)) / D, 0.0)
         x[tiny] = x_tiny
         return np.concatenate([x, f])
 
     def residual(rhs: Array, solved: Array) -> tuple[Array, Array]:
         x, f = solved[:n], solved[n:]
-        return rhs - D * x - forward(f), f - adjoint(x)
+        return rhs - D * x - Phi.forward(f), f - Phi.adjoint(x)
 
-    return with_border(refined(once, residual, D), border)
+    return refined(once, residual, D) if refine else once
+
+
+def system(Phi: Array, D: Array, refine: bool = True) -> Solve:
+    """Solver of ``(Phi Phi' + diag(D)) x = rhs`` by a matrix of order n or, if smaller, d."""
+    n, d = Phi.shape
+    if n <= 2 * d:  # the other one needs more products
+        return dual(Phi, D)
+    solve = primal(Stored(Phi), D, refine)
+    return lambda rhs: solve(rhs)[:n]
 
 
 def factor(
     design: Design,
     coordinates: Coordinates,
     D: Array,
-    border: Array,
     precision: type[np.floating[Any]],
-) -> BorderedSolve:
-    """Factorise the system in the way that its size asks for.
+) -> Solve:
+    """Factorise the system of samples in the way that its size asks for.
 
     Parameters
     ----------
@@ -289,26 +276,13 @@ def factor(
         Their images are the rows of Phi.
     D : ndarray of shape (n,)
         Diagonal.
-    border : ndarray of shape (n, k)
-        Columns Z.
     precision : type
         Of Phi, where it matters little.
     """
     n, d = design.n, coordinates.size
-    if n + d <= SMALL_SYSTEM:
-        Phi = coordinates.of_samples(design)
-        typical = float(np.vdot(Phi, Phi)) / n
-        return factor_augmented(Phi, np.maximum(D, 1e-16 * typical), border)
-    if n <= d:
-        return factor_dual(coordinates.of_samples(design, precision), D, border, 1e-7)
-    sample = coordinates.of_samples(design.take(slice(None, None, max(1, n // 200))))
-    typical = float(np.vdot(sample, sample)) / len(sample)
-    return factor_primal(
-        lambda index: coordinates.of_samples(design.take(index)),
-        lambda f: design.forward(coordinates.adjoint(f)),
-        lambda x: coordinates.of(design.adjoint(x)[None])[0],
-        d,
-        np.maximum(D, 1e-16 * typical),
-        typical,
-        border,
-    )
+    small = n + d <= SMALL_SYSTEM
+    if n > d and not small:
+        return primal(Images(design, coordinates), D)
+    if small or precision is np.float64:
+        return dual(coordinates.of_samples(design), D, 1e-16)
+    return dual(coordinates.of_samples(design, precision), D, 1e-7)

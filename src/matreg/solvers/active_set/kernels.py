@@ -12,7 +12,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from ..._typing import Array, Index
-from ...linalg.bordered import Solve, factored, shifted
+from ...linalg.bordered import Solve, shifted, system
 
 
 class Kernel(Protocol):
@@ -145,4 +145,4 @@ class FactoredKernel:
 
     def solver(self, D: Array) -> Solve:
         """Solver of ``(K + diag(D)) x = rhs``, by a system of order d."""
-        return factored(self.Phi, D + self.diagonal)
+        return system(self.Phi, D + self.diagonal, refine=False)

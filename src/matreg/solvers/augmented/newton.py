@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...design import Design
-from ...linalg.bordered import cholesky, refined, shifted, with_border
+from ...linalg.bordered import cholesky, system, with_border
 from ...linalg.thresholding import SmoothedThresholding
 from .incremental_gram import IncrementalGram
 from .smoothed_objective import Point, SmoothedObjective
@@ -48,10 +48,8 @@ def through_samples(
     index = np.flatnonzero(at.ramp)
     samples = design.take(index)
     Phi = at.threshold.coordinates(lambda O: inverse(O) - smallest).of(samples.stack())
-    S = smallest * samples.gram
-    S += Phi @ Phi.T
-    D = 1.0 / objective.weights[index]
-    solve = refined(shifted(S.copy(), D), lambda rhs, x: (rhs - S @ x - D * x,), D)
+    rows = np.sqrt(smallest) * samples.stack().reshape(len(index), -1)
+    solve = system(np.hstack([rows, Phi]), 1.0 / objective.weights[index])
     rhs = samples.forward(at.threshold.apply(gradient, inverse))
     bordered = with_border(solve, objective.problem.unpenalised.take(index).columns(len(index)))
     dbeta, dgamma = bordered(rhs, slope)

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...barriers import Barriers, Box, centring, largest_step
-from ...linalg.bordered import factor
+from ...linalg.bordered import factor, with_border
 from ...linalg.factors import Factors, singular_values
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
@@ -329,13 +329,9 @@ class NewtonStep:
         g = system.AW + columns.times(point.gamma) - run.y + curvature * point.beta
         self.barriers = Barriers(run.box, point.s, point.m, g)
         precision = np.float32 if run.steps < SINGLE_STEPS else np.float64
-        self.solve = factor(
-            run.design,
-            system.coordinates,
-            self.barriers.D + curvature,
-            columns.columns(run.design.n),
-            precision,
-        )
+        D = self.barriers.D + curvature
+        solve = factor(run.design, system.coordinates, D, precision)
+        self.solve = with_border(solve, columns.columns(run.design.n))
         self.missing = run.problem.t - columns.sums(point.beta)
         self.drift, self.A_drift = system.drift, system.A_drift
 

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.bordered import factored, refined_for, shifted
+from ...linalg.bordered import system
 from ...linalg.descent import backtrack
 from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft_threshold
@@ -133,8 +133,4 @@ class ProximalPoint:
         if at.r == 0:
             return -g
         Phi = np.sqrt(self.step) * at.coordinates(lambda slope: slope).of_samples(self.design)
-        m, d = Phi.shape
-        D = np.ones(m)
-        once = shifted(Phi @ Phi.T, D) if m <= d else factored(Phi, D)
-        # A large sigma costs digits.
-        return refined_for(Phi, D, once)(-g)
+        return system(Phi, np.ones(len(g)))(-g)
