@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from random_fits import EXTRAS, KINDS, claims, complaints, fitted, random_case, verdict
+from benchmarks.random_cases import EXTRAS, KINDS, fitted, random_case
+from benchmarks.random_fits import claims, complaints, verdict
 
 
 @pytest.mark.parametrize("first", range(0, 300, 30))
