@@ -48,7 +48,7 @@ from matreg.solvers.active_set import active_set, box_qp, jacobian
 from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import SolverResult, rounding_floor
 from matreg.solvers.interior import attempts as cold
-from matreg.solvers.interior import huge_boxes, interior_point
+from matreg.solvers.interior import interior_point
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.neighbours import tau_grid, walk
 from matreg.solvers.rglm import least_squares, standard_form
@@ -288,7 +288,7 @@ Patch = tuple[object, str, object]  # owner, name, and the value that switches i
 Mechanism = list[Patch]
 
 COLD: dict[str, Mechanism] = {
-    "huge boxes": [(huge_boxes, "SMALLER", ()), (cold, "crossover", lambda *args: None)],
+    "huge boxes": [(cold, "SMALLER", ()), (cold, "crossover", lambda *args: None)],
     "single precision": [(interior_point, "SINGLE_STEPS", 0)],
     "weight of a settled W": [(interior_point, "HEAVIEST", 1.0)],
     "halvings": [(interior_point, "HALVINGS", 0)],

@@ -2,5 +2,5 @@
 
 attempts          in which order it is tried: in smaller boxes, then its own
 interior_point    the method
-huge_boxes        smaller boxes first, and from an interior point to the vertex next to it
+crossover         from an interior point in a huge box to the vertex next to it
 """

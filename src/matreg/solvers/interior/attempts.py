@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from ...linalg.factors import svd
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from ..dual_points import only_multipliers
+from ..dual_points import label_ray, only_multipliers
 from ..first_order import solve_universal
 from ..warm_start import Start
-from .huge_boxes import crossover, smaller_boxes
+from .crossover import crossover
 from .interior_point import InteriorPoint
+
+# Boxes to try before the own one, as multiples of what the labels ask for, and by how much,
+# relative to it, the tube is narrower there.
+SMALLER = (1e4, 1e6, 1e8)
+NARROWER = 1e-7
 
 
 def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
@@ -78,6 +86,24 @@ def solve_cold(
             if not tracker.converged and n_iter < max_iter:
                 n_iter = attempt(tracker, posed, n_iter, max_iter)
     return tracker.result(n_iter)
+
+
+def smaller_boxes(problem: RMRProblem) -> Iterator[RMRProblem]:
+    """The problem in smaller boxes, if its own is larger than any solution needs.
+
+    If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
+    certificate will tell. The tube is a little narrower there, so that rounding does not leave
+    it, which costs C times as much as it should in a huge box.
+    """
+    loss = problem.loss
+    largest = float(loss.size.max())
+    if problem.homogeneous and loss.bounded:
+        scale = float(np.abs(label_ray(problem, np.inf)).max())
+        for factor in SMALLER:
+            if 0.0 < factor * scale < largest:
+                smaller = loss.scaled(factor * scale / largest)
+                epsilon = loss.epsilon * (1.0 - NARROWER)
+                yield replace(problem, loss=replace(smaller, epsilon=epsilon))
 
 
 def attempt(tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int) -> int:

@@ -7,7 +7,7 @@ from matreg.linalg.factors import singular_values, svd
 from matreg.losses.piecewise import epsilon_insensitive
 from matreg.problem import relative_gap
 from matreg.solvers.interior.attempts import solve_cold
-from matreg.solvers.interior.huge_boxes import (
+from matreg.solvers.interior.crossover import (
     furthest_inside,
     in_box,
     lifted,

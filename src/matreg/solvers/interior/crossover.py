@@ -1,4 +1,4 @@
-"""Huge boxes: the problem in smaller ones first, and from an interior point to the vertex near it.
+"""From an interior point in a huge box to the vertex near it.
 
 In a huge box the loss is steep: what the interior point leaves of rounding, times C, may be more
 than all the rest of the objective. But its multipliers tell the side of each sample
@@ -9,8 +9,6 @@ accurate as float64 can be.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,13 +21,8 @@ from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft_thres
 from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
-from ..dual_points import label_ray
 from .interior_point import Best
 
-# Boxes to try before the own one, as multiples of what the labels ask for, and by how much,
-# relative to it, the tube is narrower there.
-SMALLER = (1e4, 1e6, 1e8)
-NARROWER = 1e-7
 # How far from zero, relative to the largest one, and from its bound a multiplier is free.
 INSIDE = 1e-5
 # Newton steps of W: each squares how far it is from the edge of the tube.
@@ -44,24 +37,6 @@ LARGEST = 2000
 NO_THRESHOLD = 1e-12
 # What the free samples stay inside of the tube, relative to the labels: more than rounding.
 MARGIN = 1e-13
-
-
-def smaller_boxes(problem: RMRProblem) -> Iterator[RMRProblem]:
-    """The problem in smaller boxes, if its own is larger than any solution needs.
-
-    If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
-    certificate will tell. The tube is a little narrower there, so that rounding does not leave
-    it, which costs C times as much as it should in a huge box.
-    """
-    loss = problem.loss
-    largest = float(loss.size.max())
-    if problem.homogeneous and loss.bounded:
-        scale = float(np.abs(label_ray(problem, np.inf)).max())
-        for factor in SMALLER:
-            if 0.0 < factor * scale < largest:
-                smaller = loss.scaled(factor * scale / largest)
-                epsilon = loss.epsilon * (1.0 - NARROWER)
-                yield replace(problem, loss=replace(smaller, epsilon=epsilon))
 
 
 def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
