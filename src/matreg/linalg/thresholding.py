@@ -53,6 +53,8 @@ def soft_plus(x: Array, m: float) -> tuple[Array, Array]:
 
 def soft_threshold(d: Array, m: float, tau: float) -> tuple[Array, Array]:
     """Smoothed soft-thresholding of non-negative `d` and its derivative."""
+    if m == 0.0:
+        return np.maximum(d - tau, 0.0), (d > tau).astype(float)
     near, near_slope = soft_plus(d - tau, m)
     far, far_slope = soft_plus(-d - tau, m)
     slope = np.clip(near_slope + far_slope, 0.0, 1.0)
@@ -63,6 +65,11 @@ def soft_threshold(d: Array, m: float, tau: float) -> tuple[Array, Array]:
 def soft(A: Array, t: Array | float) -> Array:
     """Soft threshold: move every entry towards zero by `t`, and not beyond zero."""
     return A - np.clip(A, -t, t)
+
+
+def stack_times(X: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """Products of a stack of matrices with one: a single one, not one after the other."""
+    return (X.reshape(-1, X.shape[2]) @ B).reshape(*X.shape[:2], B.shape[1])
 
 
 class SmoothedThresholding:
@@ -236,12 +243,16 @@ class Coordinates:
         first, second = r * small, r * (2 * small - r)
         if 2 * r < small:
             rows = np.matmul(U[:, :r].T, X)
-            G = np.matmul(rows, V)
-            turned = np.matmul(np.matmul(V[:, :r].T, X.transpose(0, 2, 1)), U)
+            G = stack_times(rows, V)
+            if self.at.wide:
+                turned = stack_times(X, V[:, :r]).transpose(0, 2, 1)
+            else:
+                turned = np.matmul(V[:, :r].T, X.transpose(0, 2, 1))
+            turned = stack_times(turned, U)
             below = turned[:, :, r:].transpose(0, 2, 1)
         else:  # from half of the basis on all of it takes fewer products
             rows = np.matmul(U.T, X)
-            G = np.matmul(rows, V)
+            G = stack_times(rows, V)
             turned = G.transpose(0, 2, 1)[:, :r].copy()
             below = G[:, r:, :r]
         # Both are views, as only the last axis is split; in long rows, which numpy likes better.
@@ -253,7 +264,7 @@ class Coordinates:
         top += turned
         if self.at.has_rest:
             rows = rows[:, :r]
-            rows -= np.matmul(G[:, :r], V.T)
+            rows -= stack_times(G[:, :r], V.T)
             rows *= outside[:, None]
             out[:, second:] = rows.reshape(n, r * large)
 

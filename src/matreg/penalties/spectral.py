@@ -181,12 +181,12 @@ class SpectralElasticNet(SpectralPenalty):
             with np.errstate(divide="ignore", invalid="ignore"):
                 ends = np.array([lin, self.tau]) / np.array([curvature, d.max(initial=0.0)])
             return float(min(np.nanmin(ends), longest))
-        d = np.sort(d[d > 0.0])[::-1]
+        d = np.concatenate([[0.0], np.sort(d[d > 0.0])[::-1]])
         # With the k largest values above tau the slope is
         # lin + tau sum(d) / ridge - t (curvature + sum(d^2) / ridge).
-        rise = lin + self.tau / self.ridge * np.cumsum(np.append(0.0, d))
-        fall = curvature + np.cumsum(np.append(0.0, d * d)) / self.ridge
+        rise = lin + self.tau / self.ridge * d.cumsum()
+        fall = curvature + (d * d).cumsum() / self.ridge
         with np.errstate(divide="ignore"):
             t = rise / fall
-        enough = np.append(t[:-1] * d <= self.tau, True)
-        return min(float(t[np.argmax(enough)]), longest)
+        enough = np.flatnonzero(t[:-1] * d[1:] <= self.tau)
+        return min(float(t[enough[0] if len(enough) else -1]), longest)

@@ -1,6 +1,5 @@
 """Following a solution along tau, and the choice among the ways to the next one."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -127,7 +126,7 @@ def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues():
     follower = ActiveSetNewton(
         problem, Tracker(problem, 1e-6), completed(problem, solve_cold(problem).start)
     )
-    at_start, *_ = follower.start()
+    at_start = follower.start()
     eigenvalues = np.linalg.eigvalsh(numbers(Linearisation(problem, at_start)))
     assert eigenvalues[0] >= -1e-13 * eigenvalues[-1]
     assert np.count_nonzero(eigenvalues > 1e-10 * eigenvalues[-1]) == 2
@@ -143,12 +142,10 @@ def test_a_start_far_away_never_raises(factor, C):
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
 
 
-@pytest.mark.parametrize("bounds", [[1.0, 1.0], [1.0, 2.0], [np.nan, np.nan]])
-def test_steps_end_though_their_bounds_tell_nothing(bounds, monkeypatch):
+def test_steps_end_though_nothing_is_proven(monkeypatch):
     problem = make_problem(*random_data(20, 4, 4))
     start = solve_cold(problem)
-    told = itertools.cycle(bounds)
-    monkeypatch.setattr(ActiveSetNewton, "offer_dual", lambda *args: (next(told), 1.0))
+    monkeypatch.setattr(ActiveSetNewton, "offer_dual", lambda *args: 1.0)
     assert not solve_active_set(at(problem, 0.9), start=start.start).converged
 
 

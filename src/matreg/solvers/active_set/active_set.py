@@ -46,8 +46,8 @@ WEIGHT = 0.5
 # which tau is balanced with as long as there is but one solution.
 FAINT = 1e-4
 # Matrices, which are what takes the time, at most; and those after which to give up unless the
-# bound changes half as much as ever before.
-MOST_MATRICES, PATIENCE = 14, 6
+# first step with one is shorter, by this, than with the matrix before the last.
+MOST_MATRICES, PATIENCE, SHORTER = 14, 3, 0.8
 # A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them,
 # OFTEN at most.
 GOOD, SOON, OFTEN = 0.5, 4, 8
@@ -82,6 +82,10 @@ class Pace:
     def promises(self, tol: float) -> bool:
         """Whether a bound, which is off by the square of a step, would be accurate soon."""
         return self.rate <= GOOD and (self.length * self.rate ** (SOON + 1)) ** 2 <= tol
+
+    def accurate(self, tol: float) -> bool:
+        """Whether the bound is expected to be, so that it is worth its time."""
+        return (self.length * self.rate) ** 2 <= tol
 
     def allows(self, length: float) -> bool:
         """Whether the matrix still holds for a step of this length."""
@@ -119,18 +123,18 @@ class ActiveSetNewton:
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.position = position_of(problem)
 
-    def start(self) -> tuple[Point, float]:
-        """The last solution, and its bound."""
+    def start(self) -> Point:
+        """The last solution, with the multiple of its beta that has the best bound."""
         last = self.neighbour.scaled(self.position)
         beta = snapped(np.clip(last.beta, self.loss.lower, self.loss.upper), self.loss)
         Z = self.problem.dual_image(beta)
-        bound, t = self.offer_dual(beta, Z)
+        t = self.offer_dual(beta, Z)
         # Sides by the multipliers on an edge, else by the residuals.
         r = self.y - self.design.forward(last.W) - self.problem.unpenalised.times(last.gamma)
         side = sides(beta, self.loss)
         side = np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
         sigma = self.first_scaling(last.W)
-        return self.point(last.W, last.gamma, t * beta, t * Z, side, sigma), bound
+        return self.point(last.W, last.gamma, t * beta, t * Z, side, sigma)
 
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
@@ -168,32 +172,37 @@ class ActiveSetNewton:
         threshold = SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), 0.0, 0.0)
         return Point(W, gamma, beta, Z, side, sigma, threshold)
 
-    def offer_dual(self, beta: Array, Z: Array) -> tuple[float, float]:
-        """Offer the multiple of beta that has the best bound; return this and the multiple."""
+    def offer(self, at: Point) -> None:
+        """Offer a point."""
+        self.offer_dual(at.beta, at.Z)
+        self.tracker.offer_primal(at.low_rank)
+
+    def offer_dual(self, beta: Array, Z: Array) -> float:
+        """Offer the multiple of beta that has the best bound, and return the multiple."""
         d = singular_values(Z)
         bound, t = best_on_ray(self.problem, beta, d)
         if bound > self.tracker.dual:
             self.tracker.offer_dual(t * beta, t * Z)
-        return bound, t
+        return t
 
     def iterate(self) -> Iterator[Start]:
         """Steps until the tracker is satisfied or one of them does not pivot.
 
         Yields the point at every new linearisation and at the end.
         """
-        at, bound = self.start()
+        at = self.start()
         self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
         linear, pace = None, Pace()
-        least, since = np.inf, 0
+        lengths: list[float] = []  # of the first step with each matrix
         while not self.tracker.converged:
             spent = pace.used >= OFTEN or not pace.promises(self.tracker.tol)
             if linear is None or spent:
                 yield self.remember(at)
-                if since == PATIENCE:
-                    return
+                if len(lengths) > PATIENCE and lengths[-1] > SHORTER * lengths[-3]:
+                    break
                 at = at if linear is None and pace.used == 0 else self.rescaled(at)
                 if not affordable(self.problem, at):
-                    return
+                    break
                 linear = Linearisation(self.problem, at)
                 pace = Pace(pace.length)
             fresh = pace.used == 0
@@ -203,14 +212,13 @@ class ActiveSetNewton:
                 linear, pace = None, replace(pace, length=length)  # and the step is not taken
                 continue
             if new is None or length > max(FAR, 10.0 * pace.length):
-                return
-            last, (bound, _) = bound, self.offer_dual(new.beta, new.Z)
-            change = abs(bound - last) / (self.tracker.dual or np.nan)
-            if fresh:
-                least, since = (change, 0) if change <= 0.5 * least else (least, since + 1)
+                break
+            lengths += [length] if fresh else []
             at, pace = new, pace.after(length)
-            if change * pace.rate**2 <= self.tracker.tol:
-                self.tracker.offer_primal(at.low_rank)
+            if pace.accurate(self.tracker.tol):
+                self.offer(at)
+        if not self.tracker.converged:
+            self.offer(at)
         yield self.remember(at)
 
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:

@@ -243,15 +243,12 @@ class InteriorPoint:
             self.tracker.offer_dual(t * beta)
         w = system.plain / system.sigma
         low_rank = system.threshold.factors(w)
-        self.tracker.offer_primal(low_rank, residual=self.y - system.A_low_rank)
-        primal = min(
-            self.problem.primal_at(self.penalty_value(point.W, system.dense), self.y - system.AW)[
-                0
-            ],
-            self.problem.primal_at(
-                self.problem.penalty_value(low_rank), self.y - system.A_low_rank
-            )[0],
-        )
+        residual = self.y - system.A_low_rank
+        primal = self.tracker.offer_primal(low_rank, residual)
+        if self.problem is not self.tracker.problem:
+            primal, _ = self.problem.primal_at(self.problem.penalty_value(low_rank), residual)
+        dense = self.penalty_value(point.W, system.dense)
+        primal = min(primal, self.problem.primal_at(dense, self.y - system.AW)[0])
         self.primal = primal
         gap = primal - self.least(dual)
         if gap < self.best.gap:
