@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -24,8 +24,8 @@ class LinearPart:
     """The model with coefficients inside of a fitted model, and what comes before it."""
 
     model: MatrixEstimator
-    steps: tuple[Any, ...] = ()  # fitted transformers that samples go through first
-    target_steps: tuple[Any, ...] = ()  # those of labels
+    steps: tuple[TransformerMixin, ...] = ()  # fitted transformers that samples go through first
+    target_steps: tuple[TransformerMixin, ...] = ()  # those of labels
     problem: int | None = None  # which matrix of coefficients, where there are several
 
     @property
@@ -34,7 +34,7 @@ class LinearPart:
         return coef_of(self.model, self.problem)
 
     @property
-    def scalers(self) -> list[Any]:
+    def scalers(self) -> list[TransformerMixin]:
         """The steps right before the model that can bring W into their units, the last first."""
         return list(takewhile(lambda step: hasattr(step, "coef_in_units"), reversed(self.steps)))
 
@@ -66,7 +66,7 @@ class LinearPart:
             X = step.transform(X)
         return X
 
-    def transformed_target(self, y: ArrayLike) -> Any:
+    def transformed_target(self, y: ArrayLike) -> ArrayLike:
         """Labels after all steps."""
         for step in self.target_steps:
             y = np.asarray(step.transform(np.reshape(y, (-1, 1)))).ravel()
@@ -80,14 +80,16 @@ class LinearPart:
         return np.asarray(X, dtype=float).reshape(len(np.asarray(X)), *self.coef.shape)
 
 
-def linear_part(model: Any, problem: int | None = None, argument: str = "model") -> LinearPart:
+def linear_part(
+    model: BaseEstimator, problem: int | None = None, argument: str = "model"
+) -> LinearPart:
     """Find the fitted model with coefficients in a pipeline, a search or the like.
 
     `problem` says which matrix of coefficients, where a classifier has several, and `argument` what
     the user calls the model, for errors: NotFittedError before `fit`, TypeError if there is none.
     """
-    steps: tuple[Any, ...] = ()
-    target_steps: tuple[Any, ...] = ()
+    steps: tuple[TransformerMixin, ...] = ()
+    target_steps: tuple[TransformerMixin, ...] = ()
     found = model
     while not isinstance(found, MatrixEstimator):
         if isinstance(found, Pipeline):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,11 +59,11 @@ class RegularizationPath:
     points: list[SolverResult] = field(repr=False)
     matrix_shape: tuple[int, int]
     model: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=dict)
     sample_weight: Array | None = field(default=None, repr=False)
     classes: Values | None = None
     Cs: Array | None = None
-    covariate_encoding: Mapping[str, Any] | None = field(default=None, repr=False)
+    covariate_encoding: Parameters | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         values, name = (self.taus, "tau") if self.Cs is None else (self.Cs, "C")
@@ -191,7 +189,7 @@ class RegularizationPath:
         self.__dict__.update(state | {"points": points})
 
 
-def loss_of(parameters: Mapping[str, Any]) -> LossFamily:
+def loss_of(parameters: Parameters) -> LossFamily:
     """The loss family that the parameters of a model say."""
     if "family" in parameters:
         return family_of(parameters["family"], GLM_FAMILIES)

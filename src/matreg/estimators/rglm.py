@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, Values
 from ..data.samples import Samples, SampleSet
 from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
@@ -248,7 +248,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
             raise ValueError(f"ridge must be shares of at least 0 and below 1; got {values}.")
         return values
 
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         if self.family != "binomial":
             return super()._score_all(y, decisions, sample_weight)
         own = np.arange(len(y)), np.searchsorted(self.classes_, y)

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..._typing import Array, Covariates, Weights
+from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
     check_units,
@@ -73,7 +74,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     _several_labels = False  # whether labels may have several columns
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = True
         tags.input_tags.three_d_array = True
@@ -97,7 +98,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
         return as_blocks(X, y, self._weigh(y, weights), self.matrix_shape_, basis)
 
-    def _weigh(self, y: Any, weights: Any) -> Any:
+    def _weigh(self, y: Array, weights: Array) -> Array:
         """Weights of samples, times those of their classes if they have any."""
         return weights
 
@@ -131,21 +132,21 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         """How much each label of a problem looks wrong, where the loss can tell."""
         return None
 
-    def _validate_labels(self, y: Any, n: int) -> Array:
+    def _validate_labels(self, y: ArrayLike, n: int) -> Array:
         """Labels (n,) of n samples as the solvers take them: numbers."""
         y = validate_labels(y, n)
         question_two_values(y)
         return y
 
-    def _decode(self, y: Array) -> Any:
+    def _decode(self, y: Array) -> Values:
         """Labels as users know them, from those of the solvers."""
         return y
 
-    def _labels(self, f: Array) -> Any:
+    def _labels(self, f: Array) -> Values:
         """Predictions from decisions ``<W, X_i> + b``."""
         return f
 
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         """Scores of each of the rows of decisions (k, n) against labels (n,)."""
         raise NotImplementedError
 
@@ -184,7 +185,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             )
         return given
 
-    def predict(self, X: ArrayLike, covariates: Covariates = None) -> Any:
+    def predict(self, X: ArrayLike, covariates: Covariates = None) -> Values:
         """Predict the labels of samples.
 
         A model that cleans its samples cleans these first if `clean_predict`; missing entries are
@@ -237,7 +238,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             return mean_score(self._score_labels, y, predicted, sample_weight)
         return self._score_labels(y, predicted, sample_weight)
 
-    def _score_labels(self, y: Any, predicted: Any, sample_weight: Weights) -> float:
+    def _score_labels(self, y: ArrayLike, predicted: Values, sample_weight: Weights) -> float:
         """Score of predictions of one label."""
         from sklearn.metrics import accuracy_score, r2_score  # late: it takes long to import
 
@@ -266,7 +267,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             return new_blocks(self, X, Z).map_rows(decide, columns)
         return decide(Block(0, X.reshape(n, -1), NOTHING, NOTHING, Z))
 
-    def _covariate_part(self, covariates: Covariates, n: int) -> Any:
+    def _covariate_part(self, covariates: Covariates, n: int) -> Array | float:
         """``z_i'covariate_coef_`` of n samples, (problems, n); 0 for a model without covariates."""
         Z = new_covariates(self, covariates, n)
         return 0.0 if Z is None else np.atleast_2d(self.covariate_coef_) @ Z.T

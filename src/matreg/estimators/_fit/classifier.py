@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,20 +36,20 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
     C: float | str | ArrayLike = "scale"
     loss: str | LossFamily = "hinge"
-    class_weight: dict[Any, float] | str | None = None
+    class_weight: dict[object, float] | str | None = None
     multi_class: str = "one_vs_one"
 
-    _losses: ClassVar[Mapping[str, Any]] = MARGIN_LOSSES
+    _losses: ClassVar[Mapping[str, type[LossFamily]]] = MARGIN_LOSSES
 
     def _loss(self) -> LossFamily:
         return family_of(self.loss, MARGIN_LOSSES)
 
-    def _validate_labels(self, y: Any, n: int) -> Array:
+    def _validate_labels(self, y: ArrayLike, n: int) -> Array:
         """Index of the class of each sample."""
         self.classes_, index = encode_classes(y, n)
         return index
 
-    def _decode(self, y: Array) -> Any:
+    def _decode(self, y: Array) -> Values:
         return self.classes_[y.astype(int)]
 
     def _weigh(self, y: Array, weights: Array) -> Array:
@@ -90,7 +90,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
         return classes_at(self.classes_, index)
 
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         right = np.array([self._labels(f) == y for f in decisions])
         return np.average(right, axis=1, weights=sample_weight)
 
@@ -138,7 +138,7 @@ def combined(f: Array, k: int, one_vs_rest: bool) -> Array:
     return np.asarray(votes).reshape(*f.shape[1:], k)
 
 
-def problem_names(model: MatrixEstimator) -> dict[str, list[Any]]:
+def problem_names(model: MatrixEstimator) -> dict[str, list[object]]:
     """Names of the problems of a model with several, in the order of `coef_`, and their classes."""
     every = list(model.classes_)
     if one_vs_rest(model):

@@ -77,7 +77,7 @@ def together(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
 
 
 # Fitted attributes of one problem; those of several have a first axis of problems.
-ATTRIBUTES: dict[str, Callable[[SolverResult], Any]] = {
+ATTRIBUTES: dict[str, Callable[[SolverResult], object]] = {
     "coef_": lambda result: result.W.matrix,
     "intercept_": lambda result: result.b,
     "rank_": lambda result: result.W.rank,
@@ -178,10 +178,9 @@ class ConvexEstimator(SingleFit):
         loss = in_units(self._loss(), units.number)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
-        fit_intercept, ridge = self.fit_intercept, self.covariate_ridge
-        if together is not None:
-            fit_intercept, ridge = False, together.ridge(ridge)
-        model = Model(loss, penalty, C, fit_intercept, covariate_ridge=ridge)
+        ridge = self.covariate_ridge if together is None else together.ridge(self.covariate_ridge)
+        intercept = self.fit_intercept and together is None
+        model = Model(loss, penalty, C, intercept, covariate_ridge=ridge)
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:

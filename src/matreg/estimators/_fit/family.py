@@ -7,11 +7,10 @@ for "binomial" and the logarithm of the mean for "poisson".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from ..._typing import Array, Covariates, Values, Weights
@@ -64,7 +63,7 @@ class FamilyEstimator(MatrixEstimator):
     def _loss(self) -> LossFamily:
         return family_of(self.family, GLM_FAMILIES)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         if self.family == "binomial":
@@ -78,7 +77,7 @@ class FamilyEstimator(MatrixEstimator):
             tags.target_tags.multi_output = self.family != "poisson"
         return tags
 
-    def _validate_labels(self, y: Any, n: int) -> Array:
+    def _validate_labels(self, y: ArrayLike, n: int) -> Array:
         """Numbers, class 0 or 1, or counts."""
         if self.family == "binomial":
             self.classes_, y = encode_classes(y, n)
@@ -97,7 +96,7 @@ class FamilyEstimator(MatrixEstimator):
         self._loss().check(y, np.ones(n))
         return y
 
-    def _decode(self, y: Array) -> Any:
+    def _decode(self, y: Array) -> Values:
         return self.classes_[y.astype(int)] if self.family == "binomial" else y
 
     def _labels(self, f: Array) -> Values:
@@ -165,14 +164,14 @@ class FamilyEstimator(MatrixEstimator):
         """
         return on_blocks(log_probabilities, self._decide(X, covariates), len(self.classes_))
 
-    def _score_labels(self, y: Any, predicted: Any, sample_weight: Weights) -> float:
+    def _score_labels(self, y: ArrayLike, predicted: Values, sample_weight: Weights) -> float:
         if self.family != "poisson":
             return super()._score_labels(y, predicted, sample_weight)
         from sklearn.metrics import d2_tweedie_score  # late: it takes long to import
 
         return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         if self.family not in ("binomial", "poisson"):
             return self._loss().score(y, decisions, sample_weight)
         return np.array([self._score_labels(y, self._labels(f), sample_weight) for f in decisions])

@@ -8,7 +8,7 @@ k classes each one against the rest is such a label.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
@@ -86,7 +86,7 @@ class SideBySide:
         """The samples of all problems as those of one, labels in these units, columns of each."""
         return stacked(self.singles, np.ones(len(self.singles)) if scale is None else scale, self)
 
-    def ridge(self, ridge: float) -> Any:
+    def ridge(self, ridge: float) -> Array:
         """The ridge of each column: that of the covariates, and none of the intercepts."""
         one = self.singles[0]
         own = np.full(0 if one.Z is None else one.Z.shape[1], float(ridge))
@@ -122,7 +122,7 @@ class SideBySide:
         return found
 
 
-def one_label(samples: Any, y: Array, known: Array) -> Samples:
+def one_label(samples: Samples, y: Array, known: Array) -> Samples:
     """The samples that have a label, with it."""
     Z = None if samples.Z is None else samples.Z[known]
     return Samples.of(samples.X[known], y[known], samples.weights[known], Z)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from ..._typing import Array
+from ..._typing import Array, Values
 from ...data.samples import Samples
 from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ...losses.piecewise import PiecewiseLoss
@@ -32,7 +32,7 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
     delta: float | str = "scale"
     quantile: float = 0.5
 
-    _losses: ClassVar[Mapping[str, Any]] = REGRESSION_LOSSES
+    _losses: ClassVar[Mapping[str, type[LossFamily]]] = REGRESSION_LOSSES
     _loss_units: ClassVar[Mapping[str, float]] = EpsilonInsensitive.units | Huber.units
     _several_labels = True
     score = MatrixEstimator.score  # that of the mixin knows no covariates
@@ -41,7 +41,7 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
         return family_of(self.loss, REGRESSION_LOSSES, **parameters)
 
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         return self._loss().score(y, decisions, sample_weight)
 
     def _tau_share(self, units: Units) -> float:

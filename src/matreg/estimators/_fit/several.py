@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Weights
+from ..._typing import Array, Values, Weights
 from ..._validation.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
 from .._input.given import Given
@@ -53,7 +54,7 @@ def each_label(given: Given) -> list[Given]:
     return found
 
 
-def label_columns(y: Any) -> Array:
+def label_columns(y: ArrayLike) -> Array:
     """Labels (n, k) as numbers, NaN where one is missing."""
     reject_complex(y, "y")
     try:
@@ -98,7 +99,7 @@ def stack(model: MatrixEstimator, fits: list[MatrixEstimator]) -> None:
 
 
 def mean_score(
-    score: Callable[..., float], y: Any, predicted: Any, sample_weight: Weights
+    score: Callable[..., float], y: ArrayLike, predicted: Values, sample_weight: Weights
 ) -> float:
     """Mean of the scores of the labels, each on the samples that have it."""
     Y, found = label_columns(y), []

@@ -35,6 +35,7 @@ from ..._typing import Array
 from ...bases import Bases
 from ...data.samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
 from ...losses.piecewise import epsilon_insensitive
+from ...penalties.base import Penalty
 from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralElasticNet
 from ...preprocessing.units import warn_of_units
@@ -191,7 +192,7 @@ def earlier_taus(given: int | ArrayLike, tau: float) -> tuple[float, ...]:
     return tuple(float(one) for one in taus)
 
 
-def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Any:
+def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Penalty:
     """The penalty of a model: its own, or the nuclear norm with what `l1` adds."""
     l1, own = getattr(model, "l1", 0.0), getattr(model, "penalty", None)
     if not np.any(l1):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._runtime.warn import warn
-from ..._typing import Array
+from ..._typing import Array, Covariates, Mask, Parameters, Values
 from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
 from ...preprocessing.covariates import CovariateEncoder
@@ -23,7 +24,7 @@ INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "cla
 NAMED = 1e-6
 
 
-def read_covariates(model: MatrixEstimator, given: Any, n: int) -> Array:
+def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
     """Covariates of a fit as numbers (n, m); their names and categories become attributes."""
     encoder = CovariateEncoder().fit(given := in_memory(given))
     Z = checked(encoder.transform(given), n)
@@ -44,12 +45,12 @@ def read_covariates(model: MatrixEstimator, given: Any, n: int) -> Array:
     return Z
 
 
-def new_covariates(model: MatrixEstimator, given: Any, n: int) -> Array | None:
+def new_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array | None:
     """Covariates of new samples as numbers (n, m), which are there exactly if those of fit were."""
     return encoded(getattr(model, "covariate_encoding_", None), given, n, type(model).__name__)
 
 
-def encoded(encoding: Any, given: Any, n: int, name: str) -> Array | None:
+def encoded(encoding: Parameters | None, given: Covariates, n: int, name: str) -> Array | None:
     """New covariates as numbers (n, m) by the encoding of a fit, None without both.
 
     `name` is what was fitted, for errors.
@@ -103,7 +104,7 @@ def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -
         )
 
 
-def warn_of_collinear(Z: Array, names: Any, fit_intercept: bool) -> None:
+def warn_of_collinear(Z: Array, names: Values, fit_intercept: bool) -> None:
     """Name columns that are combinations of each other."""
     centred, there = standing_out(Z, fit_intercept)
     length = np.sqrt((centred * centred).mean(axis=0))
@@ -120,14 +121,14 @@ def warn_of_collinear(Z: Array, names: Any, fit_intercept: bool) -> None:
         )
 
 
-def standing_out(Z: Array, fit_intercept: bool) -> tuple[Array, Any]:
+def standing_out(Z: Array, fit_intercept: bool) -> tuple[Array, Mask]:
     """Columns, centred beside an intercept, and which of them are more than rounding."""
     centred = Z - Z.mean(axis=0) if fit_intercept else Z
     length = np.sqrt((centred * centred).mean(axis=0))
     return centred, length > COLLINEAR * np.abs(Z).max(axis=0, initial=0.0)
 
 
-def listed(names: Any) -> str:
+def listed(names: Sequence[str] | Values) -> str:
     """Names in a sentence, with the verb."""
     shown = ", ".join(repr(str(one)) for one in names[:6]) + (", ..." if len(names) > 6 else "")
     return f"{shown} {'is' if len(names) == 1 else 'are'}"

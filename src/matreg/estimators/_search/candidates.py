@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._typing import Array, Parameters
+from ..._typing import Array, Parameters, Values
 from ..._validation.arrays import to_numbers
 from ...data.samples import Samples
 from .._fit.units import each
@@ -36,7 +36,7 @@ class Candidate:
         """Number of further adaptive steps."""
         return len(self.parameters.get("adaptive", ()))
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> Values:
         """Values of a parameter, one per point: of steps their number, of a matrix the largest."""
         if name == self.along:
             return self.values

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
-from ..._typing import Array, Fold
+from ..._typing import Array, Fold, Values
 from ...data.samples import Samples
 from .._fit.base import MatrixEstimator
 
@@ -23,18 +24,18 @@ class KnownDecisions(BaseEstimator):
     def __init__(self, model: MatrixEstimator, decisions: Array) -> None:
         self.model, self.decisions = model, decisions
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         return self.model.__sklearn_tags__()
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     @property
-    def classes_(self) -> Any:
+    def classes_(self) -> Values:
         """Classes of a classifier."""
         return self.model.classes_
 
-    def predict(self, X: ArrayLike) -> Any:
+    def predict(self, X: ArrayLike) -> Values:
         """Labels of the known decisions."""
         return self.model._labels(self.decisions)
 

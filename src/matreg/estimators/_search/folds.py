@@ -25,7 +25,7 @@ def make_folds(
     groups: ArrayLike | None,
     classifier: bool,
     weights: Array | None = None,
-) -> list[tuple[Any, Any]]:
+) -> list[Fold]:
     """Training and test samples of all folds, checked before the first fit.
 
     A number of folds keeps groups together, and is stratified for a classifier. With "loo" all
@@ -91,7 +91,7 @@ def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -
 
 
 def _check_weights(
-    k: int, name: str, part: Any, y: Array, weights: Array, classifier: bool
+    k: int, name: str, part: Index, y: Array, weights: Array, classifier: bool
 ) -> None:
     """Refuse a part of a fold without weight, or a training part without one of the classes."""
     some = weights[part] > 0.0
@@ -110,7 +110,7 @@ def _check_weights(
         )
 
 
-def _check_part(name: str, part: Any, y: Array) -> None:
+def _check_part(name: str, part: Index, y: Array) -> None:
     """Refuse a part of a fold that is empty or has samples that are not there."""
     try:
         number = len(y[part])
@@ -122,7 +122,7 @@ def _check_part(name: str, part: Any, y: Array) -> None:
         raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
 
 
-def fold_of_each(splitter: Any, n: int, groups: Any) -> Index:
+def fold_of_each(splitter: Any, n: int, groups: ArrayLike | None) -> Index:
     """Fold of each sample, for splitters that test every sample once."""
     fold = np.full(n, -1, dtype=np.intp)
     for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), groups)):

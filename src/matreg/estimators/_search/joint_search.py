@@ -166,7 +166,9 @@ class JointSearch(Cleaning, Search):
         """With single samples left out given the clean samples, those of the fits to all."""
         assert isinstance(candidate, Family)
         pca: Decomposition | None = None
-        measured: dict[bool, Any] = {}  # the noise of the samples, the same for all candidates
+        measured: dict[
+            bool, Array | None
+        ] = {}  # the noise of the samples, the same for all candidates
         predictions, facts = [], []
         for step in candidate.steps:
             rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}

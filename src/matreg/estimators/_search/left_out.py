@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._runtime.warn import warn
@@ -99,6 +97,6 @@ def without_a_tenth(n: int) -> list[Index]:
     return [np.flatnonzero(part != k) for k in range(part.max() + 1)]
 
 
-def jackknife_error(scores: Array) -> Any:
+def jackknife_error(scores: Array) -> Array:
     """Standard errors (k,) of scores from those (g, k) with each of g parts taken away."""
     return np.sqrt(len(scores) - 1.0) * scores.std(axis=0)

@@ -13,7 +13,7 @@ from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._runtime.progress import Line
-from ..._typing import Array, Covariates, Fold, Parameters, Weights
+from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import is_streamed, refuse_streamed
 from ...bases import samples_in
@@ -286,7 +286,7 @@ class Search(MatrixEstimator):
             )
         return values
 
-    def _score_all(self, y: Any, decisions: Array, sample_weight: Array | None) -> Array:
+    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         return np.asarray(self._single()._score_all(y, decisions, sample_weight))
 
     def _noise(self, samples: Samples) -> float:
