@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 
+from ._runtime.progress import equal_parts
 from ._typing import Array
 from .bases import PLAIN, Bases
 from .linalg.factors import Factors
@@ -145,7 +146,7 @@ def adaptive_steps(
         a solution is zero.
     """
     found: list[Step] = []
-    for tau in taus:
+    for tau in equal_parts(taus):
         if found and found[-1].result.W.rank == 0:
             break
         bases = next_bases(found, entries)

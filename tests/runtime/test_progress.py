@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matreg import GRMR, RGLM, RMR, RMRCV, SMM
+from matreg import GRMR, GRMRCV, GSMM, RGLM, RMR, RMRCV, SMM
 from matreg._runtime import progress
 from matreg.datasets import make_matrix_regression
 
@@ -93,7 +93,8 @@ def test_the_bar_never_goes_back_and_is_not_full_before_the_end(monkeypatch):
 
 
 def test_a_single_fit_has_a_time_left_from_the_rate_of_its_gap(monkeypatch):
-    line = progress.GapLine("RMR", stream=io.StringIO(), since=0.0)
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: 0.0)
+    line = progress.GapLine("RMR", stream=io.StringIO())
 
     def note(seconds, method, gap):
         monkeypatch.setattr(progress.time, "perf_counter", lambda: seconds)
@@ -106,15 +107,54 @@ def test_a_single_fit_has_a_time_left_from_the_rate_of_its_gap(monkeypatch):
     assert line.note(30.0).endswith("about 0:00 left")
     assert "left" not in note(13.0, "active set", 5e-3)  # another stage
     assert note(14.0, "active set", 1e-6).endswith("about 0:00 left")
-    note(15.0, "alternation 1", 1.0)
-    note(16.0, "active set", 1e-1)
-    assert "left" not in note(18.0, "active set", 1e-3)  # other stages follow
+
+
+def test_stages_have_parts_of_the_bar_and_one_time_left(monkeypatch):
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: 0.0)
+    line = progress.GapLine("GRMR", stream=io.StringIO())
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: 10.0)
+    with line:
+        with progress.turn(0), progress.span(0.0, 0.8):
+            progress.tell("split", 1e-3, 1e-6)  # half of 0.8 of the first half
+        assert line.share == pytest.approx(progress.ALMOST * 0.2)
+        assert line.note(10.0) == "split, gap 1e-03 of 1e-06 0:10, about 0:40 left"
+        with progress.turn(1):
+            progress.reached("reading", 0.0)
+            assert line.note(10.0) == "reading 0:10, about 0:10 left"
+            progress.tell("split", 1e-6, 1e-6)
+        assert line.share == pytest.approx(progress.ALMOST * 0.75)
+        with progress.unheard():
+            progress.tell("inner", 1e-6, 1e-6)
+        with progress.turn(0):
+            progress.tell("split", 1.0, 1e-6)
+        assert line.share == pytest.approx(progress.ALMOST * 0.75)  # it never goes back
+
+
+def test_what_is_inside_of_a_line_is_drawn_in_its_part(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    with progress.Line("RMRCV") as whole:
+        with progress.span(0.0, 0.5):
+            list(progress.track(range(2), "fits", 2))
+        assert whole.share == 0.5
+        with progress.span(0.5, 1.0), progress.GapLine("RMR"):
+            progress.tell("interior point", 1e-3, 1e-6)
+        assert whole.share == pytest.approx(0.5 + 0.5 * progress.ALMOST * 0.5)
+    written = stream.getvalue()
+    assert "fits ███████████████░" in written and "RMR ██████████████████████░" in written
+    assert bars(written) == sorted(bars(written))
+    with progress.Progress("labels", 2) as counted:  # of what it counts it takes the share alone
+        with progress.GapLine("RMR"):
+            progress.tell("interior point", 1e-3, 1e-6)
+        assert counted.share == pytest.approx(0.25 * progress.ALMOST**2)
+        counted.step()
+        assert counted.share == 0.5
+    assert "labels ███████░" in stream.getvalue() and " 0/2 0:00 left" in stream.getvalue()
 
 
 def test_every_word_of_the_line_is_in_the_glossary():
     glossary = (Path(__file__).parents[2] / "docs" / "guide" / "glossary.md").read_text()
-    words = {*progress.STAGES.values(), "folds", "path", "pass", "gap", "left", "preparing"}
-    words |= {"left out", "second order", "refits", "fits"}
+    words = {*progress.STAGES.values(), "path", "pass", "gap", "left", "preparing"}
+    words |= {"left out", "second order", "refits", "fits", "labels", "reading", "cleaning"}
     words |= {"interior point", "working set", "least squares", "alternation", "bootstrap"}
     assert all(f"**{word}**" in glossary for word in words)
 
@@ -187,10 +227,15 @@ SHOWN = {
     "RMR": (RMR(), ["RMR █", "augmented Lagrangian", "gap", "of 1e-06"]),
     "ADMM": (RMR(solver="admm", max_iter=20), ["RMR ", "ADMM"]),
     "RGLM": (RGLM(), ["RGLM ", "gap"]),
-    "GRMR": (GRMR(), ["GRMR ", "split", "alternation"]),
+    "GRMR": (GRMR(), ["GRMR ", "split", "alternation", " left"]),
     "two classes": (SMM(), ["SMM ", "gap"]),
     "three classes": (SMM(), ["SMM ", "1/3", "3/3"]),
-    "RMRCV": (RMRCV(n_taus=3, cv=2), ["fits ", " left", "RMRCV "]),
+    "RMRCV": (RMRCV(n_taus=3, cv=2), ["fits ", " left", "RMR "]),
+    "adaptive": (RMRCV(n_taus=3, cv=2, adaptive=1), ["fits ", " left", "RMR "]),
+    "binomial": (RGLM(family="binomial"), ["RGLM ", "proximal Newton, gap"]),
+    "GSMM": (GSMM(), ["GSMM ", "1/3", " left"]),
+    "GRMRCV": (GRMRCV(n_taus=2, cv=2, halving=True), ["fits ", " left", "GRMR"]),
+    "several": (RMR(), ["labels ", "1/2", " left"]),
     "printed": (RMR(verbose=1), []),
 }
 
@@ -201,11 +246,14 @@ def test_a_long_fit_shows_one_line_on_a_terminal_and_erases_it(monkeypatch, name
     stream = all_at_once(monkeypatch)
     model, words = SHOWN[name]
     labels = {"two classes": DATA.y > 0.0, "three classes": np.digitize(DATA.y, [0.0, 1.0])}
+    labels |= {"binomial": DATA.y > 0.0, "GSMM": labels["three classes"]}
+    labels["several"] = np.column_stack([DATA.y, DATA.y[::-1]])
     model.fit(DATA.X, labels.get(name, DATA.y))
     written = stream.getvalue()
     assert all(word in written for word in words), written
     assert written.endswith(ERASED if words else "") and "\n" not in written
     assert all(len(state) < 80 for state in written.replace("\x1b[K", "").split("\r"))
+    assert bars(written) == sorted(bars(written)), written  # it never goes back
     assert bool(written) == bool(words)  # nothing in the midst of a table that is printed
 
 

@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from multiprocessing import parent_process
 from typing import Any, Self, TextIO, TypeVar
@@ -22,8 +22,10 @@ WIDTH = 30
 PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
 # A bar is full when the work is over, not when its last stage begins.
 ALMOST = 0.97
-# Share of the way in one stage from which the time left is estimated; stages that come back.
-TREND, ALTERNATING = 0.1, ("alternation", "split of the samples")
+# Share of the way from which the time left is estimated: of one stage, and of what is counted.
+TREND, FEW = 0.1, 0.05
+# The whole of a way.
+WHOLE = (0.0, 1.0)
 # Held by the line that is shown: there is one for all.
 SHOWN = threading.Lock()
 # The escape sequence clears what a longer line before has left.
@@ -43,14 +45,18 @@ STAGES = {
 # Takes the method at work, the gap and its goal; tells whether the fit should stop.
 Listener = Callable[[str, float, float], bool]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+# The innermost line that is open in this thread, and which part of its way the present work is.
+_line: ContextVar[Line | None] = ContextVar("line", default=None)
+_span: ContextVar[tuple[float, float]] = ContextVar("span", default=WHOLE)
 
 
 class Line:
     """A line that is drawn once two seconds have passed, and erased at the end.
 
     A thread draws it where the work itself says nothing for a while. The bar never goes back. A
-    line that is opened while another one is, or in a worker process, whose parent has the line,
-    shows nothing.
+    line that is opened inside of another one is drawn in its place, in the part of its bar that
+    :func:`span` gives to it. One in another thread, or in a worker process, whose parent has the
+    line, shows nothing.
 
     Parameters
     ----------
@@ -58,8 +64,6 @@ class Line:
         What is being done.
     stream : file, default=None
         Where to write instead of standard error. Only terminals are written to.
-    since : float, default=None
-        When the work began, by ``time.perf_counter``; by default now.
 
     Examples
     --------
@@ -67,22 +71,28 @@ class Line:
     ...     pass
     """
 
-    def __init__(
-        self, label: str, stream: TextIO | None = None, since: float | None = None
-    ) -> None:
-        self.label = label
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self.label = self.shown = label
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()
         self.outermost = self.drawn = False
-        self.share = 0.0
+        self.share, self.span = 0.0, WHOLE
+        self.host: Line | None = None
         self.note: Callable[[float], str] = self._waiting
-        self.start = time.perf_counter() if since is None else since
+        # When the clock began, and the seconds after which this line was opened inside of another.
+        self.start, self.begun = time.perf_counter(), 0.0
         self.next = self.start + PATIENCE
         self._drawing, self._over = threading.Lock(), threading.Event()
         self._clock: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
+        self.host, self.span = _line.get(), _span.get()
+        if self.host is None:
+            self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
+        else:
+            self.start, self.begun = self.host.start, self.start - self.host.start
+        _line.set(self)
+        _span.set(WHOLE)
         if not self.outermost:
             self.live = False
         if self.live:
@@ -92,6 +102,8 @@ class Line:
         return self
 
     def __exit__(self, *error: object) -> None:
+        _line.set(self.host)
+        _span.set(self.span)
         self._over.set()
         if self._clock is not None:
             self._clock.join()
@@ -101,6 +113,24 @@ class Line:
             self._write(START + CLEAR)
         if self.outermost:
             SHOWN.release()
+
+    def show(self, method: str, gap: float, goal: float) -> None:
+        """Hear of a certificate: of no interest to a line that waits for others."""
+
+    def reached(self, what: str, share: float) -> None:
+        """Draw the work that is done, its share of the whole way, and the time left."""
+        self._progress(what, max(share, self.share / ALMOST), self.begun, 0.0)
+
+    def _progress(self, state: str, share: float, then: float, before: float) -> None:
+        """Draw a share of the way; the rest is to go as from the share before, `then`."""
+        seconds, end = time.perf_counter() - self.start, None
+        if share - before >= TREND:
+            end = seconds + (seconds - then) / (share - before) * (1.0 - share)
+        self._draw(ALMOST * share, lambda now: f"{state} {clock(now)}{about(end, now)}")
+
+    def _inside(self, share: float, note: Callable[[float], str], label: str) -> None:
+        """Draw the state of a line inside of this one in its place."""
+        self._draw(share, note, label)
 
     def _waiting(self, seconds: float) -> str:
         """The note before the work has said anything."""
@@ -114,9 +144,12 @@ class Line:
                 self._draw_now(time.perf_counter())
             wait = SILENCE
 
-    def _draw(self, share: float, note: Callable[[float], str]) -> None:
+    def _draw(self, share: float, note: Callable[[float], str], label: str | None = None) -> None:
         """Draw the share that is done, with a note that is a function of the seconds so far."""
-        self.share, self.note = max(self.share, share), note
+        self.share, self.note, self.shown = max(self.share, share), note, label or self.label
+        if self.host is not None:
+            self.host._inside(part_of(self.span, self.share), note, self.shown)
+            return
         now = time.perf_counter()
         if self.live and now >= self.next:
             with self._drawing:
@@ -125,7 +158,7 @@ class Line:
     def _draw_now(self, now: float) -> None:
         full = int(WIDTH * self.share)
         bar = "█" * full + "░" * (WIDTH - full)
-        text = f"{self.label} {bar} {self.note(now - self.start)}"
+        text = f"{self.shown} {bar} {self.note(now - self.start)}"
         # A line that wraps could not be erased.
         self._write(START + text[: columns(self.stream) - 1] + CLEAR)
         self.drawn, self.next = True, now + PACE
@@ -169,28 +202,47 @@ class Progress(Line):
     def __init__(
         self, label: str, total: int, verbose: int = 0, stream: TextIO | None = None
     ) -> None:
-        self.total, self.done = total, 0
+        self.total, self.done, self.partly = total, 0, 0.0
         super().__init__(label, stream)
         self.plain = bool(verbose) and not self.live
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self.plain = self.plain and self.outermost
+        outer = self.host
+        while outer is not None and outer.host is not None and not isinstance(outer, Progress):
+            outer = outer.host
+        alone = self.outermost if outer is None else outer.outermost
+        self.plain = self.plain and alone and not isinstance(outer, Progress)
         return self
 
     def step(self, count: int = 1) -> None:
         """Count one more step as done, or several."""
-        self.done += count
+        self.done, self.partly = self.done + count, 0.0
         if self.plain and self.done * 10 // self.total > (self.done - count) * 10 // self.total:
             seconds = time.perf_counter() - self.start
             self._write(f"{self.label}: {self.done}/{self.total}, {clock(seconds)}\n")
         self._draw(self.done / self.total, self._note)
 
+    def show(self, method: str, gap: float, goal: float) -> None:
+        """Draw how far the present step is, by its gap."""
+        self.reached(method, part_of(_span.get(), way(gap, goal)))
+
+    def reached(self, what: str, share: float) -> None:
+        """Draw how far the present step is."""
+        self.partly = max(self.partly, ALMOST * share)
+        self._draw((self.done + self.partly) / self.total, self._note)
+
+    def _inside(self, share: float, note: Callable[[float], str], label: str) -> None:
+        self.reached(label, share)
+
     def _waiting(self, seconds: float) -> str:
         return f"0/{self.total} {clock(seconds)}"
 
     def _note(self, seconds: float) -> str:
-        left = seconds / self.done * (self.total - self.done)
+        share = (self.done + self.partly) / self.total
+        if self.done == 0 and share < FEW:
+            return self._waiting(seconds)
+        left = (seconds - self.begun) / share * (1.0 - share)
         return f"{self.done}/{self.total} {clock(left)} left"
 
 
@@ -200,7 +252,8 @@ class GapLine(Line):
     Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
     where another stage begins with a larger gap. Once a method has gone a tenth of the way, the
     time that it needs for the rest at this rate is the time left: as a rule too much, one to three
-    times the truth, as the last steps are the largest. Fits that alternate have none.
+    times the truth, as the last steps are the largest. In a fit of several problems one after
+    another, which :func:`span` tells, it is the time that the rest takes at the rate so far.
 
     Examples
     --------
@@ -208,21 +261,19 @@ class GapLine(Line):
     ...     line.show("interior point", 1e-3, 1e-6)
     """
 
-    stage, began, alternates = "", (0.0, 0.0), False
+    stage, began = "", (0.0, 0.0)
 
     def show(self, method: str, gap: float, goal: float) -> None:
         """Draw the method at work, its relative gap, where that is to go, and the time left."""
         name, share = STAGES.get(method, method), way(gap, goal)
+        state = f"{name}, gap {min(gap, 1.0):.0e} of {goal:.0e}"
+        if _span.get() != WHOLE:
+            self.reached(state, part_of(_span.get(), share))
+            return
         seconds = time.perf_counter() - self.start
         if method != self.stage:
             self.stage, self.began = method, (seconds, share)
-        self.alternates |= name.startswith(ALTERNATING)
-        then, before = self.began
-        end = None
-        if share - before >= TREND and not self.alternates:
-            end = seconds + (seconds - then) / (share - before) * (1.0 - share)
-        state = f"{name}, gap {gap:.0e} of {goal:.0e}"
-        self._draw(ALMOST * share, lambda now: f"{state} {clock(now)}{about(end, now)}")
+        self._progress(state, share, *self.began)
 
 
 def about(end: float | None, now: float) -> str:
@@ -246,6 +297,64 @@ def way(gap: float, goal: float) -> float:
     return math.log(gap) / math.log(max(goal, smallest))
 
 
+def part_of(span: tuple[float, float], share: float) -> float:
+    """Where a share of a part is in the whole."""
+    low, high = span
+    return low + share * (high - low)
+
+
+@contextmanager
+def span(low: float, high: float) -> Iterator[None]:
+    """Let the work within be the part of the present one from one share of it to another.
+
+    Examples
+    --------
+    >>> with GapLine("GRMR") as line, span(0.0, 0.5), span(0.0, 0.2):
+    ...     tell("split", 1e-6, 1e-6)
+    False
+    >>> round(line.share, 3)  # 0.97 of a tenth
+    0.097
+    """
+    outer = _span.get()
+    _span.set((part_of(outer, low), part_of(outer, high)))
+    try:
+        yield
+    finally:
+        _span.set(outer)
+
+
+def equal_parts(items: Sequence[T]) -> Iterator[T]:
+    """Iterate over work of which each item is the same part."""
+    for k, item in enumerate(items):
+        with span(k / len(items), (k + 1) / len(items)):
+            yield item
+
+
+def turn(k: int) -> AbstractContextManager[None]:
+    """Turn 0, 1, ... of work of which nobody knows how often: each is half of what is left."""
+    return span(1.0 - 0.5**k, 1.0 - 0.5 ** (k + 1))
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Let nobody hear of the certificates of what is solved within: they are of other problems."""
+    line, listener = _line.get(), _listener.get()
+    _line.set(None)
+    _listener.set(None)
+    try:
+        yield
+    finally:
+        _line.set(line)
+        _listener.set(listener)
+
+
+def reached(what: str, share: float) -> None:
+    """Tell the line how far some work is."""
+    line = _line.get()
+    if line is not None:
+        line.reached(what, part_of(_span.get(), share))
+
+
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Let a listener hear of the certificates of the fits within, in this thread."""
@@ -257,7 +366,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def tell(method: str, gap: float, goal: float) -> bool:
-    """Tell the listener how far a fit is; return whether it should stop.
+    """Tell the line and the listener how far a fit is; return whether it should stop.
 
     Parameters
     ----------
@@ -268,7 +377,9 @@ def tell(method: str, gap: float, goal: float) -> bool:
     goal : float
         Where it is to go.
     """
-    listener = _listener.get()
+    line, listener = _line.get(), _listener.get()
+    if line is not None:
+        line.show(method, gap, goal)
     return listener is not None and listener(method, gap, goal)
 
 

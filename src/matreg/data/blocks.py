@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.progress import reached
 from .._typing import Array, Index
 from ..design import ArrayDesign
 from ..linalg.threads import LARGE, allowed, one_thread
@@ -270,6 +271,7 @@ class ArrayBlocks(BlockSamples):
             return treat(block)
 
         count = 1 if one_at_a_time else min(allowed(), MOST_THREADS) + 1
+        before = self.rows_read
         with ThreadPoolExecutor(count) as pool, one_thread(LARGE if one_at_a_time else 0):
             under_way: deque[Future[T]] = deque()
             for start in range(0, self.n, self.step):
@@ -277,6 +279,7 @@ class ArrayBlocks(BlockSamples):
                 self.rows_read += min(self.step, self.n - start)
                 if len(under_way) > count:
                     yield under_way.popleft().result()
+                    reached("reading", (self.rows_read - before) / self.n)
             while under_way:
                 yield under_way.popleft().result()
 

@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import ArrayLike
 
+from .._runtime.parallel import in_parallel
+from .._runtime.progress import span, track
 from ..bases import samples_in
 from ..data.samples import Samples
 from ..solvers import GRMRProblem, GRMRResult, clean_alone, solve
@@ -149,14 +151,18 @@ class GSMM(JointFit, MatrixClassifier):
             super()._fit_samples(samples)
             return
         distinct = samples.distinct()
-        problem, pca = self._with_tau(distinct)
-        problem, split = clean_alone(problem, self._limits(), pca)
+        with span(0.0, self._prepared):
+            problem, pca = self._with_tau(distinct)
+        with span(self._prepared, 0.8):
+            problem, split = clean_alone(problem, self._limits(), pca)
         clean = Samples.of(problem.clean(split.E), distinct.y, distinct.weights, distinct.Z)
         parts = self._parts(samples_in(clean, problem.bases))
         model = self._declare(self.tau_, self.adaptive_)
         options = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
         tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
-        results = Parallel(n_jobs=self.n_jobs)(tasks)
+        with span(0.8, 1.0):
+            solving = in_parallel(tasks, self.n_jobs)
+            results = list(track(solving, type(self).__name__, len(parts)))
         restored = [replace(one, W=problem.bases.restore(one.W)) for one in results]
         store(self, restored, (*REGRESSION, "steps_"))
         duals, score = by_sample(parts, results, distinct.n, partial(self._label_scores, model))

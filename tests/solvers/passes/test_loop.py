@@ -284,7 +284,9 @@ def test_too_few_rows_never_give_a_wrong_gap():
 def test_lines_of_the_passes(capsys):
     result = solve_stream(make_blocks(), make_model(), memory=MEMORY, verbose=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:4] == ["pass", "seconds", "GB", "GB/s"]
+    assert lines[0].split()[:5] == ["pass", "time", "solving", "reading", "GB"]
+    table = result.history
+    np.testing.assert_allclose(np.cumsum(table["solving"] + table["reading"]), table["time"])
     assert len(lines) == 1 + len(result.history) == 1 + result.n_iter
     assert result.history["rows"][-1] > 0
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
@@ -264,7 +265,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         W, b = self.coef_.reshape(-1, p * q), np.atleast_1d(self.intercept_)
         decide = Prediction(W, b, combine, self._cleaner(), gamma)
         if stored:
-            return new_blocks(self, X, Z).map_rows(decide, columns)
+            with Line("predict"):
+                return new_blocks(self, X, Z).map_rows(decide, columns)
         return decide(Block(0, X.reshape(n, -1), NOTHING, NOTHING, Z))
 
     def _covariate_part(self, covariates: Covariates, n: int) -> Array | float:

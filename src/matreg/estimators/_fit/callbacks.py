@@ -58,25 +58,20 @@ def reported(
 
 
 @contextmanager
-def watched(
-    model: MatrixEstimator, context: Any = None, alone: bool = True, since: float | None = None
-) -> Iterator[None]:
+def watched(model: MatrixEstimator, context: Any = None, alone: bool = True) -> Iterator[None]:
     """Show a line about a fit that takes long, and tell the callbacks about its certificates.
 
     There is no line for a fit that is not alone but counted with others, nor for a model that
-    prints its steps. `since` is when the fit began, by ``time.perf_counter``; by default now.
+    prints its steps.
     """
     shown, stop = alone and not model.verbose, False
 
     def heard(method: str, gap: float, goal: float) -> bool:
         nonlocal stop
-        if shown:
-            line.show(method, gap, goal)
         stop = _end(model, _begin(model, context, "iteration")) or stop
         return stop
 
-    line = GapLine(type(model).__name__, since=since)
-    with listening(heard), line if shown else nullcontext():
+    with listening(heard), GapLine(type(model).__name__) if shown else nullcontext():
         yield
 
 

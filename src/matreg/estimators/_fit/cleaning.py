@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.progress import span
 from ..._runtime.warn import warn
 from ..._typing import Array, Covariates
 from ..._validation.arrays import flatten, to_numbers
@@ -208,10 +209,12 @@ class JointFit(Cleaning, SingleFit):
         # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
         start = self.__dict__.pop("_warm", None) if self._starts_warm else None
         distinct = samples.distinct()
-        problem, pca = self._with_tau(distinct)
+        with span(0.0, self._prepared):
+            problem, pca = self._with_tau(distinct)
         taus = (*self.adaptive_, self.tau_)
         first = from_arrays(start, problem)
-        steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
+        with span(self._prepared, 1.0):
+            steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
         del pca
         for step in steps[:-1]:
             if not step.result.converged:
@@ -226,6 +229,11 @@ class JointFit(Cleaning, SingleFit):
         declared, fit = self._declare(self.tau_), replace(fit, beta=beta)
         self.label_outlier_score_ = self._label_scores(declared, clean, fit)
         self._finish(samples.X, distinct, result)
+
+    @property
+    def _prepared(self) -> float:
+        """Share of the time of a fit that is expected to pass before tau is a number."""
+        return 0.5 if isinstance(self.tau, str) else 0.0
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
         """The problem with words as numbers, except for tau."""

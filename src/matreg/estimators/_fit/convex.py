@@ -234,15 +234,14 @@ class ConvexEstimator(SingleFit):
     ) -> None:
         """Fit to samples whose labels and weights are validated, from the last fit if given."""
         samples = self._structured(samples)
-        # "scale" may take longer than the fit.
-        line = Line(type(self).__name__)
-        with nullcontext() if self.verbose else line:
+        name = type(self).__name__
+        with nullcontext() if self.verbose else Line(name):  # "scale" may take longer than the fit
             parts = self._parts(samples)
             model = self._declare(samples, parts)
-        several = len(parts) > 1 and not self.verbose
-        with watched(self, context, alone=not several, since=line.start):
-            solving = self._solve(model, parts, last)
-            results = list(track(solving, type(self).__name__, len(parts)) if several else solving)
+            several = len(parts) > 1 and not self.verbose
+            with watched(self, context, alone=not several):
+                solving = self._solve(model, parts, last)
+                results = list(track(solving, name, len(parts)) if several else solving)
         self._store(model, samples, parts, results)
         self._report_fit(model, samples, parts, results)
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from ..._runtime.parallel import in_parallel
+from ..._runtime.progress import track
 from ..._runtime.warn import warn
 from ..._typing import Array, Values, Weights
 from ..._validation.arrays import reject_complex, unmasked
@@ -33,7 +35,9 @@ def fit_each(model: MatrixEstimator, given: Given) -> None:
     # The fits take the jobs; the folds within them would only be in each other's way.
     alone = {} if jobs is None else {"n_jobs": 1}
     calls = (delayed(_fit)(clone(model).set_params(**alone), one) for one in tasks)
-    found = Parallel(n_jobs=jobs)(calls)
+    fits = in_parallel(calls, jobs)
+    # Models that print their steps have no line.
+    found = list(fits if model.verbose else track(fits, "labels", len(tasks)))
     for j, (_, messages) in enumerate(found):
         for text, category in messages:
             warn(f"Label {j}: {text}", category)

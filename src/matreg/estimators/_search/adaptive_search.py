@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._runtime.progress import equal_parts
 from ..._typing import Array, Index, Mask, Parameters
 from ..._validation.arrays import to_numbers
 from .candidates import Candidate
@@ -47,7 +48,7 @@ def further_steps(
     `one_standard_error` the tau of a step is the largest within one standard error of the best.
     """
     last, found = list(candidates), scores
-    for _ in range(most):
+    for _ in equal_parts(range(most)):
         # The bases of a plain model are best where it keeps all that is there, and noise with it.
         owner = owners(last)
         seen = Found(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)

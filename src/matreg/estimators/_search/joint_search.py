@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import may_keep
+from ..._runtime.progress import equal_parts, reached, unheard
 from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.stored import refuse_streamed_cleaning
@@ -170,7 +171,7 @@ class JointSearch(Cleaning, Search):
             bool, Array | None
         ] = {}  # the noise of the samples, the same for all candidates
         predictions, facts = [], []
-        for step in candidate.steps:
+        for step in equal_parts(candidate.steps):
             rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
             rough = {name: value for name, value in rough.items() if value is not None}
             model = self._single(**(step.at(0) | rough))
@@ -179,7 +180,8 @@ class JointSearch(Cleaning, Search):
             if self.outliers == "replace":
                 if problem.noise is None:
                     problem = replace(problem, noise=measured.get(problem.tails))
-                first = prepare(problem, model._limits(), pca)
+                with unheard():
+                    first = prepare(problem, model._limits(), pca)
                 if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
                     measured[problem.tails] = first.problem.noise
                 problem, pca = first.problem, first.pca
@@ -205,16 +207,18 @@ class JointSearch(Cleaning, Search):
         limits = model._limits()
         if earlier := earlier_taus(model.adaptive, 0.0):
             start = None if pca is None else pca.copy()
-            steps = alternate_in_steps(problem, earlier, limits, pca=start)
+            with unheard():
+                steps = alternate_in_steps(problem, earlier, limits, pca=start)
             problem, last = after_steps(problem, steps), steps[-1].result
         for k, tau in enumerate(taus):
             first = pca.copy() if last is None and pca is not None else None
             posed = replace(problem, tau=float(tau))
-            last = alternate(posed, limits, start=last, pca=first)
-            if not last.converged:
-                model._warn(last)
-            space = learned_space(last.problem, last.split)
-            clean = self._completed_rows(space, new)
+            with unheard():
+                last = alternate(posed, limits, start=last, pca=first)
+                if not last.converged:
+                    model._warn(last)
+                space = learned_space(last.problem, last.split)
+                clean = self._completed_rows(space, new)
             fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
             predictions[k] = clean @ last.coef.matrix.reshape(-1) + fit.b
             if Z_test is not None and fit.covariate_coef is not None:
@@ -224,6 +228,7 @@ class JointSearch(Cleaning, Search):
                 part = Part(Samples.of(samples.X, samples.y, samples.weights, samples.Z))
                 facts[1, k] = leave_out(predictions[k], regression, part, samples, last.fit)
             facts[0, k] = last.fit.W.rank
+            reached("fits", (k + 1) / len(taus))
         return predictions, facts
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
@@ -274,7 +279,7 @@ def halved(scored: Scored, folds: list[Fold], candidates: list[Candidate]) -> tu
     owner = owners(candidates)
     scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))
     kept = list(range(len(candidates)))
-    for f, fold in enumerate(folds):
+    for f, fold in enumerate(equal_parts(folds)):
         columns = np.isin(owner, kept)
         try:
             found = scored([fold], [candidates[c] for c in kept])

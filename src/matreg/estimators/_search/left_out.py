@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._runtime.progress import unheard
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Parameters
 from ...data.samples import Samples
@@ -63,10 +64,11 @@ def leave_out(
     the problem, decisions stay. Returns the doubt that is left, NaN where it is not known.
     """
     at = result.W, result.gamma, result.beta
-    loo = leave_one_out(problem, *at)
-    residuals, doubt = loo.residuals, np.nan
-    if loo.dbeta is not None:
-        residuals, _, doubt = refined(loo, problem, *at, most=REFITS, enough=ENOUGH)
+    with unheard():
+        loo = leave_one_out(problem, *at)
+        residuals, doubt = loo.residuals, np.nan
+        if loo.dbeta is not None:
+            residuals, _, doubt = refined(loo, problem, *at, most=REFITS, enough=ENOUGH)
     group = part.samples.group
     own = np.where(group >= 0, (problem.y - residuals)[group], np.nan)
     known = part.everywhere(own, samples.n, np.nan)[samples.group]

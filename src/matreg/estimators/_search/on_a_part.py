@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from ..._runtime.progress import span
 from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.classes import check_classes_of_part
@@ -54,11 +55,13 @@ def choose_on_part(model: MatrixEstimator, given: Given) -> None:
     labels = model._decode(block.y)
     Z = new_covariates(model, given.covariates, blocks.n)
     samples = block.X.reshape(-1, blocks.p, blocks.q)
-    Given(samples, labels, weights, None if Z is None else Z[index], groups).fit(part)
+    with span(0.0, 0.5):
+        Given(samples, labels, weights, None if Z is None else Z[index], groups).fit(part)
     chosen = {name: getattr(part, f"{name}_") for name in model._searched}
     chosen["adaptive"] = tuple(tau / noisier for tau in part.adaptive_)
     single = model._single(**chosen, tau=part.tau_ / noisier)
-    given._replace(groups=None).fit(single)
+    with span(0.5, 1.0):
+        given._replace(groups=None).fit(single)
     model._adopt(single)
     for name in ("cv_results_", "best_index_", "best_score_", "scorer_"):
         if hasattr(part, name):

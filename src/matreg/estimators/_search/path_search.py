@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ..._runtime.progress import unheard
 from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
 from ...data.samples import Samples
@@ -143,7 +144,9 @@ class PathSearch(Search):
         decisions, points = [], []
         for k, part in enumerate(parts):
             limits["start"] = None if start is None else start[k]
-            own = list(path(declared, part.samples, candidate.along, candidate.values, **limits))
+            with unheard():
+                tried = path(declared, part.samples, candidate.along, candidate.values, **limits)
+                own = list(tried)
             apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
             decisions += [decided(list(each), flat, Z) for each in apart]
             points.append(own)

@@ -12,7 +12,7 @@ from joblib import delayed
 
 from ..._runtime.interruption import ADVICE, may_keep
 from ..._runtime.parallel import in_parallel
-from ..._runtime.progress import Progress
+from ..._runtime.progress import Progress, span
 from ..._runtime.warn import warn
 from ..._typing import Array
 from ...linalg.threads import one_thread
@@ -62,7 +62,9 @@ class Rounds:
         expected = sum(len(one.places) for one in todo) + (0 if self.climb.everything else MOVES)
         with Progress("fits", folds * expected, self.search.verbose) as bar:
             while todo and not stopped:
-                bar.total = max(bar.total, bar.done + folds * sum(len(one.places) for one in todo))
+                # As much again may follow.
+                known = folds * sum(len(one.places) for one in todo)
+                bar.total = max(bar.total, bar.done + (1 if self.climb.everything else 2) * known)
                 left = np.full(folds, len(todo))
                 try:
                     for f, one in self.finished(todo, complete, left):
@@ -131,7 +133,7 @@ def solve_stretch(
     X, y, weights, Z = training.test(f)
     candidate = replace(candidate, values=candidate.values[list(one.places)])
     # The folds keep the cores busy; threads within them would only be in each other's way.
-    with one_thread(0):
+    with one_thread(0), span(0.0, float(len(one.places))):
         decisions, facts, points = search._decide_path(training.train(f), candidate, X, Z, start)
     if search._leaves_one_out:
         return key, score_left_out(score, decisions, X, y, weights), facts, points

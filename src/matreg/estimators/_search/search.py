@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._runtime.progress import Line
+from ..._runtime.progress import Line, equal_parts, span, unheard
 from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import is_streamed, refuse_streamed
@@ -47,6 +47,8 @@ from .selection import table_of, warn_at_edges
 
 # Parameters whose attribute of that name is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
+# Share of the time of a search that its folds are expected to take; the rest is the last fit.
+SEARCHED = 0.9
 # What a search knows beyond the model that it chose.
 SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
 
@@ -186,7 +188,7 @@ class Search(MatrixEstimator):
             The fitted model itself.
         """
         given = Given(X, y, sample_weight, covariates, groups)
-        with self._unchanged_on_failure():
+        with self._unchanged_on_failure(), Line(type(self).__name__):
             self._forget()
             if self._several_labels and has_several(y):
                 if getattr(self, "joint", None) is not None:
@@ -213,19 +215,22 @@ class Search(MatrixEstimator):
         samples = self._structured(given)
         # All that can be wrong with the arguments, before the first fit.
         folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
-        score = self._score(samples, folds, sample_weight is not None)
-        with Line(type(self).__name__):  # the grid of tau may take long
+        with unheard():  # the first fits and the grid of tau
+            score = self._score(samples, folds, sample_weight is not None)
             weighed = replace(samples, weights=self._weigh(y, weights))
             candidates = self._candidates(weighed)
+        searches = 1 + step_counts(self.adaptive)[-1]
         with callback_context(self, self._n_tasks(folds, candidates)):
-            found = self._cross_validate(samples, folds, candidates, score)
-            tried = self._further(weighed, samples, folds, score, candidates, *found)
+            with span(0.0, SEARCHED / searches):
+                found = self._cross_validate(samples, folds, candidates, score)
+            with span(SEARCHED / searches, SEARCHED):
+                tried = self._further(weighed, samples, folds, score, candidates, *found)
         return Tried(*tried, replace(given, weights=weighed.weights))
 
     def _settle(self, tried: Tried, scores: Array) -> None:
         """Choose by scores and fit what is chosen to all the data."""
         best, chosen = self._select(tried.candidates, scores, tried.ranks)
-        with watched(self):
+        with span(SEARCHED, 1.0), watched(self):
             self._refit(tried.samples, tried.candidates[best], chosen)
 
     def _structured(self, samples: Samples) -> Samples:
@@ -234,12 +239,7 @@ class Search(MatrixEstimator):
         return found
 
     def _further(
-        self,
-        weighed: Samples,
-        samples: Samples,
-        folds: list[Fold],
-        score: FoldScore,
-        *tried: Any,
+        self, weighed: Samples, samples: Samples, folds: list[Fold], score: FoldScore, *tried: Any
     ) -> tuple[list[Candidate], Array, Array]:
         """What was tried, with the further steps of adaptive models."""
         candidates, scores, ranks = tried
@@ -374,7 +374,8 @@ def fit_alike(search: Search, given: Given) -> None:
         )
     labels = each_label(given)
     fits = [clone(search) for _ in labels]
-    tried = [one._explore(label) for one, label in zip(fits, labels, strict=True)]
+    tasks = equal_parts(list(zip(fits, labels, strict=True)))
+    tried = [one._explore(label) for one, label in tasks]
     if len({one.scores.shape for one in tried}) > 1:
         raise KeyboardInterrupt  # in the folds of one of the labels
     mean = np.mean([one.scores for one in tried], axis=0)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._runtime.progress import tell
+from ..._runtime.progress import span, tell, turn
 from ..._typing import Array, Mask
 from ...adaptive import Step, adaptive_steps, next_bases
 from ...bases import Bases
@@ -34,6 +34,8 @@ from .start import LOOSE, Limits, prepare
 
 # Iterations of the paper's method, after which the exact splitting takes over.
 PAPER_ITERATIONS = 300
+# Share of the time of an alternation that the split is expected to take.
+SPLITTING = 0.8
 
 
 @dataclass(frozen=True)
@@ -154,20 +156,26 @@ def alternate(
         split = start.split
         if problem.noise is None:
             problem = replace(problem, noise=start.problem.noise)
-        halfway, fit = _regress(problem, start.fit_in(problem.bases), split, limits)
+        with turn(0):
+            halfway, fit = _regress(problem, start.fit_in(problem.bases), split, limits)
         before = fit.primal + split.cost
         change = _relative(halfway - before, before)
         record.note(0, "regress", before, fit, split)
     elif problem.outliers == "replace":
-        first = prepare(problem, limits, pca)
+        with turn(0):
+            first = prepare(problem, limits, pca)
         problem, split = first.problem, first.pca
+    begun = int(start is not None or (problem.outliers == "replace" and pca is None))
     for iteration in range(1, limits.max_iter + 1):
+        part = begun + iteration - 1
         last_one = iteration == limits.max_iter
         loose = 0.0 if last_one else min(LOOSE, 0.1 * change)
         tol = max(limits.split_tol, loose)
-        split = _split(problem, fit, split, tol, limits)
+        with turn(part), span(0.0, SPLITTING):
+            split = _split(problem, fit, split, tol, limits)
         last = fit
-        halfway, fit = _regress(problem, last, split, limits)
+        with turn(part), span(SPLITTING, 1.0):
+            halfway, fit = _regress(problem, last, split, limits)
         record.note(iteration, "split", halfway, last, split)
         value = fit.primal + split.cost
         record.note(iteration, "regress", value, fit, split)
@@ -179,7 +187,9 @@ def alternate(
         if change <= limits.tol and split.gap <= limits.split_tol and settled:
             converged = fit.converged
             break
-        if tell(f"alternation {iteration}", change, limits.tol):
+        with turn(part):
+            stop = tell(f"alternation {iteration}", change, limits.tol)
+        if stop:
             break
         before = value
     assert fit is not None and split is not None  # at least one alternation

@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._runtime.progress import Line, reached
 from ..._runtime.warn import warn
 from ..._typing import Array, Mask
 from ...linalg.descent import momentum
@@ -83,7 +84,8 @@ class NewSamples:
     @single_threaded(lambda new: new.D.size)
     def clean(self, space: LearnedSpace) -> Array:
         """Clean signals (n, m) for a space; says how many of them are not certified."""
-        gaps = space.clean(self)
+        with Line("cleaning"):
+            gaps = space.clean(self)
         count = int(np.sum(gaps > space.tol))
         if count:
             warn(
@@ -208,6 +210,7 @@ class SplitSpace:
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
                 missing = None if missing is None else missing[left]
+                reached("samples", 1.0 - len(todo) / len(gaps))
         new.X = new.low_rank
         return gaps
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._runtime.interruption import ADVICE, may_keep
-from ..._runtime.progress import tell
+from ..._runtime.progress import span, tell, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
 from ...data.blocks import Block, Blocks, joined, raise_not_finite
@@ -33,7 +33,14 @@ from .step_length import Best, Step, Tangent
 from .summary import PassSummary
 
 STREAM_COLUMNS = np.dtype(
-    [*COLUMNS.descr, ("rows", np.int64), ("seconds", np.float64), ("gigabytes", np.float64)]
+    [
+        *(*COLUMNS.descr, ("rows", np.int64)),
+        *(("solving", np.float64), ("reading", np.float64), ("gigabytes", np.float64)),
+    ]
+)
+HEADER = (
+    f"{'pass':>5} {'time':>8} {'solving':>8} {'reading':>8} {'GB':>7} {'GB/s':>6} "
+    f"{'rows kept':>10} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}"
 )
 
 
@@ -52,6 +59,8 @@ WIDE_ENOUGH, REACH = 1.5, 5.0
 ROUGH, FINE = 1e-4, 0.2
 # Passes at most, and passes in a row that may fail to improve on the best.
 MOST_PASSES, MOST_FAILURES = 25, 4
+# Share of the time of a round that solving is expected to take; the rest is reading.
+SOLVING = 0.8
 # Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
 # digits.
 ROUNDING = 1e-6
@@ -223,13 +232,17 @@ class Stream:
 
     def run(self) -> None:
         """Passes until the certificate holds."""
-        W, gamma = self.first()
+        if self.verbose:
+            print(HEADER, flush=True)
+        with turn(0), span(0.0, SOLVING):
+            W, gamma = self.first()
         step: Step | None = None
         failures, taken = 0, 1.0
         while True:
             spec = self.spec(W, gamma)
             started = time.perf_counter()
-            summary = self.blocks.map_reduce(spec).capped()
+            with turn(len(self.history)), span(SOLVING, 1.0):
+                summary = self.blocks.map_reduce(spec).capped()
             if summary.bad >= 0:
                 raise_not_finite(summary.bad)
             self.counts = summary.counts.astype(np.float64)
@@ -238,7 +251,7 @@ class Stream:
             if primal <= self.best.primal:
                 self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
                 self.best.tangent = tangent
-            self.record(W, summary, spec.graded, time.perf_counter() - started)
+            self.record(W, summary, spec.graded, started)
             done = self.best.gap <= self.tol or self.stopped
             if done or len(self.history) >= MOST_PASSES:
                 return
@@ -256,7 +269,8 @@ class Stream:
             ):  # the distances are not what they were: look again, now known
                 step = None
             else:
-                result = self.solve(spec, summary)
+                with turn(len(self.history)), span(0.0, SOLVING):
+                    result = self.solve(spec, summary)
                 self.update_error(result.W, result.gamma, spec)
                 dW, dgamma = result.W.matrix - W.matrix, result.gamma - gamma
                 step = Step(W, gamma, tangent, dW, dgamma)
@@ -271,23 +285,24 @@ class Stream:
         step = Step(best.W, best.gamma, best.tangent, dW, dgamma)
         return step.part(step.back(tangent, self.model.penalty))
 
-    def record(self, W: Factors, summary: PassSummary, graded: bool, seconds: float) -> None:
-        """Add a row to the history, print it if asked, and tell the listener."""
-        best, gigabytes = self.best, self.blocks.nbytes / 1e9
-        now = time.perf_counter() - self.begun
+    def record(self, W: Factors, summary: PassSummary, graded: bool, started: float) -> None:
+        """Add a row to the history, print it if asked, and tell the listener.
+
+        A row has all seconds since the last one: those of the core, or of the sample, and those of
+        the pass, which has `started` when that was solved.
+        """
+        best, gigabytes, k = self.best, self.blocks.nbytes / 1e9, len(self.history)
+        now, started = time.perf_counter() - self.begun, started - self.begun
+        solving, reading = started - (self.history[-1][1] if k else 0.0), now - started
         method = "graded" if graded else "band"
-        row = (len(self.history) + 1, now, best.primal, best.dual, best.gap, W.rank, method)
-        self.history.append((*row, len(summary.rows), seconds, gigabytes))
-        self.stopped = tell(f"pass {len(self.history)}", best.gap, self.tol)
+        row = (k + 1, now, best.primal, best.dual, best.gap, W.rank, method)
+        self.history.append((*row, len(summary.rows), solving, reading, gigabytes))
+        with turn(k):
+            self.stopped = tell(f"pass {k + 1}", best.gap, self.tol)
         if self.verbose:
-            if len(self.history) == 1:
-                print(
-                    f"{'pass':>5} {'seconds':>8} {'GB':>7} {'GB/s':>6} {'rows kept':>10} "
-                    f"{'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}"
-                )
             print(
-                f"{len(self.history):5d} {seconds:8.2f} {gigabytes:7.2f} "
-                f"{gigabytes / max(seconds, 1e-9):6.2f} {len(summary.rows):10d} "
+                f"{k + 1:5d} {now:8.2f} {solving:8.2f} {reading:8.2f} {gigabytes:7.2f} "
+                f"{gigabytes / max(reading, 1e-9):6.2f} {len(summary.rows):10d} "
                 f"{best.primal:13.6e} {best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
                 flush=True,
             )

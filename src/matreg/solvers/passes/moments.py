@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._runtime.progress import span
 from ..._typing import Array, Index
 from ...data.blocks import Block, Blocks, raise_not_finite
 from ...design import ArrayDesign
@@ -37,6 +38,8 @@ EXACT = 1e-12
 FINE = 0.1
 # Corrections at most.
 MOST_CORRECTIONS = 3
+# Shares of the time after which the moments are expected to be known, and the solution.
+MEASURING, PROVING = 0.8, 0.9
 NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
 
 
@@ -231,11 +234,14 @@ def solve_streamed_rglm(
         One per tau, certified on all samples. `beta` is empty, `dual_of` computes it by blocks.
     """
     if G is None:
-        (G,) = moments(blocks)
+        with span(0.0, MEASURING):
+            (G,) = moments(blocks)
     reduced = Reduced(with_ridge(G, ridge), (blocks.p, blocks.q), fit_intercept)
     penalties = [penalty.at(float(tau)) for tau in taus]
-    results = solve_moments(reduced, taus, tol, max_iter, penalty=penalty)
-    proven = certified(blocks, reduced, penalties, results, tol, ridge)
+    with span(MEASURING, PROVING):
+        results = solve_moments(reduced, taus, tol, max_iter, penalty=penalty)
+    with span(PROVING, 1.0):
+        proven = certified(blocks, reduced, penalties, results, tol, ridge)
     for _ in range(MOST_CORRECTIONS):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
         if not wrong:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._runtime.progress import span
 from ..._typing import Array
 from ...covariate_ridge import ridge_block
 from ...data.blocks import Block
@@ -14,7 +15,7 @@ from ...model import Model
 from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..certificate import SolverResult
 from .loop import solve_stream
-from .moments import Reduced, moments, solve_streamed_rglm, with_ridge
+from .moments import MEASURING, Reduced, moments, solve_streamed_rglm, with_ridge
 from .reduced_problems import Model as Core
 
 
@@ -104,5 +105,6 @@ def check_blocks(model: Model, solver: str = "auto") -> None:
 def known_moments(blocks: Any) -> Array:
     """Second moments of all samples, which take a pass the first time."""
     if blocks.moments is None:
-        (blocks.moments,) = moments(blocks)
+        with span(0.0, MEASURING):
+            (blocks.moments,) = moments(blocks)
     return np.asarray(blocks.moments)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._runtime.progress import unheard
 from ..._typing import Array
 from ...linalg.descent import backtrack
 from ...linalg.factors import Factors, svd
@@ -113,12 +114,13 @@ class Reweighted:
         objective = size + model.penalty.value(point.W.d)
         tol = self.accuracy * gap / objective if objective > 0.0 else 0.0
         prepared = PreparedForm(StandardForm(model), self.sigma)
-        result = solve_least_squares(
-            model,
-            tol=float(np.clip(tol, 1e-14, 0.1)),
-            max_iter=max_iter,
-            start=Start(W, point.gamma, self.beta, prepared=prepared),
-        )
+        with unheard():
+            result = solve_least_squares(
+                model,
+                tol=float(np.clip(tol, 1e-14, 0.1)),
+                max_iter=max_iter,
+                start=Start(W, point.gamma, self.beta, prepared=prepared),
+            )
         self.beta = result.beta
         self.sigma = result.kept.prepared.sigma if result.kept and result.kept.prepared else None
         if not self.search(result):
@@ -193,7 +195,7 @@ def solve_reweighted(
         The best certified point, converged or not.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
-    tracker, k, since = Tracker(problem, tol, verbose), 0, 0
+    tracker, k, since = Tracker(problem, tol, verbose, "proximal Newton"), 0, 0
     patience = PATIENCE
     method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
