@@ -288,7 +288,10 @@ Patch = tuple[object, str, object]  # owner, name, and the value that switches i
 Mechanism = list[Patch]
 
 COLD: dict[str, Mechanism] = {
-    "huge boxes": [(cold, "SMALLER", ()), (cold, "crossover", lambda *args: None)],
+    "huge boxes": [
+        (cold, "smaller_box", lambda problem: None),
+        (cold, "crossover", lambda *args: None),
+    ],
     "single precision": [(interior_point, "SINGLE_STEPS", 0)],
     "weight of a settled W": [(interior_point, "HEAVIEST", 1.0)],
     "halvings": [(interior_point, "HALVINGS", 0)],

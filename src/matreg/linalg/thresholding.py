@@ -197,13 +197,6 @@ class Coordinates:
         small, large = at.U.shape[0], at.V.shape[0]
         self.size = r * small + (small - r) * r + (r * large if at.has_rest else 0)
 
-    @property
-    def weights(self) -> Array:
-        """Squares of the factors that the entries of a matrix have in their coordinates."""
-        large = self.at.V.shape[0] if self.at.has_rest else 0
-        parts = (self.own.reshape(-1), self.alone.reshape(-1), np.repeat(self.rest, large))
-        return np.concatenate(parts) ** 2
-
     def of_samples(
         self, design: Design, precision: type[np.floating[Any]] = np.float64
     ) -> NDArray[Any]:

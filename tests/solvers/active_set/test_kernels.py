@@ -17,8 +17,6 @@ def test_products_and_blocks(kind):
     some, others = np.array([1, 4, 7]), np.array([7, 0, 2, 1])
     np.testing.assert_allclose(K.times(x), NUMBERS @ x)
     np.testing.assert_allclose(K.times(np.eye(12)), NUMBERS)
-    np.testing.assert_allclose(K.times_some(some, x[some]), NUMBERS[:, some] @ x[some])
-    np.testing.assert_allclose(K.some_times(some, x), NUMBERS[some] @ x)
     np.testing.assert_allclose(K.block(some, others), NUMBERS[np.ix_(some, others)])
     np.testing.assert_allclose(K.block(some, some), NUMBERS[np.ix_(some, some)])
 

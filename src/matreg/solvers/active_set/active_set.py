@@ -37,7 +37,7 @@ from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..dual_points import best_on_ray
 from ..warm_start import Start, completed, position_of, snapped
-from .box_qp import MAX_WRONG, sides
+from .box_qp import sides
 from .jacobian import Linearisation, Point, affordable
 
 # Weight of W beside Z, as a multiple of what balances their changes.
@@ -51,8 +51,6 @@ MOST_MATRICES, PATIENCE, SHORTER = 14, 3, 0.8
 # A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them,
 # OFTEN at most.
 GOOD, SOON, OFTEN = 0.5, 4, 8
-# A step that is this long relative to beta, and ten times longer than the last, leads away.
-FAR = 0.3
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ class ActiveSetNewton:
             if not pace.allows(length):
                 linear, pace = None, replace(pace, length=length)  # and the step is not taken
                 continue
-            if new is None or length > max(FAR, 10.0 * pace.length):
+            if new is None:
                 break
             lengths += [length] if fresh else []
             at, pace = new, pace.after(length)
@@ -228,7 +226,7 @@ class ActiveSetNewton:
         """
         drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
-        solution = linear.quadratic.pivot(target, at.side, MAX_WRONG)
+        solution = linear.quadratic.pivot(target, at.side)
         if solution is None and allow_afar:
             residual = self.y - self.design.forward(at.W)
             residual -= self.problem.unpenalised.times(at.gamma)

@@ -29,22 +29,11 @@ from ...unpenalised.basis import Basis
 from .box_qp_interior import BoxInteriorPoint
 from .kernels import Kernel
 
-# Rounds without fewer samples on a wrong side after which to give up.
-PATIENCE = 3
 # Refactorise once more than `MAX_CHANGED` samples have entered or left the free set, or more than
 # `MOST_BORDERS` distinct ones since the last factorisation.
 MAX_CHANGED, MOST_BORDERS = 40, 120
-# Products with so many times fewer rows than K has are worth a copy of those.
-UPDATE_FRACTION = 4
-# Multipliers this many times their bounds mean that K_FF is singular up to rounding.
-HUGE = 1e6
 # Violations that are but rounding, relative to the bounds.
 ROUNDING = 1e-9
-# Complementarity of the interior point method, relative to box times residual, at which to try
-# its sides, and at which its own solution is good enough.
-PIVOT_AT, ENOUGH = (1e-4, 3e-6), 1e-9
-# Fraction of samples on a wrong side from which the interior point method is the quicker way.
-MAX_WRONG = 0.4
 
 
 class BoxSolution(NamedTuple):
@@ -164,50 +153,46 @@ class BoxQuadratic:
         self.no_inside = (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
         self.size = float(loss.size[np.isfinite(loss.size)].max(initial=0.0)) or np.inf
         self.system: FreeSystem | None = None
-        # Multipliers at their bounds, and their product with K.
-        self.fixed, self.image = np.zeros(K.n), np.zeros(K.n)
 
-    def pivot(self, t: Array, side: Array, max_wrong: float = 1.0) -> BoxSolution | None:
-        """Solution for `t` from a first guess of the sides; None if pivoting does not end.
-
-        A guess is given up once more than a fraction `max_wrong` of the samples are on a wrong
-        side.
-        """
+    def pivot(self, t: Array, side: Array) -> BoxSolution | None:
+        """Solution for `t` from a first guess of the sides; None if pivoting does not end."""
         side = np.where(self.no_inside & (side == 0.0), 1.0, side)
-        fewest, patience = len(t) + 1, PATIENCE
-        while True:
+        fewest, patience = len(t) + 1, 3  # rounds without fewer samples on a wrong side
+        while patience:
             solved = self.solve(t, side)
             if solved is None:
                 return None
             beta, gamma = solved
-            next_sides = self.next_sides(side, beta, self.residual(t, side, beta, gamma))
+            r = t - self.K.times(beta) - self.basis.times(gamma)
+            r = np.where(np.abs(side) == 1.0, self.loss.epsilon * side, r)  # not up to rounding
+            next_sides = self.next_sides(side, beta, r)
             wrong = int(np.count_nonzero(next_sides != side))
             if wrong == 0:
                 return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), gamma, side)
             if wrong < fewest:
-                fewest, patience = wrong, PATIENCE
+                fewest, patience = wrong, 3
             else:
                 patience -= 1
                 self.system = None  # the borders of an ill-conditioned system may be to blame
-            if patience == 0 or wrong > max_wrong * len(t):
-                return None
             side = next_sides
+        return None
 
     def solve_from_afar(self, t: Array, r: Array, gamma: Array) -> BoxSolution | None:
         """Solution for `t` where pivoting does not end; None if there is none.
 
         `r` and `gamma` are about the residuals and the coefficients that it will have.
         """
-        tries = list(PIVOT_AT)
+        # Complementarity, relative to box times residual, at which the sides are worth a try.
+        tries = [1e-4, 3e-6]
         self.system = None  # its sides are far from those to come, and it is large
         interior = BoxInteriorPoint(self.K, self.loss, self.basis, self.total)
         for inner in interior.iterate(t, r, gamma):
             if tries and inner.mu <= tries[0]:
                 tries.pop(0)
-                solution = self.pivot(t, inner.side, MAX_WRONG)
+                solution = self.pivot(t, inner.side)
                 if solution is not None:
                     return solution
-            if inner.mu <= ENOUGH:
+            if inner.mu <= 1e-9:  # the solution itself is good enough
                 beta = np.clip(inner.beta, self.loss.lower, self.loss.upper)
                 return BoxSolution(beta, inner.gamma, inner.side)
         return None
@@ -216,7 +201,7 @@ class BoxQuadratic:
         """Multipliers and gamma for given sides; None where K is singular."""
         free = np.abs(side) == 1.0
         beta = np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
-        left = t - self.product(beta)
+        left = t - self.K.times(beta)
         if not free.any():  # then gamma is not determined, and a median is as good a guess as any
             median = absolute(np.ones(len(left)))
             return beta, self.basis.best(median, left, np.zeros_like(self.total))
@@ -229,7 +214,7 @@ class BoxQuadratic:
             return None
         beta += x
         # A singular system may be solved in name: its solution is huge, or has another sum.
-        singular = not float(np.abs(beta).max()) <= HUGE * self.size
+        singular = not float(np.abs(beta).max()) <= 1e6 * self.size
         off = np.abs(self.basis.sums(beta) - self.total).max(initial=0.0)
         singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
         return None if singular else (beta, gamma)
@@ -237,27 +222,6 @@ class BoxQuadratic:
     def image_of(self, beta: Array) -> Array:
         """``K beta``, without the curvature."""
         return self.without_curvature.times(beta)
-
-    def residual(self, t: Array, side: Array, beta: Array, gamma: Array) -> Array:
-        """``t - K beta - Z gamma`` of a solution for given sides: free samples are on the edge."""
-        fixed = np.flatnonzero(np.abs(side) != 1.0)
-        if UPDATE_FRACTION * len(fixed) > len(t):
-            return t - self.K.times(beta) - self.basis.times(gamma)
-        r = self.loss.epsilon * side
-        r[fixed] = t[fixed] - self.K.some_times(fixed, beta)
-        r[fixed] -= self.basis.take(fixed).times(gamma)
-        return r
-
-    def product(self, fixed: Array) -> Array:
-        """``K @ fixed`` for multipliers of which few have changed since the last time."""
-        change = fixed - self.fixed
-        changed = np.flatnonzero(change)
-        if UPDATE_FRACTION * len(changed) <= len(fixed):
-            self.image = self.image + self.K.times_some(changed, change[changed])
-        else:
-            self.image = self.K.times(fixed)
-        self.fixed = fixed.copy()  # the free ones are about to be filled in
-        return self.image
 
     def next_sides(self, side: Array, beta: Array, r: Array) -> Array:
         """Where each sample turns out to be: the same side, or the next one."""

@@ -16,15 +16,11 @@ from ...problem import RMRProblem
 from .box_qp import BoxQuadratic
 from .kernels import DenseKernel, FactoredKernel, Kernel
 
-# Ridge on K, relative to its diagonal, as small as its rounding allows. It only slows beta down.
-RIDGE_SINGLE, RIDGE_DOUBLE = 1e-7, 1e-14
-# Coordinates heavier than the typical weight (of those below 1) divided by `LIGHT` are computed
-# in double precision; otherwise their rounding errors would swamp the light ones. All are
-# computed in double precision if the typical weight is below `TOO_LIGHT`.
-LIGHT, TOO_LIGHT = 1e-3, 1e-6
-# Use double precision if the effective rank of K, trace(K)^2 / ||K||_F^2, is below this fraction
-# of n, as for samples that are nearly of low rank.
-CONCENTRATED = 0.1
+# Ridge on K in double precision, relative to its diagonal.
+RIDGE_DOUBLE = 1e-14
+# K is computed in double precision if the typical weight of a coordinate (of those below 1) is
+# smaller than this: the rounding errors of heavy ones would swamp the light ones.
+TOO_LIGHT = 3e-5
 # Numbers in K, or in Phi where that has fewer, up to which a linearisation is worth its memory:
 # 64 MB.
 MOST_NUMBERS = 2**23
@@ -53,21 +49,12 @@ class Point:
         return truncated(self.W, self.threshold.r)
 
 
-def gram(*parts: NDArray[Any]) -> Array:
-    """Sum of ``Phi Phi'`` over the parts of Phi, each in its own precision, with their ridges."""
-    ridge = {np.float32: RIDGE_SINGLE, np.float64: RIDGE_DOUBLE}
-    products = [Phi @ Phi.T for Phi in parts]
-    ridges = [ridge[P.dtype.type] * float(np.trace(P)) / len(P) for P in products]
-    K = products[0].astype(np.float64, copy=False)
-    for product in products[1:]:
-        K += product
-    np.einsum("ii->i", K)[:] += sum(ridges)
+def gram(Phi: NDArray[Any]) -> Array:
+    """``Phi Phi'`` and a ridge as small as its rounding allows, which only slows beta down."""
+    K = (Phi @ Phi.T).astype(np.float64, copy=False)
+    ridge = RIDGE_DOUBLE if Phi.dtype == np.float64 else 1e-7
+    np.einsum("ii->i", K)[:] += ridge * float(np.trace(K)) / len(K)
     return K
-
-
-def split(Phi: NDArray[np.float32], heavy: NDArray[np.bool_]) -> list[NDArray[Any]]:
-    """Coordinates in two parts, the heavy ones in double precision."""
-    return [Phi[:, heavy].astype(np.float64), Phi[:, ~heavy]] if heavy.any() else [Phi]
 
 
 class Linearisation:
@@ -85,16 +72,16 @@ class Linearisation:
         self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t)
 
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
-        """``K = Phi Phi'``, in single precision as far as that is enough."""
+        """``K = Phi Phi'``, in single precision where that is enough."""
         n, typical = design.n, self.typical_weight()
         if coordinates.size < n:
             Phi = coordinates.of_samples(design)
             ridge = RIDGE_DOUBLE * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
         if typical >= TOO_LIGHT:
-            single = coordinates.of_samples(design, np.float32)
-            K = gram(*split(single, coordinates.weights > typical / LIGHT))
-            if float(np.trace(K)) ** 2 >= CONCENTRATED * n * float(np.vdot(K, K)):
+            K = gram(coordinates.of_samples(design, np.float32))
+            # Samples that are nearly of low rank have a small effective rank, trace^2 / ||K||_F^2.
+            if float(np.trace(K)) ** 2 >= 0.1 * n * float(np.vdot(K, K)):
                 return DenseKernel(K)
         return DenseKernel(gram(coordinates.of_samples(design)))
 

@@ -24,14 +24,6 @@ class Kernel(Protocol):
         """``K x``."""
         ...
 
-    def times_some(self, index: Index, x: Array) -> Array:
-        """Product of some columns, ``K[:, index] x``."""
-        ...
-
-    def some_times(self, index: Index, x: Array) -> Array:
-        """Product of some rows, ``K[index] x``."""
-        ...
-
     def block(self, rows: Index, columns: Index) -> Array:
         """``K[rows][:, columns]``."""
         ...
@@ -68,14 +60,6 @@ class DenseKernel:
     def times(self, x: Array) -> Array:
         """``K x``."""
         return self.K @ x
-
-    def times_some(self, index: Index, x: Array) -> Array:
-        """``K[:, index] x``."""
-        return x @ self.K[index]
-
-    def some_times(self, index: Index, x: Array) -> Array:
-        """``K[index] x``."""
-        return self.K[index] @ x
 
     def block(self, rows: Index, columns: Index) -> Array:
         """``K[rows][:, columns]``."""
@@ -119,16 +103,6 @@ class FactoredKernel:
     def times(self, x: Array) -> Array:
         """``K x``."""
         return self.Phi @ (self.Phi.T @ x) + (self.diagonal * x.T).T
-
-    def times_some(self, index: Index, x: Array) -> Array:
-        """``K[:, index] x``."""
-        out = self.Phi @ (x @ self.Phi[index])
-        out[index] += self.diagonal[index] * x
-        return out
-
-    def some_times(self, index: Index, x: Array) -> Array:
-        """``K[index] x``."""
-        return self.Phi[index] @ (x @ self.Phi) + self.diagonal[index] * x[index]
 
     def block(self, rows: Index, columns: Index) -> Array:
         """``K[rows][:, columns]``."""

@@ -1,8 +1,7 @@
-"""RMR from scratch by the interior point method, in smaller boxes first where its own is huge."""
+"""RMR from scratch by the interior point method, in a smaller box first where its own is huge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +15,6 @@ from ..first_order import solve_universal
 from ..warm_start import Start
 from .crossover import crossover
 from .interior_point import InteriorPoint
-
-# Boxes to try before the own one, as multiples of what the labels ask for, and by how much,
-# relative to it, the tube is narrower there.
-SMALLER = (1e4, 1e6, 1e8)
-NARROWER = 1e-7
 
 
 def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
@@ -82,28 +76,28 @@ def solve_cold(
     tracker = tracker_at_zero(problem, tol, verbose)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
-        for posed in (*smaller_boxes(problem), problem):
-            if not tracker.converged and n_iter < max_iter:
+        for posed in (None if tracker.converged else smaller_box(problem), problem):
+            if posed is not None and not tracker.converged and n_iter < max_iter:
                 n_iter = attempt(tracker, posed, n_iter, max_iter)
     return tracker.result(n_iter)
 
 
-def smaller_boxes(problem: RMRProblem) -> Iterator[RMRProblem]:
-    """The problem in smaller boxes, if its own is larger than any solution needs.
+def smaller_box(problem: RMRProblem) -> RMRProblem | None:
+    """The problem in a smaller box, if its own is larger than any solution needs.
 
-    If the optimum of a smaller box is inside of it and inside of the tube, it is the optimum: the
+    If the optimum of the smaller box is inside of it and inside of the tube, it is the optimum: the
     certificate will tell. The tube is a little narrower there, so that rounding does not leave
     it, which costs C times as much as it should in a huge box.
     """
     loss = problem.loss
     largest = float(loss.size.max())
     if problem.homogeneous and loss.bounded:
-        scale = float(np.abs(label_ray(problem, np.inf)).max())
-        for factor in SMALLER:
-            if 0.0 < factor * scale < largest:
-                smaller = loss.scaled(factor * scale / largest)
-                epsilon = loss.epsilon * (1.0 - NARROWER)
-                yield replace(problem, loss=replace(smaller, epsilon=epsilon))
+        # Much more than what the labels ask for.
+        enough = 1e5 * float(np.abs(label_ray(problem, np.inf)).max())
+        if 0.0 < enough < largest:
+            smaller = loss.scaled(enough / largest)
+            return replace(problem, loss=replace(smaller, epsilon=loss.epsilon * (1.0 - 1e-7)))
+    return None
 
 
 def attempt(tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int) -> int:
