@@ -29,12 +29,11 @@ from ..solvers import (
 )
 from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
-from ._fit.units import bases_of
+from ._fit.units import bases_of, with_numbers
 from ._input.covariates import new_covariates
 from ._input.given import Given
 from ._search.left_out import check_left_out
 from ._search.rounds import decided
-from ._search.search import NO_NUMBER
 
 # Relative duality gap of the fit that samples are taken from.
 TOL = 1e-7
@@ -186,7 +185,8 @@ def leave_one_out_of(model: MatrixEstimator, given: Given, refits: int) -> Leave
             "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, of the samples "
             f"that have it. {FOLDS}"
         )
-    fitted = with_numbers(model.best_estimator_ if hasattr(model, "best_estimator_") else model)
+    search = hasattr(model, "best_estimator_")
+    fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))
     new_covariates(
         fitted, given.covariates, len(given.X)
     )  # refused unless they are as those of fit
@@ -199,17 +199,6 @@ def leave_one_out_of(model: MatrixEstimator, given: Given, refits: int) -> Leave
         )
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
     return gathered(fitted, declared, samples, found)
-
-
-def with_numbers(model: MatrixEstimator) -> MatrixEstimator:
-    """A copy of a fitted model whose parameters are the numbers that it has used."""
-    model = copy.copy(model)
-    numbers = {
-        name: getattr(model, f"{name}_")
-        for name in model.get_params(deep=False)
-        if name not in NO_NUMBER and hasattr(model, f"{name}_")
-    }
-    return model.set_params(**numbers)
 
 
 def pose(fitted: MatrixEstimator, given: Given) -> tuple[Samples, list[Part], Model]:

@@ -63,10 +63,8 @@ def path(
         Its last value relative to its first.
     Cs : array-like of shape (k,), default=None
         Values of C in place of values of tau.
-    sample_weight : array-like of shape (n,), default=None
-        Non-negative weights of the losses.
-    covariates : array-like of shape (n, m), table or dict of columns, default=None
-        What stands beside the matrices without a penalty; see :ref:`covariates`.
+    sample_weight, covariates
+        As in `fit` of the model.
     verbose : int, default=0
         Whether to report progress where there is no terminal too.
 
@@ -260,16 +258,12 @@ def tau_max(
 
     Parameters
     ----------
-    X : array-like of shape (n, p, q) or (n, p*q)
-        Samples.
-    y : array-like of shape (n,)
-        Labels.
+    X, y
+        As in `fit`.
     model : RMR, RGLM, SMM, or "rmr", "rglm", "smm", default="rmr"
         The model, its tau aside.
-    sample_weight : array-like of shape (n,), default=None
-        Non-negative weights of the losses.
-    covariates : array-like of shape (n, m), table or dict of columns, default=None
-        What stands beside the matrices without a penalty.
+    sample_weight, covariates
+        As in `fit`.
     **parameters
         Those of the model, where it is given by its name.
 

@@ -164,10 +164,8 @@ class RegularizationPath:
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples of the shape of the training.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if there were covariates: with the same names, in any order.
+        X, covariates
+            As in :meth:`decision_function`.
 
         Returns
         -------

@@ -220,14 +220,12 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples.
+        X, covariates
+            As in :meth:`predict`.
         y : array-like of shape (n,), or (n, k) of k labels
             Labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the samples.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
 
         Returns
         -------

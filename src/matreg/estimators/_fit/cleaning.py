@@ -134,8 +134,8 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p * q)
-            Observed samples, NaN where entries are missing.
+        X
+            As in :meth:`transform`.
 
         Returns
         -------

@@ -159,8 +159,7 @@ class FamilyEstimator(MatrixEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            In the order of `classes_`; those of more than two, each against the rest, are divided
-            by their sum.
+            As in :meth:`predict_proba`.
         """
         return on_blocks(log_probabilities, self._decide(X, covariates), len(self.classes_))
 

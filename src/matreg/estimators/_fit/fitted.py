@@ -93,14 +93,8 @@ class Fitted(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            The samples of `fit`.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), default=None
-            Their weights.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Their covariates, if `fit` had any.
+        X, y, sample_weight, covariates
+            Those of `fit`.
         refits : int, default=10
             Fits without single samples at most, for those whose residuals are in doubt.
 
@@ -119,10 +113,8 @@ class Fitted(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            The samples of `fit`.
-        y : array-like of shape (n,)
-            Their labels.
+        X, y
+            Those of `fit`.
         **options
             `covariates`, `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
             :func:`matreg.reporting.make_report`.

@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,10 @@ ROUNDING = 1e-9
 # For R-GLM, whose samples of low rank ask for more than half of the singular values.
 RGLM_TAU = 0.02
 
+# Parameters whose attribute of that name is not the number used.
+NO_NUMBER = ("matrix_shape", "outliers", "solver")
+
+Fitted = TypeVar("Fitted", bound="MatrixEstimator")
 _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
 
@@ -141,6 +145,17 @@ def factor_of(name: str, given: str) -> float:
             f"{given!r}."
         )
     return factor
+
+
+def with_numbers(model: Fitted) -> Fitted:
+    """A fitted model with its parameters set to the numbers that it has used."""
+    numbers = {
+        name: getattr(model, f"{name}_")
+        for name in model.get_params(deep=False)
+        if name not in NO_NUMBER and hasattr(model, f"{name}_")
+    }
+    model.set_params(**numbers)
+    return model
 
 
 def each(given: Any) -> list[Any]:

@@ -47,14 +47,8 @@ class PathSearch(Search):
 
         Parameters
         ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples, such as those of `fit`.
-        y : array-like of shape (n,)
-            Labels; of a classifier two classes.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the losses.
-        covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Covariates of the samples.
+        X, y, sample_weight, covariates
+            As in `fit`; of a classifier two classes.
 
         Returns
         -------

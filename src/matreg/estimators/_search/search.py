@@ -24,7 +24,7 @@ from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
 from .._fit.several import each_label, fit_each, stack
-from .._fit.units import Units, bases_of, check_bases, each, l1_list
+from .._fit.units import Units, bases_of, check_bases, each, l1_list, with_numbers
 from .._input.covariates import INPUT, read_covariates
 from .._input.given import Given
 from .._input.parameters import parametrised
@@ -45,8 +45,6 @@ from .on_a_part import choose_on_part
 from .rounds import Rounds
 from .selection import table_of, warn_at_edges
 
-# Parameters whose attribute of that name is not the number used.
-NO_NUMBER = ("matrix_shape", "outliers", "solver")
 # Share of the time of a search that its folds are expected to take; the rest is the last fit.
 SEARCHED = 0.9
 # What a search knows beyond the model that it chose.
@@ -139,15 +137,9 @@ class Search(MatrixEstimator):
                 f"{len(self.estimators_)}."
             )
         model = self._single()
-        numbers = {
-            name: getattr(self, f"{name}_")
-            for name in model.get_params(deep=False)
-            if name not in NO_NUMBER and hasattr(self, f"{name}_")
-        }
-        model.set_params(**numbers)
         own = {*self.get_params(deep=False), *SEARCH}
         model.__dict__.update({name: one for name, one in vars(self).items() if name not in own})
-        return model
+        return with_numbers(model)
 
     def _adopt(self, model: MatrixEstimator) -> None:
         """Take the fitted attributes of the chosen model."""
