@@ -91,7 +91,7 @@ def test_bad_covariates_are_refused_by_name(model, bad, message):
 
 def test_the_solver_of_the_paper_refuses_them():
     X, Z, _ = data()
-    with pytest.raises(ValueError, match="solver='admm' has no covariates"):
+    with pytest.raises(ValueError, match="solver='admm' has one intercept"):
         RMR(tau=1.0, solver="admm").fit(X, labels("normal"), covariates=Z)
 
 

@@ -18,7 +18,7 @@ def data(n=45, seed=0):
     return X, np.array(["a", "b", "c"])[(f + Z @ rng.standard_normal((2, K))).argmax(axis=1)], Z
 
 
-def optimum(model, X, y, Z):
+def optimum(model, X, y, Z, beside=0.0):
     """Objective and coefficients by CVXPY."""
     cp = pytest.importorskip("cvxpy")
     Ws, b, gamma = [cp.Variable((P, Q)) for _ in range(K)], cp.Variable(K), cp.Variable((2, K))
@@ -32,17 +32,20 @@ def optimum(model, X, y, Z):
             loss += cp.sum(cp.logistic(f)) - own.astype(float) @ f
     side = cp.hstack(Ws) if model.joint == "rows" else cp.vstack(Ws)
     ridge = 0.5 * cp.sum_squares(side) if isinstance(model, SMM) else 0.0
+    ridge += 0.5 * beside * cp.sum_squares(gamma)
     problem = cp.Problem(cp.Minimize(loss + model.tau * cp.normNuc(side) + ridge))
     problem.solve(solver=cp.CLARABEL)
     return problem.value, np.array([W.value for W in Ws]), b.value, gamma.value.T
 
 
-@pytest.mark.parametrize("joint", ["rows", "columns"])
+@pytest.mark.parametrize(("joint", "ridge"), [("rows", 0.0), ("columns", 0.0), ("rows", 4.0)])
 @pytest.mark.parametrize("model", [SMM(tau=1.0, C=1.0), RGLM(tau=1.5, family="binomial")])
-def test_the_optimum_is_that_of_cvxpy_with_covariates(model, joint):
+def test_the_optimum_is_that_of_cvxpy_with_covariates(model, joint, ridge):
     X, y, Z = data()
-    model = clone(model).set_params(joint=joint, tol=1e-8).fit(X, y, covariates=Z)
-    value, W, b, gamma = optimum(model, X, y, Z)
+    Z = Z + 2.0  # far from zero: intercepts have no ridge
+    model = clone(model).set_params(joint=joint, tol=1e-8, covariate_ridge=ridge)
+    model.fit(X, y, covariates=Z)
+    value, W, b, gamma = optimum(model, X, y, Z, ridge)
     assert model.objective_ == pytest.approx(value, rel=1e-6)
     assert model.dual_gap_ <= 1e-8
     np.testing.assert_allclose(model.coef_, W, atol=2e-3)
@@ -134,13 +137,11 @@ def test_searches_score_what_single_fits_do(search):
 def test_what_does_not_go_with_joint_says_so(tmp_path):
     import sklearn
 
-    X, y, Z = data()
+    X, y, _ = data()
     with pytest.raises(ValueError, match="joint"):
         SMM(joint="diagonal").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None"):
         SMMCV(joint="rows", cv="loo").fit(X, y)
-    with pytest.raises(ValueError, match="joint must be None for several labels"):
-        RGLMCV(joint="rows").fit(X, Z)
     fitted = SMM(joint="rows").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None"):
         fitted.leave_one_out(X, y)

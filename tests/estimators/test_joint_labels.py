@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold
 
-from matreg import RGLM, RMR
+from matreg import RGLM, RGLMCV, RMR, RMRCV
 
 N, P, Q, K = 40, 4, 3, 2
 
@@ -73,6 +76,16 @@ def test_bad_input():
         RMR(joint="rows").fit(X, Y[1:])
 
 
+def test_the_solver_of_the_paper_has_no_intercept_for_each_label():
+    X, Y, _ = data()
+    model = RMR(tau=1.0, C=1.0, epsilon=0.1, joint="rows", solver="admm", max_iter=5000)
+    with pytest.raises(ValueError, match="joint labels, which have an intercept each"):
+        model.fit(X, Y)
+    model.set_params(fit_intercept=False).fit(X, Y)
+    other = clone(model).set_params(solver="auto").fit(X, Y)
+    assert model.objective_ == pytest.approx(other.objective_, rel=1e-5)
+
+
 @pytest.mark.parametrize("beside", [False, True])
 def test_zero_coefficients_are_said_with_what_is_left(beside):
     rng = np.random.default_rng(0)
@@ -86,3 +99,72 @@ def test_label_without_weight_is_named():
     X, Y = np.ones((3, 1, 2)), np.array([[1.0, 2.0], [2.0, np.nan], [0.5, np.nan]])
     with pytest.raises(ValueError, match="label 1 has 1 samples, all of weight 0"):
         RMR(joint="rows").fit(X, Y, sample_weight=[0.0, 1.0, 1.0])
+
+
+def side_by_side(X, Y):
+    """Samples of all labels that are there as those of one problem, with columns of ones."""
+    rows, labels = np.nonzero(~np.isnan(Y))
+    stacked = np.stack([np.kron(np.eye(K)[j], X[i]) for i, j in zip(rows, labels, strict=True)])
+    return stacked, Y[rows, labels], np.eye(K)[labels], rows, labels
+
+
+@pytest.mark.parametrize("robust", [True, False])
+def test_searches_try_one_tau_for_labels_that_are_together(robust):
+    """Against fits of the folds to samples that are stacked by hand."""
+    X, Y, _ = data()
+    fixed = {"C": 1.0, "epsilon": 0.1} if robust else {"ridge": 0.0}
+    kind, single = (RMRCV, RMR) if robust else (RGLMCV, RGLM)
+    taus, cv = [8.0, 2.0, 0.5], KFold(3)
+    search = kind(taus=taus, cv=cv, joint="rows", tol=1e-9, **fixed).fit(X, Y)
+    alone = single(tau=search.tau_, joint="rows", tol=1e-9, **fixed).fit(X, Y)
+    np.testing.assert_allclose(search.coef_, alone.coef_, atol=1e-4)
+    assert search.coef_.shape == (K, P, Q) and np.ndim(search.rank_) == 0
+    Y = Y / search.label_scale_
+    expected = np.zeros((3, 3))
+    for f, (train, test) in enumerate(cv.split(X)):
+        Xs, ys, ones, _, _ = side_by_side(X[train], Y[train])
+        Xt, yt, more, _, labels = side_by_side(X[test], Y[test])
+        for k, tau in enumerate(taus):
+            model = single(tau=tau, fit_intercept=False, tol=1e-9, **fixed)
+            model.fit(Xs, ys, covariates=ones)
+            found = model.predict(Xt, covariates=more)
+            each = [r2_score(yt[labels == j], found[labels == j]) for j in range(K)]
+            expected[f, k] = np.mean(each)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], expected.mean(axis=0), atol=1e-5
+    )
+    best = clone(search.best_estimator_).fit(X, Y * search.label_scale_)
+    np.testing.assert_allclose(best.coef_, search.coef_, atol=1e-4)
+    assert "_labels_together" not in vars(search)
+
+
+@pytest.mark.parametrize("kind", [RMRCV, RGLMCV])
+def test_searches_of_labels_together_with_defaults(kind):
+    X, Y, z = data()
+    options = {"joint": "columns", "cv": 3, "n_taus": 4}
+    options |= {"C": "3*scale"} if kind is RMRCV else {}
+    model = kind(**options).fit(X, Y, covariates=z)
+    other = kind(**options).fit(X, Y * [7.0, 1e-3], covariates=z)
+    assert model.score(X, Y, covariates=z) > 0.8 and model.covariate_coef_.shape == (K, 1)
+    np.testing.assert_allclose(
+        other.predict(X, z), model.predict(X, z) * [7.0, 1e-3], rtol=2e-2, atol=1e-3
+    )
+    bounded = kind(**options, scoring="neg_bounded_absolute_error", adaptive=1)
+    assert bounded.fit(X, Y, covariates=z).score(X, Y, covariates=z) > 0.8
+    with pytest.raises(ValueError, match="joint must be None with cv"):
+        kind(joint="rows", cv="loo").fit(X, Y)
+    absent = Y.copy()
+    absent[:20, 1] = np.nan
+    with pytest.raises(ValueError, match="defined on the test samples of every fold"):
+        kind(joint="rows", cv=KFold(2)).fit(X, absent)
+
+
+def test_bases_and_scores_of_labels_together():
+    X, Y, _ = data()
+    Y[7, 0] += 30.0
+    model = RMR(tau=1.0, C=1.0, epsilon=0.1, joint="rows", column_basis=np.eye(Q)[:, :2]).fit(X, Y)
+    assert not model.coef_[:, :, 2].any() and model.coef_[:, :, :2].any()
+    plain = RMR(tau=1.0, C=1.0, epsilon=0.1, joint="rows").fit(X, Y)
+    scores = plain.label_outlier_score_
+    assert scores.shape == (K, N) and scores[0].argmax() == 7
+    assert np.isnan(scores[1, :5]).all() and np.isfinite(scores[1, 5:]).all()

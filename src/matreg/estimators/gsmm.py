@@ -165,9 +165,9 @@ class GSMM(JointFit, MatrixClassifier):
             results = list(track(solving, type(self).__name__, len(parts)))
         restored = [replace(one, W=problem.bases.restore(one.W)) for one in results]
         store(self, restored, (*REGRESSION, "steps_"))
-        duals, score = by_sample(parts, results, distinct.n, partial(self._label_scores, model))
+        duals, scores = by_sample(parts, results, distinct.n, partial(self._label_scores, model))
         self.dual_coef_ = np.array([distinct.spread(dual) for dual in duals])
-        assert score is not None
+        score = np.fmax.reduce(scores)
         self.label_outlier_score_ = np.where(distinct.group >= 0, score[distinct.group], np.nan)
         worst = max(results, key=lambda one: one.gap)
         done = split.gap <= self.split_tol and worst.converged

@@ -208,7 +208,8 @@ class RGLMCV(FamilyEstimator, PathSearch):
     cv, scoring, one_standard_error, tau_per_label, n_jobs, verbose, matrix_shape
         As in :class:`RMRCV`.
     joint : {"rows", "columns"}, default=None
-        For more than two classes of the family "binomial", as in :class:`RGLM`.
+        For several labels, as in :class:`RMRCV`, and for more than two classes of the family
+        "binomial", as in :class:`RGLM`.
     tol, max_iter
         As in :class:`RGLM`.
 

@@ -254,6 +254,9 @@ class RMRCV(PathSearch, MatrixRegressor):
         takes the point of the grid with the best mean score of the labels, all points of which are
         tried: the same numbers where numbers are given, and otherwise the same multiples of
         "scale" and of the smallest tau with W = 0 of each label. Take a score without units.
+    joint : {"rows", "columns"} or None, default=None
+        Whether several labels share row or column profiles, as in :class:`RMR`. There is one
+        choice for all of them then, by the mean of their scores in units of their spread.
     n_jobs : int, default=None
         Number of folds at a time.
     verbose : int, default=0
@@ -299,6 +302,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     C: float | str | ArrayLike = ("0.1*scale", "3*scale", "100*scale", "3000*scale")
     epsilon: float | str | ArrayLike = "noise"
     penalty: Penalty | None = None
+    joint: str | None = None
     tau_per_label: bool = True
 
     def _values(self, name: str, units: Units) -> list[float]:

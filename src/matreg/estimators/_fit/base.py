@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ from .._input.parameters import parametrised
 from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin
 from .fitted import Fitted
+from .joint_labels import read_together
 from .messages import warn_if_flat
 from .several import fit_each, mean_score, transposed
 
@@ -89,15 +90,22 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
     def _read(self, given: Given) -> SampleSet:
         """Samples with labels and weights, in memory or to be read block by block."""
-        X, y, sample_weight, covariates, _ = given
-        if not is_streamed(X):
-            X, y, weights = self._validate_fit(X, y, sample_weight)
-            Z = None if covariates is None else read_covariates(self, covariates, len(X))
-            return Samples.of(X, y, self._weigh(y, weights), Z)
-        y, weights = validate_stored(self, X, y, sample_weight)
-        Z = None if covariates is None else read_covariates(self, covariates, int(X.shape[0]))
+        if not is_streamed(given.X):
+            samples = self._in_memory(given)
+            return replace(samples, weights=self._weigh(samples.y, samples.weights))
+        n = int(given.X.shape[0])
+        y, weights = validate_stored(self, *given[:3])
+        Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
         basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
-        return as_blocks(X, y, self._weigh(y, weights), self.matrix_shape_, basis)
+        return as_blocks(given.X, y, self._weigh(y, weights), self.matrix_shape_, basis)
+
+    def _in_memory(self, given: Given) -> Samples:
+        """Samples as they are given, without the weights of classes."""
+        if self._several_labels and has_several(given.y) and getattr(self, "joint", None):
+            return read_together(self, given)
+        X, y, weights = self._validate_fit(given.X, given.y, given.sample_weight)
+        Z = None if given.covariates is None else read_covariates(self, given.covariates, len(X))
+        return Samples.of(X, y, weights, Z)
 
     def _weigh(self, y: Array, weights: Array) -> Array:
         """Weights of samples, times those of their classes if they have any."""
@@ -277,10 +285,9 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
         The function travels to workers, so that it should not hold the model.
         """
-        coef = vars(self).get("coef_")
-        if coef is not None and coef.ndim == 3:
-            return transposed, len(coef)
-        return first, None
+        coef, labels = vars(self).get("coef_", NOTHING), vars(self).get("_labels_together")
+        k = len(coef) * (coef.ndim == 3) if labels is None else len(labels.scale)
+        return (transposed, k) if k else (first, None)
 
     def _cleaner(self) -> Callable[[Array], Array] | None:
         """What samples go through before they are decided on, if anything."""
@@ -372,21 +379,17 @@ class SingleFit(MatrixEstimator):
             The fitted model itself.
         """
         given = Given(X, y, sample_weight, covariates)
-        if not (self._several_labels and has_several(y)):
+        if self._several_labels and has_several(y) and not getattr(self, "joint", None):
+            with self._unchanged_on_failure():
+                self._forget()
+                fit_each(self, given)
+        else:
             self._fit(given)
-            return self
-        with self._unchanged_on_failure():
-            self._forget()
-            self._fit_labels(given)
         return self
 
     def _fit(self, given: Given) -> None:
         """Fit to samples in memory or read block by block."""
         raise NotImplementedError
-
-    def _fit_labels(self, given: Given) -> None:
-        """Fit several labels."""
-        fit_each(self, given)
 
 
 def first(f: Array) -> Array:

@@ -22,6 +22,7 @@ from ..._runtime.interruption import may_keep
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import Line, track
 from ..._typing import Array, Index, Parameters
+from ..._validation.arrays import has_several
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import is_streamed, refuse_streamed, working_memory
 from ...bases import samples_in
@@ -35,9 +36,8 @@ from .._input.parameters import parametrised
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
-from .joint_labels import SideBySide, fit_joint
+from .joint_labels import SideBySide
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
-from .several import fit_each
 from .units import TAU, Units, bases_of, check_bases, earlier_taus, penalty_of, scaled
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
@@ -50,13 +50,13 @@ class Part(NamedTuple):
 
     samples: Any  # a SampleSet
     rows: Index | None = None  # which of all samples these are; None is all
-    beside: SideBySide | None = None  # the problems of single classes that this one is made of
+    beside: SideBySide | None = None  # the problems that this one is made of
 
     def apart(self, result: SolverResult) -> list[tuple[Part, SolverResult]]:
-        """The problem and its result, or those of single classes."""
+        """The problem and its result, or those of single classes or labels."""
         if self.beside is None:
             return [(self, result)]
-        parts = (Part(one) for one in self.beside.singles)
+        parts = map(Part, self.beside.singles, self.beside.rows)
         return list(zip(parts, self.beside.split(result), strict=True))
 
     def everywhere(self, values: Array, n: int, missing: float) -> Array:
@@ -69,10 +69,11 @@ class Part(NamedTuple):
 
 
 def together(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
-    """Problems of single classes as one, whose matrices share rows or columns."""
+    """Problems of single classes or labels as one, whose matrices share rows or columns."""
     if np.ndim(getattr(model, "l1", 0.0)) > 0:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
-    beside = SideBySide([part.samples for part in parts], model.joint, model.fit_intercept)
+    samples, rows = [part.samples for part in parts], [part.rows for part in parts]
+    beside = SideBySide(samples, model.joint, model.fit_intercept, rows)
     return [Part(beside.samples(), None, beside)]
 
 
@@ -90,7 +91,7 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], object]] = {
 }
 
 
-# Of each class where several classes are one problem; all others are of that problem.
+# Of each class or label where several are one problem; all others are of that problem.
 OF_EACH = ("coef_", "intercept_")
 
 
@@ -113,10 +114,10 @@ def by_sample(
     results: list[SolverResult],
     n: int,
     score: Callable[[Samples, SolverResult], Array | None],
-) -> tuple[Array, Array | None]:
+) -> tuple[Array, list[Array]]:
     """Dual variables (problems, n) of n samples, and how much the label of each looks wrong.
 
-    `score` tells the latter for the samples of one problem; of several the largest counts.
+    `score` tells the latter for the samples of one problem.
     """
     both = list(zip(parts, results, strict=True))
     duals = [part.everywhere(part.samples.spread(one.beta), n, 0.0) for part, one in both]
@@ -125,7 +126,7 @@ def by_sample(
         for part, one in both
         if (found := score(part.samples, one)) is not None
     ]
-    return np.array(duals), np.fmax.reduce(scores) if scores else None
+    return np.array(duals), scores
 
 
 @parametrised
@@ -150,7 +151,7 @@ class ConvexEstimator(SingleFit):
 
     def _read(self, given: Given) -> SampleSet:
         if is_streamed(given.X):
-            if self.joint is not None and is_classifier(self):
+            if self.joint is not None and (is_classifier(self) or has_several(given.y)):
                 refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", given.X)
             check_blocks(self._sketch(), self._options().get("solver", "auto"))
         return super()._read(given)
@@ -160,8 +161,21 @@ class ConvexEstimator(SingleFit):
         return TAU
 
     def _parts(self, samples: SampleSet) -> list[Part]:
-        """The problems: one on all samples, each once."""
-        return [Part(samples.distinct())]
+        """The problems: one on all samples, each once, or of labels that are fitted together."""
+        labels = vars(self).get("_labels_together")
+        if labels is None:
+            return [Part(samples.distinct())]
+        return together(self, [Part(samples.part(*one), one[0]) for one in labels.of(samples)])
+
+    def _units(self, samples: SampleSet, parts: list[Part]) -> Units:
+        """What the words of C and of the loss are measured by; of labels by the first one."""
+        beside, classes = parts[0].beside, is_classifier(self)
+        if beside is not None:
+            return Units(
+                beside.singles[0] if beside.labels else samples, self.fit_intercept, classes
+            )
+        alone = len(parts) == 1 and parts[0].rows is None
+        return Units(parts[0].samples if alone else samples, self.fit_intercept, classes)
 
     def _declare(
         self, samples: SampleSet, parts: list[Part], tau: float | str | None = None
@@ -171,10 +185,7 @@ class ConvexEstimator(SingleFit):
         A given tau takes the place of the parameter.
         """
         together = parts[0].beside  # whose columns have intercepts of their own
-        alone = len(parts) == 1 and parts[0].rows is None and together is None
-        units = Units(
-            parts[0].samples if alone else samples, self.fit_intercept, is_classifier(self)
-        )
+        units = self._units(samples, parts)
         loss = in_units(self._loss(), units.number)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
@@ -184,7 +195,9 @@ class ConvexEstimator(SingleFit):
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:
-            return self._tau_share(units) * self._tau_max(model, samples, parts, AS_UNIT)
+            labels = together is not None and together.labels
+            every = Units(parts[0].samples, model.fit_intercept) if labels else units
+            return self._tau_share(every) * self._tau_max(model, samples, parts, AS_UNIT)
 
         self.tau_ = scaled("tau", self.tau if tau is None else tau, largest)
         if hasattr(self, "C"):
@@ -220,14 +233,12 @@ class ConvexEstimator(SingleFit):
 
     # -- fit
 
-    def _fit_labels(self, given: Given) -> None:
-        (fit_each if self.joint is None else fit_joint)(self, given)
-
     def _fit(self, given: Given) -> None:
         with callback_context(self, None) as context, self._unchanged_on_failure():
             last = copy(self) if hasattr(self, "coef_") and self._starts_warm else None
             self._forget()
             self._fit_samples(self._read(given), context, last)
+            self.__dict__.pop("_labels_together", None)
 
     def _fit_samples(
         self, samples: SampleSet, context: Any = None, last: Self | None = None
@@ -307,11 +318,17 @@ class ConvexEstimator(SingleFit):
         """Set the fitted attributes."""
         bases = bases_of(self)
         apart = [pair for both in zip(parts, results, strict=True) for pair in Part.apart(*both)]
-        if len(apart) > len(parts):
-            store(self, results)
-        names = OF_EACH if len(apart) > len(parts) else ATTRIBUTES
+        beside = parts[0].beside
+        if beside is not None:  # its columns are no covariates
+            store(self, [replace(result, covariate_coef=None) for result in results])
+        names = ATTRIBUTES if beside is None else OF_EACH
         parts, results = [part for part, _ in apart], [result for _, result in apart]
         store(self, [replace(result, W=bases.restore(result.W)) for result in results], names)
+        if beside is not None and beside.labels:
+            self.label_scale_ = self._labels_together.scale
+            for name in (*OF_EACH, "covariate_coef_"):
+                if name in vars(self):
+                    setattr(self, name, (vars(self)[name].T * self.label_scale_).T)
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
@@ -322,8 +339,9 @@ class ConvexEstimator(SingleFit):
         model = replace(model, fit_intercept=self.fit_intercept)  # where classes are together
         duals, scores = by_sample(parts, results, samples.n, partial(self._label_scores, model))
         self.dual_coef_ = duals if len(parts) > 1 else duals[0]
-        if scores is not None:
-            self.label_outlier_score_ = scores
+        if scores:
+            each_label = beside is not None and beside.labels
+            self.label_outlier_score_ = np.array(scores) if each_label else np.fmax.reduce(scores)
 
     def _report_fit(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
@@ -341,7 +359,9 @@ class ConvexEstimator(SingleFit):
         if np.any(self.rank_):
             return
         if isinstance(samples, Samples) and getattr(self, "penalty", None) is None:
-            y, largest = samples.y, lambda: self._tau_max(model, samples, parts)
+            labels = parts[0].beside is not None and parts[0].beside.labels
+            y = parts[0].samples.y if labels else samples.y
+            largest = lambda: self._tau_max(model, samples, parts)  # noqa: E731
             epsilon = getattr(model.loss, "epsilon", None)
             warn_of_zero(self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))
         else:

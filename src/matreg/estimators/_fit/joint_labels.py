@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
 
-from ..._typing import Array, Parameters
+from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import check_length
 from ..._validation.stored import refuse_streamed, working_memory
 from ...data.samples import Samples
 from ...linalg.factors import svd
 from ...losses.families import Squared
 from ...solvers import SolverResult
-from .._input.covariates import INPUT
 from .._input.given import Given
 from .several import label_columns
 from .units import Units
@@ -28,40 +26,60 @@ from .units import Units
 if TYPE_CHECKING:
     from .base import MatrixEstimator
 
-# What each label or its samples have for themselves; all else is of the problem of all labels.
-OWN = (*INPUT, "coef_", "intercept_", "covariate_coef_", "dual_coef_", "label_outlier_score_")
+
+@dataclass(frozen=True)
+class JointLabels:
+    """Several labels of each sample, in units of their spread.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n, k)
+        Labels, NaN where one is missing.
+    scale : ndarray of shape (k,)
+        Their units; 1 for families whose labels have none.
+    """
+
+    table: Array
+    scale: Array
+
+    def of(self, samples: Samples) -> list[tuple[Index, Array]]:
+        """For each label the samples that have it, and its values.
+
+        The labels of such samples are their rows in the table.
+        """
+        own = self.table[samples.y.astype(int)]
+        every = ((np.flatnonzero(~np.isnan(one)), one) for one in own.T)
+        return [(rows, one[rows]) for rows, one in every]
 
 
-def fit_joint(model: MatrixEstimator, given: Given) -> None:
-    """Fit all labels (n, k) together, NaN where one is missing; sets the fitted attributes."""
+def labels_apart(model: MatrixEstimator, samples: Samples) -> list[Samples]:
+    """The samples of each label that is fitted together with others, or of the only one."""
+    labels = vars(model).get("_labels_together")
+    return [samples] if labels is None else [samples.part(*one) for one in labels.of(samples)]
+
+
+def read_together(model: MatrixEstimator, given: Given) -> Samples:
+    """Samples with several labels (n, k) for one problem, NaN where one is missing.
+
+    The model remembers the labels while it is fitted.
+    """
     refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", given.X)
     Y = label_columns(given.y)
-    known = ~np.isnan(Y)
-    plain = clone(model).set_params(joint=None)
     check_length(Y, len(given.X))
-    samples = plain._read(given._replace(y=np.where(known, Y, 0.0)[:, 0]))
-    labels = [one_label(samples, Y[:, j], known[:, j]) for j in range(Y.shape[1])]
-    for j, one in enumerate(labels):
-        if not np.any(one.weights):
+    first = model._in_memory(given._replace(y=np.nan_to_num(Y)[:, 0]))
+    samples = replace(first, y=np.arange(first.n, dtype=np.float64))
+    labels, scale = JointLabels(Y, np.ones(Y.shape[1])), []
+    for j, (rows, values) in enumerate(labels.of(samples)):
+        if not np.any(samples.weights[rows]):
             raise ValueError(
-                f"Each label needs a sample of positive weight; label {j} has {one.n} samples, all "
-                "of weight 0."
+                f"Each label needs a sample of positive weight; label {j} has {len(rows)} samples, "
+                "all of weight 0."
             )
-    scale = np.ones(len(labels))
+        scale.append(Units(samples.part(rows, values), model.fit_intercept).spread)
     if not hasattr(model, "family") or isinstance(model._loss(), Squared):
-        scale = np.array([Units(one, model.fit_intercept).spread for one in labels])
-    beside = SideBySide(labels, model.joint, model.fit_intercept)
-    whole = beside.samples(scale)
-    plain._declare(first := scaled_label(labels[0], scale[0]), plain._parts(first), 0.0)
-    names = [*plain._loss_units, "C"] if hasattr(plain, "C") else []
-    numbers = {name: getattr(plain, f"{name}_") for name in names}
-    ridge = beside.ridge(model.covariate_ridge)
-    inner = clone(plain).set_params(fit_intercept=False, covariate_ridge=ridge, **numbers)
-    inner.matrix_shape_ = whole.X.shape[1:]
-    if hasattr(plain, "covariate_names_"):  # the columns of intercepts are no covariates
-        inner.covariate_names_ = plain.covariate_names_
-    inner._fit_samples(whole)
-    take(model, plain, inner, beside, scale, known)
+        labels = JointLabels(Y / scale, np.array(scale))
+    model._labels_together = labels
+    return samples
 
 
 @dataclass(frozen=True)
@@ -76,15 +94,23 @@ class SideBySide:
         What the matrices share.
     fit_intercept : bool
         Whether each problem has an intercept.
+    rows : list of ndarray or None
+        Which of all samples have each label; None of classes, which all of them have.
     """
 
     singles: list[Samples]
     joint: str
     fit_intercept: bool
+    rows: list[Index | None]
 
-    def samples(self, scale: Array | None = None) -> Samples:
-        """The samples of all problems as those of one, labels in these units, columns of each."""
-        return stacked(self.singles, np.ones(len(self.singles)) if scale is None else scale, self)
+    @property
+    def labels(self) -> bool:
+        """Whether these are labels, which have units, and not classes."""
+        return self.rows[0] is not None
+
+    def samples(self) -> Samples:
+        """The samples of all problems as those of one, with columns of each."""
+        return stacked(self.singles, self)
 
     def ridge(self, ridge: float) -> Array:
         """The ridge of each column: that of the covariates, and none of the intercepts."""
@@ -122,19 +148,8 @@ class SideBySide:
         return found
 
 
-def one_label(samples: Samples, y: Array, known: Array) -> Samples:
-    """The samples that have a label, with it."""
-    Z = None if samples.Z is None else samples.Z[known]
-    return Samples.of(samples.X[known], y[known], samples.weights[known], Z)
-
-
-def scaled_label(samples: Samples, scale: float) -> Samples:
-    """The same with labels in units of their spread."""
-    return Samples.of(samples.X, samples.y / scale, samples.weights, samples.Z)
-
-
-def stacked(labels: list[Samples], scale: Array, model: SideBySide) -> Samples:
-    """All labels in units of their spread as samples of one problem, with columns of each."""
+def stacked(labels: list[Samples], model: SideBySide) -> Samples:
+    """All labels as samples of one problem, with columns of each."""
     k, (p, q) = len(labels), labels[0].X.shape[1:]
     total = sum(one.n for one in labels)
     if 8.0 * total * p * q * k > working_memory():
@@ -154,7 +169,7 @@ def stacked(labels: list[Samples], scale: Array, model: SideBySide) -> Samples:
         place[...] = one.X
         Z[some, j * width : (j + 1) * width] = own
         start += one.n
-    y = np.concatenate([one.y / s for one, s in zip(labels, scale, strict=True)])
+    y = np.concatenate([one.y for one in labels])
     weights = np.concatenate([one.weights for one in labels])
     return Samples.of(X, y, weights, Z if width else None)
 
@@ -174,31 +189,3 @@ def columns_of(samples: Samples, fit_intercept: bool) -> Array:
 def centre(samples: Samples) -> Array:
     """Means of the covariates."""
     return np.zeros(0) if samples.Z is None else np.asarray(samples.Z.mean(axis=0))
-
-
-def take(
-    model: MatrixEstimator,
-    plain: MatrixEstimator,
-    inner: MatrixEstimator,
-    side: SideBySide,
-    scale: Array,
-    known: Array,
-) -> None:
-    """Fitted attributes of the model from those of the problem of all labels."""
-    k, axis = len(scale), 1 if model.joint == "rows" else 0
-    for name in INPUT:
-        if name in vars(plain):
-            setattr(model, name, getattr(plain, name))
-    given = inner.get_params(deep=False)
-    for name in vars(inner):
-        if name.endswith("_") and name not in (*given, *OWN):
-            setattr(model, name, getattr(inner, name))
-    model.label_scale_ = scale
-    parts = np.stack(np.split(inner.coef_, k, axis=axis))
-    model.coef_ = scale[:, None, None] * parts
-    intercepts, gamma = side.unpenalised(getattr(inner, "covariate_coef_", None))
-    model.intercept_ = scale * intercepts
-    if hasattr(plain, "covariate_names_"):
-        model.covariate_coef_ = scale[:, None] * gamma
-    model.dual_coef_ = np.zeros(known.T.shape)
-    model.dual_coef_[known.T] = inner.dual_coef_

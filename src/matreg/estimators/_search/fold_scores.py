@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
@@ -59,8 +59,25 @@ class FoldScore:
     weighted: bool
 
     def __call__(self, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
-        """Scores of each of the k rows of decisions; the model's own where there is no scorer."""
-        labels = self.model._decode(y)
+        """Scores of each of the k rows of decisions; the model's own where there is no scorer.
+
+        Of labels that are fitted together the mean, each on the samples that have it, in units of
+        their spread.
+        """
+        together = vars(self.model).get("_labels_together")
+        if together is None:
+            return self.of_label(self.model._decode(y), decisions, X, weights)
+        scores = []
+        for j, column in enumerate(together.table[y.astype(int)].T):
+            known = ~np.isnan(column)
+            if not known.any():
+                return np.full(len(decisions), np.nan)
+            some = decisions[:, known, j], X[known], weights[known]
+            scores.append(self.of_label(column[known], *some))
+        return np.asarray(np.mean(scores, axis=0))
+
+    def of_label(self, labels: Any, decisions: Array, X: Array, weights: Array) -> Array:
+        """Scores of each of the rows of decisions on one label."""
         if self.scorer is None:
             return self.model._score_all(labels, decisions, weights if self.weighted else None)
         # A function of one's own may not take weights.
@@ -77,7 +94,7 @@ class FoldScore:
             # No integers, which pass for classes, and not all equal, where correlations fail.
             steps = np.linspace(1.0, 2.0, len(y[test]))
             guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * steps
-            if is_classifier(self.model) and (columns := self.model._combiner()[1]) is not None:
+            if (columns := self.model._combiner()[1]) is not None:
                 guess = np.outer(guess, np.linspace(1.0, 2.0, columns))
             try:
                 with warnings.catch_warnings():

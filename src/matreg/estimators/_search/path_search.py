@@ -18,7 +18,6 @@ from ...data.samples import Samples
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
-from .._fit.units import Units
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
 from .candidates import Candidate
@@ -71,7 +70,8 @@ class PathSearch(Search):
             check_left_out(self._single()._sketch(), 'cv="loo"')
             self._check_left_out()
         samples = samples.distinct()
-        units = Units(samples, self.fit_intercept, is_classifier(self))
+        single = self._single()
+        units = single._units(samples, single._parts(samples))
         lists = {name: self._values(name, units) for name in self._searched}
         taus = None if self.taus is None else check_grid("taus", self.taus)
         model = self._single(tau=0.0, **{name: values[0] for name, values in lists.items()})

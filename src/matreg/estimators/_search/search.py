@@ -23,9 +23,10 @@ from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
+from .._fit.joint_labels import labels_apart
 from .._fit.several import each_label, fit_each, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list, with_numbers
-from .._input.covariates import INPUT, read_covariates
+from .._input.covariates import INPUT
 from .._input.given import Given
 from .._input.parameters import parametrised
 from .adaptive_search import (
@@ -104,7 +105,8 @@ class Search(MatrixEstimator):
         """Refuse what fits without single samples do not follow from: joint classes, l1, bases."""
         if (joint := getattr(self, "joint", None)) is not None:
             raise ValueError(
-                f'joint must be None with cv="loo", as the classes are one problem; got {joint!r}. '
+                f'joint must be None with cv="loo", as all classes or labels are one problem; got '
+                f"{joint!r}. "
                 "Pass a number of folds, such as cv=5."
             )
         if np.any([np.max(one) > 0.0 for one in l1_list(getattr(self, "l1", 0.0))]):
@@ -124,7 +126,8 @@ class Search(MatrixEstimator):
             shared["adaptive"] = ()
         shared |= {name: 0.0 for name in ("l1", "ridge") if name in shared}
         model = self._plain(**(shared | {"verbose": 0} | chosen))
-        model.__dict__.update({name: vars(self)[name] for name in INPUT if name in vars(self)})
+        known = (*INPUT, "_labels_together")
+        model.__dict__.update({name: vars(self)[name] for name in known if name in vars(self)})
         return model
 
     @property
@@ -182,34 +185,28 @@ class Search(MatrixEstimator):
         given = Given(X, y, sample_weight, covariates, groups)
         with self._unchanged_on_failure(), Line(type(self).__name__):
             self._forget()
-            if self._several_labels and has_several(y):
-                if getattr(self, "joint", None) is not None:
-                    raise ValueError(
-                        f"joint must be None for several labels in {type(self).__name__}; got "
-                        f"{self.joint!r}. Search with GridSearchCV over "
-                        f"{self._plain.__name__}(joint={self.joint!r}) instead."
-                    )
+            several = self._several_labels and has_several(y)
+            if several and getattr(self, "joint", None) is None:
                 (fit_each if self.tau_per_label else fit_alike)(self, given)
-            elif is_streamed(X):
+            elif is_streamed(X) and not several:
                 self._fit_streamed(given)
             else:
                 tried = self._explore(given)
                 self._settle(tried, tried.scores)
+                self.__dict__.pop("_labels_together", None)
         return self
 
     def _explore(self, data: Given) -> Tried:
         """Scores of all candidates, those of adaptive steps included."""
-        X, y, sample_weight, covariates, groups = data
-        X, y, weights = self._validate_fit(X, y, sample_weight)
-        Z = None if covariates is None else read_covariates(self, covariates, len(X))
-        given = Samples.of(X, y, weights, Z)
+        given, together = self._in_memory(data), vars(self).get("_labels_together")
+        y = given.y if together is None else together.table
         check_bases(self, given.p, given.q)
         samples = self._structured(given)
         # All that can be wrong with the arguments, before the first fit.
-        folds = make_folds(self.cv, X, y, groups, is_classifier(self), weights)
+        folds = make_folds(self.cv, given.X, y, data.groups, is_classifier(self), given.weights)
         with unheard():  # the first fits and the grid of tau
-            score = self._score(samples, folds, sample_weight is not None)
-            weighed = replace(samples, weights=self._weigh(y, weights))
+            score = self._score(samples, folds, data.sample_weight is not None)
+            weighed = replace(samples, weights=self._weigh(y, samples.weights))
             candidates = self._candidates(weighed)
         searches = 1 + step_counts(self.adaptive)[-1]
         with callback_context(self, self._n_tasks(folds, candidates)):
@@ -296,7 +293,8 @@ class Search(MatrixEstimator):
         from sklearn.metrics import check_scoring  # late: it takes long to import
 
         if self.scoring == BOUNDED and not is_classifier(self):
-            scorer = self.scorer_ = bounded_scorer(self._noise(samples.distinct()))
+            noises = [self._noise(one.distinct()) for one in labels_apart(self, samples)]
+            scorer = self.scorer_ = bounded_scorer(float(np.mean(noises)))
         else:
             if isinstance(self.scoring, str):
                 check_score_name(self.scoring)

@@ -62,8 +62,9 @@ class RegressionStep:
         check_tube(loss)
         if not isinstance(problem.unpenalised, Ones | NoColumns):
             raise ValueError(
-                "solver='admm' has no covariates: its W-step is a support vector regression, which "
-                "has an intercept alone. Take another solver."
+                "solver='admm' has one intercept and nothing else beside W, as its W-step is a "
+                "support vector regression: take solver='auto' with covariates, and for joint "
+                "labels, which have an intercept each, or fit_intercept=False for these."
             )
         self.problem, self.rho = problem, rho
         self.kernel = problem.design.gram / (self.ridge + rho)
