@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._runtime.warn import AdviceWarning
     from .criteria import information_criteria
-    from .estimators.grmr import GRMR
-    from .estimators.grmr_cv import GRMRCV
-    from .estimators.gsmm import GSMM
-    from .estimators.gsmm_cv import GSMMCV
+    from .estimators.grmr import GRMR, GRMRCV
+    from .estimators.gsmm import GSMM, GSMMCV
     from .estimators.path import path, rglm_path, rmr_path, smm_path, tau_max
     from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM, RGLMCV
@@ -48,10 +46,8 @@ __all__ = [
 _HOMES = {
     "._runtime.warn": ["AdviceWarning"],
     ".criteria": ["information_criteria"],
-    ".estimators.grmr": ["GRMR"],
-    ".estimators.grmr_cv": ["GRMRCV"],
-    ".estimators.gsmm": ["GSMM"],
-    ".estimators.gsmm_cv": ["GSMMCV"],
+    ".estimators.grmr": ["GRMR", "GRMRCV"],
+    ".estimators.gsmm": ["GSMM", "GSMMCV"],
     ".estimators.path": ["path", "rglm_path", "rmr_path", "smm_path", "tau_max"],
     ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM", "RGLMCV"],

@@ -1,7 +1,7 @@
 """Estimators: the scikit-learn face of the solvers.
 
 rmr  rglm  smm        models with a certificate, each with its search
-grmr  gsmm            models that clean their samples; grmr_cv, gsmm_cv: their searches
+grmr  gsmm            models that clean their samples, each with its search
 path                  paths along tau or C, and the smallest tau with W = 0
 regularization_path   what a path returns
 leave_one_out         each sample predicted without it
