@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 
-from matreg import RGLM, RGLMCV, SMM, SMMCV
+from matreg import RGLM, RGLMCV, SMM, SMMCV, path
 
 P, Q, K = 4, 3, 3
 
@@ -142,6 +142,8 @@ def test_what_does_not_go_with_joint_says_so(tmp_path):
         SMM(joint="diagonal").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None"):
         SMMCV(joint="rows", cv="loo").fit(X, y)
+    with pytest.raises(ValueError, match="joint must be None for a path"):
+        path(SMM(joint="rows"), X, y)
     fitted = SMM(joint="rows").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None"):
         fitted.leave_one_out(X, y)

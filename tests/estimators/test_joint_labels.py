@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 
-from matreg import RGLM, RGLMCV, RMR, RMRCV
+from matreg import RGLM, RGLMCV, RMR, RMRCV, path, tau_max
 
 N, P, Q, K = 40, 4, 3, 2
 
@@ -66,6 +66,16 @@ def test_labels_share_their_row_profiles():
     model = RGLM("3*scale", joint="rows").fit(X, Y, covariates=z)
     together = np.hstack(model.coef_ / model.label_scale_[:, None, None])
     assert model.rank_ == np.linalg.matrix_rank(together, tol=1e-8)
+
+
+def test_paths_are_of_single_matrices_and_tau_max_of_all_labels():
+    X, Y, _ = data()
+    with pytest.raises(ValueError, match="joint must be None for a path"):
+        path(RGLM(joint="rows"), X, Y)
+    largest = tau_max(X, Y, model=RGLM(joint="rows"))
+    with pytest.warns(UserWarning, match="W = 0"):
+        assert RGLM(1.001 * largest, joint="rows").fit(X, Y).rank_ == 0
+    assert RGLM(0.99 * largest, joint="rows").fit(X, Y).rank_ > 0
 
 
 def test_bad_input():

@@ -97,6 +97,11 @@ def path(
         refuse_streamed(f"{name.lower()}_path", X, instead)
     samples = model._structured(model._read(Given(X, y, sample_weight, covariates)))
     parts = model._parts(samples)
+    if parts[0].beside is not None:
+        raise ValueError(
+            f"joint must be None for a path, whose points are single matrices; got "
+            f"{model.joint!r}. {name}CV(joint={model.joint!r}) tries a path of them."
+        )
     if len(parts) > 1:
         raise ValueError(
             f"y must have two classes; got {len(model.classes_)}: {model.classes_!r}. Fit a path "
