@@ -118,7 +118,7 @@ def by_rmr(task: Task, concave: bool) -> list[tuple[float, int]]:
         for tau in tau_grid(problem_tau_max(here), TAUS, 1e-2):
             one = replace(here, penalty=here.penalty.at(tau))
             if concave and W is not None:
-                one = replace(one, T=mcp(W, tau, FLAT * W.d[0]))
+                one = replace(one, linear=mcp(W, tau, FLAT * W.d[0]))
             result = next_result(one, None, tol=1e-4)
             new = result.W if bases is None else bases.restore(result.W)
             score = task.held_out(new.matrix, result.b)

@@ -135,11 +135,11 @@ def test_blocks_in_bases():
 
 def test_linear_term_goes_along():
     rng, bases = np.random.default_rng(2), rectangular()
-    problem = replace(random_problem(30, P, Q), T=rng.standard_normal((P, Q)))
+    problem = replace(random_problem(30, P, Q), linear=rng.standard_normal((P, Q)))
     result = solve_rmr(in_bases(problem, bases), tol=1e-8)
     W = bases.restore(result.W)
     residual = problem.y - problem.design.forward(W.matrix) - result.b
-    value = problem.loss.value(residual) + np.vdot(problem.T, W.matrix)
+    value = problem.loss.value(residual) + np.vdot(problem.linear, W.matrix)
     assert value + problem.penalty.value_of(result.W) == pytest.approx(result.primal)
 
 

@@ -172,23 +172,23 @@ def optimum(name, problem, c):
     penalty, constraints = cvxpy_penalty(problem.penalty, W), []
     if isinstance(penalty, tuple):
         penalty, constraints = penalty
-    cost = cvxpy_loss(name, r, problem.y, c) + penalty + problem.t.sum() * b
-    if problem.T is not None:
-        cost = cost + cp.sum(cp.multiply(problem.T, W))
+    cost = cvxpy_loss(name, r, problem.y, c) + penalty + problem.linear_gamma.sum() * b
+    if problem.linear is not None:
+        cost = cost + cp.sum(cp.multiply(problem.linear, W))
     return cp.Problem(cp.Minimize(cost), constraints).solve(solver="CLARABEL", **ACCURACY)
 
 
 def certified(problem, result):
     """Primal and dual value of a result, from its own W, b and beta."""
     residual = problem.y - problem.design.forward(result.W.matrix) - result.b
-    linear = 0.0 if problem.T is None else float(np.vdot(problem.T, result.W.matrix))
+    linear = 0.0 if problem.linear is None else float(np.vdot(problem.linear, result.W.matrix))
     primal = problem.loss.value(residual) + problem.penalty.value_of(result.W)
     lower, upper = problem.loss.lower, problem.loss.upper
     slack = 1e-12 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     assert np.all((result.beta >= lower - slack) & (result.beta <= upper + slack))
     if problem.unpenalised.size:
-        assert abs(result.beta.sum() - problem.t) <= 1e-10 * np.abs(result.beta).sum()
-    return primal + linear + problem.t.sum() * result.b, problem.dual(result.beta)
+        assert abs(result.beta.sum() - problem.linear_gamma) <= 1e-10 * np.abs(result.beta).sum()
+    return primal + linear + problem.linear_gamma.sum() * result.b, problem.dual(result.beta)
 
 
 PENALTIES = {"nuclear": SpectralElasticNet(3.0, 0.7), "capped slope": CappedSlope(1.5, 1.2)}

@@ -188,8 +188,8 @@ def in_bases(problem: Problem, bases: Bases) -> Problem:
         Its penalty is that of V. Dual points, objectives and intercepts of a result are those of
         W; :meth:`Bases.restore` makes W of V.
     """
-    T = None if problem.T is None else bases.image(problem.T)
-    return replace(problem, design=design_in(problem.design, bases), T=T)
+    linear = None if problem.linear is None else bases.image(problem.linear)
+    return replace(problem, design=design_in(problem.design, bases), linear=linear)
 
 
 def design_in(design: Design, bases: Bases) -> Design:

@@ -26,12 +26,13 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Problem(Generic[L, P]):
-    """Minimise ``L(y - A W - Z gamma) + penalty(W) + <T, W> + t'gamma + constant``.
+    """Minimise ``L(y - A W - Z gamma) + penalty(W) + <linear, W> + linear_gamma'gamma + constant``.
 
     Z are the columns without a penalty: none, a column of ones, whose gamma is the intercept, or
-    several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - T) + constant`` subject
-    to ``Z'beta = t``. Any W and gamma bound the optimum from above and any feasible beta from
-    below: the two together are a certificate, whatever the solver did to find them.
+    several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - linear) + constant``
+    subject to ``Z'beta = linear_gamma``. Any W and gamma bound the optimum from above and any
+    feasible beta from below: the two together are a certificate, whatever the solver did to find
+    them.
 
     Parameters
     ----------
@@ -45,9 +46,9 @@ class Problem(Generic[L, P]):
         Penalty of W.
     unpenalised : Basis, default=ONES
         Columns Z of shape (n, k) without a penalty.
-    T : ndarray of shape (p, q) or None
+    linear : ndarray of shape (p, q) or None
         Linear term, what samples that are not in the design add to the slope; None is zero.
-    t : ndarray of shape (k,)
+    linear_gamma : ndarray of shape (k,)
         The same for gamma; a number stands for k of it.
     constant : float
         What they add to the objective.
@@ -58,23 +59,23 @@ class Problem(Generic[L, P]):
     loss: L
     penalty: P
     unpenalised: Basis = ONES
-    T: Array | None = None
-    t: Array = field(default_factory=lambda: np.zeros(()))
+    linear: Array | None = None
+    linear_gamma: Array = field(default_factory=lambda: np.zeros(()))
     constant: float = 0.0
 
     def __post_init__(self) -> None:
-        t, k = np.asarray(self.t, dtype=np.float64), self.unpenalised.size
+        t, k = np.asarray(self.linear_gamma, dtype=np.float64), self.unpenalised.size
         if t.shape != (k,):
-            object.__setattr__(self, "t", np.full(k, t) if t.any() else np.zeros(k))
+            object.__setattr__(self, "linear_gamma", np.full(k, t) if t.any() else np.zeros(k))
 
     def dual_image(self, beta: Array) -> Array:
-        """``A'beta - T``."""
+        """``A'beta - linear``."""
         Z = self.design.adjoint(beta)
-        return Z if self.T is None else Z - self.T
+        return Z if self.linear is None else Z - self.linear
 
     def penalty_value(self, W: Factors) -> float:
         """Penalty and linear term of W, with the constant."""
-        linear = 0.0 if self.T is None else float(np.vdot(self.T, W.matrix))
+        linear = 0.0 if self.linear is None else float(np.vdot(self.linear, W.matrix))
         return self.penalty.value_of(W) + linear + self.constant
 
     def primal(self, W: Factors) -> tuple[float, Array]:
@@ -83,9 +84,9 @@ class Problem(Generic[L, P]):
 
     def primal_at(self, penalty: float, residual: Array) -> tuple[float, Array]:
         """Objective and best gamma from the penalty of W and ``y - A W``."""
-        gamma = self.unpenalised.best(self.loss, residual, self.t)
+        gamma = self.unpenalised.best(self.loss, residual, self.linear_gamma)
         value = self.loss.value(residual - self.unpenalised.times(gamma))
-        return value + float(self.t @ gamma) + penalty, gamma
+        return value + float(self.linear_gamma @ gamma) + penalty, gamma
 
     def feasible(self, beta: Array) -> Array:
         """Dual feasible point near `beta`, if one is found."""
@@ -93,7 +94,7 @@ class Problem(Generic[L, P]):
 
     def feasible_with_image(self, beta: Array) -> tuple[Array, Array]:
         """Dual feasible point near `beta`, if one is found, and its image."""
-        beta = self.unpenalised.feasible(self.loss, beta, self.t)
+        beta = self.unpenalised.feasible(self.loss, beta, self.linear_gamma)
         Z = self.dual_image(beta)
         if self.homogeneous and self.outside_of_domain(beta, Z) > ROUNDING:
             shrink = self.penalty.shrink_factor_of(Z)
@@ -141,7 +142,7 @@ class Problem(Generic[L, P]):
         outside = np.abs(self.loss.feasible(beta, None) - beta).max(initial=0.0)
         return max(
             ratio(float(outside), float(size.max(initial=0.0))),
-            self.unpenalised.off(beta, self.t),
+            self.unpenalised.off(beta, self.linear_gamma),
             self.outside_of_domain(beta, Z),
         )
 
@@ -151,7 +152,7 @@ class Problem(Generic[L, P]):
         if shrink == 1.0:
             return 0.0
         size = float(np.abs(beta) @ self.design.norms)
-        size += 0.0 if self.T is None else float(np.linalg.norm(self.T))
+        size += 0.0 if self.linear is None else float(np.linalg.norm(self.linear))
         # As in the rank of a matrix, many numbers have more rounding.
         many = (self.design.n + Z.size) * float(np.finfo(float).eps)
         return ratio((1.0 - shrink) * float(np.linalg.norm(Z)), size * max(1.0, many / ROUNDING))
@@ -159,7 +160,7 @@ class Problem(Generic[L, P]):
     @property
     def homogeneous(self) -> bool:
         """Whether multiples of a dual feasible point, down to zero, are feasible."""
-        return self.T is None and not self.t.any()
+        return self.linear is None and not self.linear_gamma.any()
 
     def dual(self, beta: Array) -> float:
         """Dual objective at a feasible `beta`."""

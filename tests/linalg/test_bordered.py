@@ -199,3 +199,12 @@ def test_coordinates_come_with_the_solution(k):
     Phi, D, rhs, total, border = system((30, 12), seed=6, spread=1, k=k)
     x, _ = by_primal(Phi, D, border)(rhs, total)
     np.testing.assert_allclose(x[30:], Phi.T @ x[:30], rtol=1e-8, atol=1e-10)
+
+
+def test_a_diagonal_without_bound_is_no_error():
+    """The barriers of a box without width are infinite: what comes out is seen by the caller."""
+    Phi, D, rhs, total, border = system((5, 3), seed=7, spread=0, k=2)
+    D[0] = np.inf
+    with np.errstate(invalid="ignore"):
+        x, gamma = by_dual(Phi, D, border)(rhs, total)
+    assert x.shape == (5,) and not np.isfinite(gamma).all()

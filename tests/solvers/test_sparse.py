@@ -122,7 +122,9 @@ def test_without_weights_it_is_rglm():
 def test_covariates_are_not_penalised():
     problem = pose("absolute")
     Z = np.column_stack([np.ones(N), np.random.default_rng(1).standard_normal(N)])
-    problem = replace(problem, unpenalised=Columns(Z), y=problem.y + 3.0 * Z[:, 1], t=np.zeros(2))
+    problem = replace(
+        problem, unpenalised=Columns(Z), y=problem.y + 3.0 * Z[:, 1], linear_gamma=np.zeros(2)
+    )
     W, gamma = cp.Variable((P, Q)), cp.Variable(2)
     r = problem.y - problem.design.X.reshape(N, -1) @ cp.vec(W, order="C") - Z @ gamma
     price = cp.sum(cp.multiply(problem.penalty.weights, cp.abs(W)))
@@ -198,7 +200,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"samples' shape \(5, 4\)"):
         solve_sparse(problem)
     with pytest.raises(ValueError, match="no linear term"):
-        solve_sparse(replace(pose(), T=np.ones((P, Q))))
+        solve_sparse(replace(pose(), linear=np.ones((P, Q))))
 
 
 def test_prox_and_conjugate_against_cvxpy():

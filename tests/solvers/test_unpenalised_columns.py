@@ -59,7 +59,7 @@ def test_both_bounds_hold_and_meet(family, ones):
         posed = replace(problem, penalty=problem.penalty.at(factor * largest))
         result = solve_rglm(posed, tol=1e-8)
         assert result.converged and (result.W.rank == 0) == (factor > 1.0)
-        assert problem.unpenalised.off(result.beta, problem.t) <= 1e-13
+        assert problem.unpenalised.off(result.beta, problem.linear_gamma) <= 1e-13
         lower, upper = problem.loss.bounds
         assert np.all((result.beta >= lower) & (result.beta <= upper))
         norm = np.linalg.norm(problem.design.adjoint(result.beta), 2)

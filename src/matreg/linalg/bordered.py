@@ -194,6 +194,8 @@ def with_border(solve: Solve, border: Array) -> BorderedSolve:
         # With fewer samples than columns gamma is not determined: then it is the smallest one.
         if k == 1:
             dgamma = missing / curvature[0]
+        elif not (np.isfinite(missing).all() and np.isfinite(curvature).all()):
+            dgamma = np.full(k, np.nan)  # numbers that lstsq refuses: callers stop at these
         else:
             dgamma = np.asarray(np.linalg.lstsq(curvature, missing, rcond=None)[0])
         return x - columns @ dgamma, dgamma

@@ -3,8 +3,8 @@
 A dual optimal beta of the columns without a penalty alone, which makes W = 0 optimal among all that
 these leave, is ``+-c_i`` for samples outside of the tube and 0 strictly inside of it, while for
 samples on its edge it is free between. In general as many samples are there as there are columns,
-and ``Z'beta = t`` fixes them; with ties there are more. Along the ray of any beta the maximum of
-the dual is found exactly.
+and ``Z'beta = linear_gamma`` fixes them; with ties there are more. Along the ray of any beta the
+maximum of the dual is found exactly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def only_multipliers(problem: RMRProblem) -> Array | None:
     free = np.flatnonzero(lower < upper)
     if len(free) > problem.unpenalised.size:
         return None
-    rest = problem.t - problem.unpenalised.sums(beta)
+    rest = problem.linear_gamma - problem.unpenalised.sums(beta)
     rows = problem.unpenalised.take(free).columns(len(free))
     found, _, rank, _ = np.linalg.lstsq(rows.T, rest, rcond=None)
     if rank < len(free):
@@ -42,7 +42,7 @@ def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
     zero already: any such beta goes with all of these b, so that this one is the only one.
     """
     loss, columns = problem.loss, problem.unpenalised
-    gamma = columns.best(loss, problem.y, problem.t)
+    gamma = columns.best(loss, problem.y, problem.linear_gamma)
     largest = max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
     lower, upper = loss.subgradients(problem.y - columns.times(gamma), TIE * largest)
     tied = lower < upper

@@ -6,7 +6,7 @@ of yet.
 
 With a ``prox`` of the loss it is the primal-dual method of Chambolle and Pock (2011) on
 
-    min over (W, gamma) of  L(y - A W - Z gamma) + penalty(W) + <T, W> + t'gamma,
+    min over (W, gamma) of  L(y - A W - Z gamma) + penalty(W) + <linear, W> + linear_gamma'gamma,
 
 over-relaxed, with gamma as more coordinates of W and steps that are balanced by how far
 the primal and the dual variables move. With a ``gradient`` alone it is the accelerated proximal
@@ -154,14 +154,14 @@ def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[
     unit = design.norm / (np.linalg.norm(columns.columns(design.n), 2) if columns.size else 1.0)
     W, gamma, beta = tracker.W.matrix, tracker.gamma / unit, tracker.beta
     ratio = first_ratio(problem)
-    linear = 0.0 if problem.T is None else problem.T
+    linear = 0.0 if problem.linear is None else problem.linear
     AW = design.forward(W) + columns.times(unit * gamma)
     Z, sums = design.adjoint(beta), unit * columns.sums(beta)
     while True:
         step, dual_step = ratio / norm, 1.0 / (ratio * norm)
         factors = problem.penalty.prox(W + step * (Z - linear), step)
         W_new = factors.matrix
-        gamma_new = gamma + step * (sums - unit * problem.t)
+        gamma_new = gamma + step * (sums - unit * problem.linear_gamma)
         AW_new = design.forward(W_new) + columns.times(unit * gamma_new)
         # By Moreau's identity from the prox of the loss itself, at the residuals.
         v = beta / dual_step + problem.y - (2.0 * AW_new - AW)
@@ -182,7 +182,7 @@ def first_ratio(problem: Problem[Any, Any]) -> float:
     columns = problem.unpenalised
     y = problem.y - columns.times(problem.primal_at(0.0, problem.y)[1])
     size = float(np.linalg.norm(y)) / (problem.design.norm or 1.0)
-    beta = columns.feasible(problem.loss, y, problem.t)
+    beta = columns.feasible(problem.loss, y, problem.linear_gamma)
     return size / (float(np.linalg.norm(beta)) or 1.0) or 1.0
 
 
@@ -218,7 +218,7 @@ class ProximalGradient:
     evaluate : callable, default=None
         Value of f and its slopes beta of residuals (n,); then the length of each step is searched
         for. None is half the sum of squares.
-    T : ndarray of shape (p, q), default=None
+    linear : ndarray of shape (p, q), default=None
         Linear term.
 
     Attributes
@@ -235,9 +235,9 @@ class ProximalGradient:
         W: Array,
         step: float,
         evaluate: Callable[[Array], tuple[float, Array]] | None = None,
-        T: Array | None = None,
+        linear: Array | None = None,
     ) -> None:
-        self.design, self.y, self.penalty, self.T = design, y, penalty, T
+        self.design, self.y, self.penalty, self.linear = design, y, penalty, linear
         self.step, self.evaluate = step, evaluate
         self.factors = svd(W)
         self.W = self.W_old = W
@@ -250,7 +250,7 @@ class ProximalGradient:
         r = self.residual + self.momentum * (self.residual - self.residual_old)
         value, beta = (0.0, r) if self.evaluate is None else self.evaluate(r)
         down = self.design.adjoint(beta)
-        down = down if self.T is None else down - self.T
+        down = down if self.linear is None else down - self.linear
         self.W_old, self.residual_old = self.W, self.residual
         self.step *= 1.0 if self.evaluate is None else 1.2
         while True:
@@ -281,7 +281,7 @@ def proximal_gradient(
 
     step = 1.0 / spectral_bound(problem) ** 2
     start = (problem.design, problem.y, problem.penalty, tracker.W.matrix)
-    method = ProximalGradient(*start, step, evaluate, problem.T)
+    method = ProximalGradient(*start, step, evaluate, problem.linear)
     while True:
         method.iterate()
         yield method.factors, method.beta

@@ -66,7 +66,7 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
 
 
 def image_at_zero(problem: Any) -> Array:
-    """``A'beta - T`` of a beta that makes W = 0 optimal among what the columns leave."""
+    """``A'beta - linear`` of a beta that makes W = 0 optimal among what the columns leave."""
     only = only_multipliers(problem)
     if only is not None:
         return problem.dual_image(only)
@@ -89,13 +89,13 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
         y=zero,
         loss=PiecewiseLoss(lower[free], upper[free], zero, zero),
         unpenalised=problem.unpenalised.take(free),
-        T=-problem.dual_image(beta),
-        t=problem.t - problem.unpenalised.sums(beta),
+        linear=-problem.dual_image(beta),
+        linear_gamma=problem.linear_gamma - problem.unpenalised.sums(beta),
     )
 
 
 def smallest_norm(problem: RMRProblem, tol: float) -> float:
-    """Minimum of ``||A'beta - T||_2`` over the box and ``Z'beta = t``, from above.
+    """Minimum of ``||A'beta - linear||_2`` over the box and ``Z'beta = linear_gamma``, from above.
 
     Parameters
     ----------
@@ -132,10 +132,10 @@ def middle(problem: RMRProblem) -> Array:
 
 
 def smallest_product(problem: RMRProblem, W: Array) -> float:
-    """Minimum of ``<A'beta - T, W>`` over the box and ``Z'beta = t``, or less.
+    """Minimum of ``<A'beta - linear, W>`` over the box and ``Z'beta = linear_gamma``, or less.
 
     Minus the minimum is that of the loss of the residuals ``-A W`` over gamma, by duality.
     """
     largest, _ = problem.primal_at(0.0, -problem.design.forward(W))
-    linear = 0.0 if problem.T is None else float(np.vdot(problem.T, W))
+    linear = 0.0 if problem.linear is None else float(np.vdot(problem.linear, W))
     return -largest - linear

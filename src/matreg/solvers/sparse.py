@@ -182,7 +182,7 @@ class Splitting:
     def offer(self, tracker: Tracker) -> None:
         """Offer the multipliers and the copy of W of low rank, the sparse one where that fails."""
         problem, penalty = self.problem, self.problem.penalty
-        beta = problem.unpenalised.feasible(problem.loss, self.beta, problem.t)
+        beta = problem.unpenalised.feasible(problem.loss, self.beta, problem.linear_gamma)
         Z = problem.design.adjoint(beta)
         M = penalty.split(Z, penalty.in_box(self.M))
         tracker.problem = replace(problem, penalty=replace(penalty, hint=(Z, M)))
@@ -206,7 +206,9 @@ def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:
     """Residuals of W = 0 and a dual point that belongs to them."""
     _, gamma = problem.primal_at(0.0, problem.y)
     r = problem.y - problem.unpenalised.times(gamma)
-    return r, problem.unpenalised.feasible(problem.loss, problem.loss.gradient(r), problem.t)
+    return r, problem.unpenalised.feasible(
+        problem.loss, problem.loss.gradient(r), problem.linear_gamma
+    )
 
 
 def first_state(problem: Problem[Any, Any]) -> SparseState:

@@ -58,7 +58,7 @@ class Start:
     position : Position
         Of the problem that they solve, if that is known.
     Lambda : ndarray of shape (p, q), or (0, 0) where it is not known
-        Multiplier of the nuclear norm: ``ridge W + Lambda = A'beta - T`` at a solution.
+        Multiplier of the nuclear norm: ``ridge W + Lambda = A'beta - linear`` at a solution.
     before : Start or None
         The solution before, at another position.
     smoothing, prepared, split

@@ -78,7 +78,7 @@ def test_linear_term_is_that_of_samples_far_away():
     y = np.append(problem.y, 1e4 * np.sign(slopes))
     whole = replace(problem, design=ArrayDesign(X), y=y, loss=loss)
     T = -np.einsum("i,ijk->jk", slopes, far)
-    short = replace(problem, T=T, t=-float(slopes.sum()))
+    short = replace(problem, linear=T, linear_gamma=-float(slopes.sum()))
     constant = float(np.abs(slopes) @ (np.full(2, 1e4) - 0.1))
     result = solve_core(short, tol=1e-9)
     expected = solve_cold(whole, tol=1e-11).primal - constant
@@ -97,29 +97,29 @@ def test_units_do_not_matter():
     assert other.n_iter == one.n_iter
 
 
-def ramps_at(problem, seed=0):
+def smoothed_at(problem, seed=0):
     rng = np.random.default_rng(seed)
     W = rng.standard_normal((problem.design.p, problem.design.q))
     beta = rng.uniform(problem.loss.lower, problem.loss.upper)
-    ramps = SmoothedObjective(problem, beta, rng.standard_normal(W.shape), width=2.0, s2=3.0)
+    objective = SmoothedObjective(problem, beta, rng.standard_normal(W.shape), width=2.0, s2=3.0)
     gamma = np.full(problem.unpenalised.size, 0.3)
-    return ramps, ramps.at(W, gamma, problem.design.forward(W))
+    return objective, objective.at(W, gamma, problem.design.forward(W))
 
 
 @pytest.mark.parametrize("loss", ["epsilon-insensitive", "hinge", "huber"])
 def test_gradient_against_differences(loss):
     problem = problem_of(loss, 50)
-    problem = replace(problem, T=np.full((5, 4), 0.2), t=0.7)
-    ramps, at = ramps_at(problem)
-    gradient, slope_gamma = ramps.gradient(at, problem.design.adjoint(at.beta))
+    problem = replace(problem, linear=np.full((5, 4), 0.2), linear_gamma=0.7)
+    objective, at = smoothed_at(problem)
+    gradient, slope_gamma = objective.gradient(at, problem.design.adjoint(at.beta))
     rng = np.random.default_rng(1)
     dW, dgamma, h = rng.standard_normal((5, 4)), np.array([0.8]), 1e-6
     AdW = problem.design.forward(dW)
-    ahead = ramps.at(at.W + h * dW, at.gamma + h * dgamma, at.AW + h * AdW)
-    back = ramps.at(at.W - h * dW, at.gamma - h * dgamma, at.AW - h * AdW)
+    ahead = objective.at(at.W + h * dW, at.gamma + h * dgamma, at.AW + h * AdW)
+    back = objective.at(at.W - h * dW, at.gamma - h * dgamma, at.AW - h * AdW)
     slope = np.vdot(gradient, dW) + slope_gamma @ dgamma
     assert (ahead.value - back.value) / (2 * h) == pytest.approx(slope, rel=1e-6)
-    assert ramps.slope(at, dW, dgamma, AdW) == pytest.approx(slope, rel=1e-10)
+    assert objective.slope(at, dW, dgamma, AdW) == pytest.approx(slope, rel=1e-10)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6)])
@@ -129,19 +129,19 @@ def test_both_systems_give_the_direction_of_the_dense_hessian(shape, k):
     Z = np.random.default_rng(2).standard_normal((60, 2))
     basis = covariates(Z) if k == 3 else intercept(k == 1)
     problem = problem_of("epsilon-insensitive", 60, p, q, unpenalised=basis)
-    ramps, at = ramps_at(problem)
-    gradient, slope = ramps.gradient(at, problem.design.adjoint(at.beta))
+    objective, at = smoothed_at(problem)
+    gradient, slope = objective.gradient(at, problem.design.adjoint(at.beta))
     sums = IncrementalGram(problem.design, basis)
     found = [
-        through_samples(ramps, problem.design, at, gradient, slope),
-        through_coefficients(ramps, sums, at, gradient, slope),
+        through_samples(objective, problem.design, at, gradient, slope),
+        through_coefficients(objective, sums, at, gradient, slope),
     ]
-    rows = np.hstack([problem.design.X.reshape(60, -1), basis.columns(60)])[at.ramp]
-    H = rows.T @ (ramps.weights[at.ramp, None] * rows)
+    rows = np.hstack([problem.design.X.reshape(60, -1), basis.columns(60)])[at.smoothed]
+    H = rows.T @ (objective.weights[at.smoothed, None] * rows)
     for k, E in enumerate(np.eye(p * q)):
         E = E.reshape(p, q)
         JE = at.threshold.apply(E, lambda O: O)
-        H[: p * q, k] += (problem.penalty.ridge * E + ramps.s2 * (E - JE)).reshape(-1)
+        H[: p * q, k] += (problem.penalty.ridge * E + objective.s2 * (E - JE)).reshape(-1)
     expected = np.linalg.solve(H, -np.append(gradient.reshape(-1), slope))
     for dW, dgamma in found:
         step = np.append(dW.reshape(-1), dgamma)
@@ -151,18 +151,18 @@ def test_both_systems_give_the_direction_of_the_dense_hessian(shape, k):
 def test_sums_follow_what_changes():
     problem = problem_of("epsilon-insensitive", 200)
     sums, rng = IncrementalGram(problem.design, ONES), np.random.default_rng(0)
-    beta, ramp = np.zeros(200), np.zeros(200, dtype=bool)
+    beta, smoothed = np.zeros(200), np.zeros(200, dtype=bool)
     flat = np.hstack([problem.design.X.reshape(200, -1), np.ones((200, 1))])
     for _ in range(5):
         some = rng.integers(0, 200, 20)
         beta = beta.copy()
         beta[some] = rng.standard_normal(20)
-        ramp = ramp.copy()
-        ramp[some] = ~ramp[some]
+        smoothed = smoothed.copy()
+        smoothed[some] = ~smoothed[some]
         weights = rng.uniform(1.0, 2.0, 200)
         np.testing.assert_allclose(sums.adjoint(beta), problem.design.adjoint(beta), atol=1e-12)
-        expected = flat[ramp].T @ (weights[ramp, None] * flat[ramp])
-        np.testing.assert_allclose(sums.gram(ramp, weights), expected, atol=1e-10)
+        expected = flat[smoothed].T @ (weights[smoothed, None] * flat[smoothed])
+        np.testing.assert_allclose(sums.gram(smoothed, weights), expected, atol=1e-10)
 
 
 def test_samples_of_other_types_stay_what_they_are():
@@ -185,7 +185,7 @@ def test_goes_on_from_where_another_problem_ended():
     assert again.primal == pytest.approx(solve_core(close).primal, rel=2e-6)
 
 
-def test_cold_start_has_nearly_all_samples_on_ramps():
+def test_cold_start_has_nearly_all_samples_within_the_smoothing():
     problem = problem_of("epsilon-insensitive", 500)
     from matreg.solvers.certificate import Tracker
 
@@ -194,7 +194,7 @@ def test_cold_start_has_nearly_all_samples_on_ramps():
     assert run.smoothing.width > np.abs(problem.y).max()
 
 
-def test_where_a_working_set_fails_the_ramps_go_on_and_it_is_counted(monkeypatch):
+def test_where_a_working_set_fails_the_augmented_lagrangian_goes_on_and_it_is_counted(monkeypatch):
     problem = problem_of("epsilon-insensitive")
     expected = solve_many(problem)
 

@@ -283,7 +283,7 @@ def test_rejects_other_problems():
     with pytest.raises(ValueError, match="smooth loss"):
         solve_rglm(Problem(ArrayDesign(X), y, epsilon_insensitive(s, 0.1), penalty))
     with pytest.raises(ValueError, match="no linear term"):
-        solve_rglm(Problem(ArrayDesign(X), y, squared(s), penalty, T=np.ones((2, 2))))
+        solve_rglm(Problem(ArrayDesign(X), y, squared(s), penalty, linear=np.ones((2, 2))))
 
 
 def test_verbose_prints_the_history(capsys):

@@ -1,7 +1,7 @@
 """Newton steps with the box problem solved exactly: RMR from a neighbour's solution.
 
 The equations are those of the interior point method without its barriers
-(:mod:`..interior.interior_point`): with ``Z = A'beta - T``, ridge rho and a scaling
+(:mod:`..interior.interior_point`): with ``Z = A'beta - linear``, ridge rho and a scaling
 ``sigma >= rho``
 
     SVT_tau(Z + (sigma - rho) W) = sigma W,

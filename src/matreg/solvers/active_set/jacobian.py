@@ -69,7 +69,7 @@ class Linearisation:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
-        self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.t)
+        self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.linear_gamma)
 
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
         """``K = Phi Phi'``, in single precision where that is enough."""

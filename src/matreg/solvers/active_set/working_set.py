@@ -61,9 +61,9 @@ class WorkingSet:
             design=problem.design.take(index),
             y=problem.y[index],
             loss=loss,
-            T=-slope if problem.T is None else problem.T - slope,
+            linear=-slope if problem.linear is None else problem.linear - slope,
             unpenalised=columns,
-            t=remainder(problem, self.held, loss),
+            linear_gamma=remainder(problem, self.held, loss),
             constant=problem.dual_at(self.held, 0.0),
         )
         self.part = position_of(self.problem).loss_scale / position_of(problem).loss_scale
@@ -207,7 +207,7 @@ def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
 
 def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
     """Sums that are left to the multipliers of a loss, within their reach up to rounding."""
-    left = problem.t - problem.unpenalised.sums(held)
+    left = problem.linear_gamma - problem.unpenalised.sums(held)
     within = problem.unpenalised.reachable(loss, left)
     rounding = ROUNDING * float(np.abs(held).sum())
     return within if np.abs(within - left).max(initial=0.0) <= rounding else left

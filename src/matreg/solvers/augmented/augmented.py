@@ -3,7 +3,7 @@
 Newton steps minimise the smoothed objective (:mod:`.smoothed_objective`). Then the multipliers are
 updated, the smoothing is made narrower and the penalty of ``U = W`` larger, until the certificate
 holds. Wide smoothing needs few steps whatever the start, and each narrowing few more as long as the
-samples that feel the smoothing, those on a ramp, outnumber the coordinates of W. Both splittings
+samples within the smoothing outnumber the coordinates of W. Both splittings
 leave an error in the residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second
 penalty grows such that the two are alike.
 """
@@ -24,13 +24,13 @@ from .incremental_gram import IncrementalGram
 from .newton import direction
 from .smoothed_objective import Point, SmoothedObjective, edge_distances
 
-# First ramps, as a multiple of the median distance of the labels from the edges.
+# First width of the smoothing, as a multiple of the median distance of the labels from the edges.
 FIRST_WIDTH = 20.0
 # First s2, as a multiple of what the penalty and the size of W make comparable.
 FIRST_S2 = 30.0
-# By what the ramps get narrower after a minimisation of at most so many Newton steps, or more.
+# By what the smoothing gets narrower after a minimisation of at most so many Newton steps, or more.
 GROWTH = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
-# How far s2 may depart from the pace of the ramps at a time.
+# How far s2 may depart from the pace of the smoothing at a time.
 BALANCE = (0.4, 10.0)
 # A minimisation ends when it can win no more than the share `INNER` of the gap, the first one at
 # the share `FIRST_INNER` of what it began with.
@@ -110,7 +110,7 @@ class AugmentedLagrangian:
             self.kept = Start(at.W, at.gamma, at.beta, Lambda=at.Lambda, smoothing=smoothing)
             yield at
             objective = self.narrowed(objective, at, A_low_rank, steps)
-            # Where no step was needed it is this share, and not the ramps, that keeps the gap open.
+            # Where no step was needed it is this share, not the smoothing, that keeps the gap open.
             share = inner * share if steps == 0 else inner
             goal = share * (self.tracker.primal - self.tracker.dual)
             at = objective.at(at.W, at.gamma, at.AW)
@@ -162,9 +162,9 @@ class AugmentedLagrangian:
     def certify(self, at: Point) -> Array:
         """Offer the multipliers and the thresholded W; return the images of this one."""
         problem = self.problem
-        beta = problem.unpenalised.feasible(problem.loss, at.beta, problem.t)
+        beta = problem.unpenalised.feasible(problem.loss, at.beta, problem.linear_gamma)
         Z = self.sums.adjoint(beta)
-        self.tracker.offer_dual(beta, Z if problem.T is None else Z - problem.T)
+        self.tracker.offer_dual(beta, Z if problem.linear is None else Z - problem.linear)
         low_rank = at.threshold.factors(at.threshold.g)
         image = self.design.forward(low_rank.matrix)
         self.tracker.offer_primal(low_rank, problem.y - image)
@@ -173,8 +173,8 @@ class AugmentedLagrangian:
     def narrowed(
         self, objective: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
     ) -> SmoothedObjective:
-        """Narrower ramps and a larger s2, with the multipliers of a minimum."""
-        near = at.ramp | (at.beta != objective.beta)
+        """Narrower smoothing and a larger s2, with the multipliers of a minimum."""
+        near = at.smoothed | (at.beta != objective.beta)
         off_loss = norm((objective.step * (at.beta - objective.beta))[near])
         off_rank = norm((at.AW - A_low_rank)[near])
         ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
@@ -217,7 +217,8 @@ def solve_core(
     scale : float, default=None
         Objective that `tol` is relative to; by default that of the problem itself.
     few : int, default=0
-        Stop, too, when the samples on the ramps are at most this multiple of the coordinates of W.
+        Stop, too, when the samples within the smoothing are at most this multiple of the
+        coordinates of W.
     max_iter : int, default=1000
         Largest number of Newton steps.
     verbose : int, default=0
@@ -238,7 +239,7 @@ def solve_core(
             done = tracker.primal - tracker.dual <= tol * (scale or abs(tracker.primal))
             if done or tracker.stopped or run.n_steps >= max_iter:
                 break
-            if np.count_nonzero(at.ramp) <= few * d:
+            if np.count_nonzero(at.smoothed) <= few * d:
                 break
             better, cut_off = tracker.gap < 0.5 * best, run.n_steps - steps >= MOST_STEPS
             best, waited = (tracker.gap, 0) if better else (best, waited + 1)

@@ -22,7 +22,7 @@ def spread_out(index: Index) -> Array:
 
 
 class IncrementalGram:
-    """``A'beta`` and the Gram matrix of the samples on the ramps.
+    """``A'beta`` and the Gram matrix of the samples within the smoothing.
 
     From one Newton step to the next few of the samples change sides, so that most of both sums
     stays.
@@ -53,9 +53,9 @@ class IncrementalGram:
         self.beta = beta
         return self.Z
 
-    def gram(self, ramp: Mask, weights: Array) -> Array:
-        """``[A Z]' diag(weights) [A Z]`` over the ramps, of order ``p q + k``; not a copy."""
-        new = np.where(ramp, weights, 0.0)
+    def gram(self, smoothed: Mask, weights: Array) -> Array:
+        """``[A Z]' diag(weights) [A Z]`` over these samples, of order ``p q + k``; not a copy."""
+        new = np.where(smoothed, weights, 0.0)
         changed = np.flatnonzero(new != self.weights)
         self.updates += 1
         if len(changed) > np.count_nonzero(new) or self.updates > MOST_UPDATES:

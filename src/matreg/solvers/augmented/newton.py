@@ -1,9 +1,9 @@
 """Newton directions of the smooth function.
 
 Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
-thresholding, F the samples on the ramps and D their slopes. The first part couples, in the basis of
-the singular vectors, nothing but an entry (k, l) with (l, k). So the system is of the order of W,
-or of that of F where this is smaller.
+thresholding, F the samples within the smoothing and D their slopes. The first part couples, in the
+basis of the singular vectors, nothing but an entry (k, l) with (l, k). So the system is of the
+order of W, or of that of F where this is smaller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...linalg.thresholding import SmoothedThresholding
 from .incremental_gram import IncrementalGram
 from .smoothed_objective import Point, SmoothedObjective
 
-# Gamma has no curvature where no sample is on a ramp: then that of this share of them.
+# Gamma has no curvature where no sample is within the smoothing: then that of this share of them.
 SOME = 1e-3
 
 
@@ -25,7 +25,7 @@ def direction(
     objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Newton direction of W and gamma, from the gradient of W and that of gamma."""
-    count = int(np.count_nonzero(at.ramp))
+    count = int(np.count_nonzero(at.smoothed))
     if 0 < count < sums.order // 2:
         return through_samples(objective, sums.design, at, gradient, slope)
     return through_coefficients(objective, sums, at, gradient, slope)
@@ -34,7 +34,7 @@ def direction(
 def through_samples(
     objective: SmoothedObjective, design: Design, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
-    """From a system of the order of the samples on the ramps.
+    """From a system of the order of the samples within the smoothing.
 
     The inverse of the first part of the Hessian is known: with it the step is the answer of W to
     changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
@@ -45,7 +45,7 @@ def through_samples(
         return 1.0 / (ridge + s2 * (1.0 - O))
 
     smallest = 1.0 / (ridge + s2)
-    index = np.flatnonzero(at.ramp)
+    index = np.flatnonzero(at.smoothed)
     samples = design.take(index)
     Phi = at.threshold.coordinates(lambda O: inverse(O) - smallest).of(samples.stack())
     rows = np.sqrt(smallest) * samples.stack().reshape(len(index), -1)
@@ -61,16 +61,16 @@ def through_coefficients(
 ) -> tuple[Array, Array]:
     """From a system of the order of W, in the basis of the singular vectors."""
     problem = objective.problem
-    # Without curvature the slopes of the ramps are proportional to 1 / width, which is left out
+    # Without curvature the slopes are proportional to 1 / width, which is left out
     # of the sum: so it need not be taken again for another width.
     unit = 1.0 if problem.loss.curved else objective.width
-    G = sums.gram(at.ramp, unit * objective.weights)
+    G = sums.gram(at.smoothed, unit * objective.weights)
     left, right = bases(at.threshold)
     H = rotated(G, left, right)
     H /= unit
     add_curvature(H, at.threshold, problem.penalty.ridge, objective.s2)
     rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
-    if not at.ramp.any():
+    if not at.smoothed.any():
         H[m:, m:] += SOME * float(objective.weights.sum()) * np.eye(len(slope))
     x = cholesky(H)(-rhs)
     return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]

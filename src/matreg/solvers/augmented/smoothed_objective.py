@@ -1,13 +1,14 @@
-"""The smoothed objective, a Moreau envelope: its kinks are ramps, it is smooth in W and gamma.
+"""The smoothed objective, a Moreau envelope: without kinks in W and gamma.
 
 The loss and the spectral part h of the penalty are split off, ``r = y - A W - Z gamma`` and ``U =
 W``, with multipliers beta and Lambda. Minimising out r and U of the augmented Lagrangian leaves
 
-    ridge/2 ||W||^2 + <T, W> + t'gamma  +  Moreau envelopes of loss and h,
+    ridge/2 ||W||^2 + <linear, W> + linear_gamma'gamma  +  Moreau envelopes of loss and h,
 
 strongly convex in W and once differentiable. Where the slope of the loss of a sample jumps from
-``lower`` to ``upper`` it now rises on a ramp of a given width in the units of the labels, the same
-for all samples whatever their weights: the step of the envelope is ``width / (upper - lower)``.
+``lower`` to ``upper`` it now rises over an interval of a given width in the units of the labels,
+the same for all samples whatever their weights: the step of the envelope is
+``width / (upper - lower)``.
 
 References
 ----------
@@ -36,8 +37,8 @@ class Point:
         The point and the images of W.
     beta, Lambda : ndarray (n,), ndarray (p, q)
         Multipliers after an update.
-    ramp : ndarray of bool (n,)
-        Samples that are on a ramp.
+    smoothed : ndarray of bool (n,)
+        Samples within the width of a smoothed kink.
     threshold : SmoothedThresholding
         Of ``W + Lambda/s2``: its thresholded values are those of U.
     value : float
@@ -49,13 +50,13 @@ class Point:
     AW: Array
     beta: Array
     Lambda: Array
-    ramp: Mask
+    smoothed: Mask
     threshold: SmoothedThresholding
     value: float
 
 
 class SmoothedObjective:
-    """The smooth function for given multipliers, width of the ramps and penalty of ``U = W``.
+    """The smooth function for given multipliers, width of the smoothing and penalty of ``U = W``.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class SmoothedObjective:
     Lambda : ndarray of shape (p, q)
         Multiplier of ``U = W``.
     width : float
-        Of the ramps, in the units of the labels.
+        Of the smoothing, in the units of the labels.
     s2 : float
         Penalty of ``U = W``.
     """
@@ -80,7 +81,7 @@ class SmoothedObjective:
 
     @property
     def weights(self) -> Array:
-        """Slopes of the ramps, of shape (n,)."""
+        """Slopes within the smoothing, of shape (n,)."""
         return np.asarray(1.0 / (self.step + self.problem.loss.curvature))
 
     def at(self, W: Array, gamma: Array, AW: Array) -> Point:
@@ -90,7 +91,7 @@ class SmoothedObjective:
         beta = loss.multiplier(v, self.step)
         over = np.abs(v) - loss.epsilon
         sizes = np.abs(beta)
-        ramp = (sizes > 0.0) & (sizes < np.where(v > 0.0, loss.upper, -loss.lower))
+        smoothed = (sizes > 0.0) & (sizes < np.where(v > 0.0, loss.upper, -loss.lower))
         threshold = self.thresholding(W + self.Lambda / s2)
         u = threshold.g
         value = (
@@ -98,12 +99,12 @@ class SmoothedObjective:
             + float(sizes @ (np.maximum(over, 0.0) - 0.5 * (self.step + loss.curvature) * sizes))
             + problem.penalty.part(u)
             + 0.5 * s2 * float(np.sum((threshold.d - u) ** 2))
-            + float(problem.t @ gamma)
+            + float(problem.linear_gamma @ gamma)
         )
-        if problem.T is not None:
-            value += float(np.vdot(problem.T, W))
+        if problem.linear is not None:
+            value += float(np.vdot(problem.linear, W))
         Lambda = threshold.compose(s2 * (threshold.d - u))
-        return Point(W, gamma, AW, beta, Lambda, ramp, threshold, value)
+        return Point(W, gamma, AW, beta, Lambda, smoothed, threshold, value)
 
     def thresholding(self, M: Array) -> SmoothedThresholding:
         """Prox of the penalty without its ridge, of step 1/s2."""
@@ -120,16 +121,16 @@ class SmoothedObjective:
         problem = self.problem
         slope = float(np.vdot(problem.penalty.ridge * at.W + at.Lambda, dW))
         moved = AdW + problem.unpenalised.times(dgamma)
-        slope += float(problem.t @ dgamma) - float(at.beta @ moved)
-        return slope if problem.T is None else slope + float(np.vdot(problem.T, dW))
+        slope += float(problem.linear_gamma @ dgamma) - float(at.beta @ moved)
+        return slope if problem.linear is None else slope + float(np.vdot(problem.linear, dW))
 
     def gradient(self, at: Point, Z: Array) -> tuple[Array, Array]:
         """Gradient of W and gamma at a point with ``A'beta = Z``."""
         problem = self.problem
         gradient = problem.penalty.ridge * at.W + at.Lambda - Z
-        if problem.T is not None:
-            gradient += problem.T
-        return gradient, problem.t - problem.unpenalised.sums(at.beta)
+        if problem.linear is not None:
+            gradient += problem.linear
+        return gradient, problem.linear_gamma - problem.unpenalised.sums(at.beta)
 
 
 def edge_distances(loss: PiecewiseLoss, r: Array) -> Array:

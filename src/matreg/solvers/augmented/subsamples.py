@@ -31,18 +31,19 @@ from .smoothed_objective import edge_distances
 
 # Samples to begin with, as a multiple of the entries of W, and by how much they grow.
 FIRST_SAMPLES, MORE_SAMPLES = 4, 4
-# The samples grow as soon as those on the ramps are fewer than this multiple of the coordinates
-# of W.
+# The samples grow as soon as those within the smoothing are fewer than this multiple of the
+# coordinates of W.
 FEW = 4
-# With fewer samples on the ramps than this multiple of the coordinates of W, a working set of
-# those near an edge (:mod:`..active_set.working_set`) ends the search.
+# With fewer samples within the smoothing than this multiple of the coordinates of W, a working set
+# of those near an edge (:mod:`..active_set.working_set`) ends the search.
 RIPE = 1
-# Samples on the ramps of a start from a problem close by, as a multiple of the coordinates of W.
+# Samples within the smoothing of a start from a problem close by, as a multiple of the coordinates
+# of W.
 NEARBY = 2
 
 
 def widened(problem: RMRProblem, start: Start) -> Start:
-    """A start close by, with ramps that hold some multiple of the coordinates of W."""
+    """A start close by, so smoothed that some multiple of the coordinates of W is within it."""
     design = problem.design
     if not start.Lambda.size:
         start = completed(problem, start)

@@ -151,12 +151,12 @@ def slope_at(problem: RMRProblem, W: Factors) -> Array:
 def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
     """Free multipliers changed in their box such that their `rows` add up to `goal` more.
 
-    And such that ``Z'beta = t``.
+    And such that ``Z'beta = linear_gamma``.
     """
     loss, columns = problem.loss, problem.unpenalised
     unit = float(np.abs(rows).mean()) if len(rows) else 0.0  # the columns Z, like the others
     rows = np.hstack([rows, unit * columns.take(free).columns(len(rows))])
-    goal = np.append(goal, unit * (problem.t - columns.sums(beta)))
+    goal = np.append(goal, unit * (problem.linear_gamma - columns.sums(beta)))
     beta, lower, upper = beta.copy(), loss.lower[free], loss.upper[free]
     if len(rows) and np.isfinite(goal).all() and np.isfinite(rows).all():
         total = goal + rows.T @ beta[free]

@@ -3,10 +3,10 @@
 Barriers keep the dual variable beta inside of its box, with slacks ``s`` and multipliers ``m``
 (:mod:`matreg.barriers`); the pair of W and the spectral ball is kept on its own central path by the
 smoothed thresholding of the penalty (`linalg.thresholding`). With the ridge rho, the curvature k,
-``Z = A'beta - T`` and a scaling ``sigma >= rho`` the equations at barrier parameter mu are
+``Z = A'beta - linear`` and a scaling ``sigma >= rho`` the equations at barrier parameter mu are
 
     A W + Z gamma - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
-    s m = mu,    Z'beta = t,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
+    s m = mu,    Z'beta = linear_gamma,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
 
 and each Newton step of theirs comes down to one linear system for beta and gamma
 (`linalg.bordered`). Without the smoothing the thresholding would know nothing of the singular
@@ -257,7 +257,7 @@ class InteriorPoint:
 
     def penalty_value(self, W: Array, d: Array) -> float:
         """Penalty and linear term of a W with singular values d, with the constant."""
-        linear = 0.0 if self.problem.T is None else float(np.vdot(self.problem.T, W))
+        linear = 0.0 if self.problem.linear is None else float(np.vdot(self.problem.linear, W))
         return self.problem.penalty.value(d) + linear + self.problem.constant
 
     def least(self, dual: float) -> float:
@@ -329,7 +329,7 @@ class NewtonStep:
         D = self.barriers.D + curvature
         solve = factor(run.design, system.coordinates, D, precision)
         self.solve = with_border(solve, columns.columns(run.design.n))
-        self.missing = run.problem.t - columns.sums(point.beta)
+        self.missing = run.problem.linear_gamma - columns.sums(point.beta)
         self.drift, self.A_drift = system.drift, system.A_drift
 
     def aim_at(self, mu: float) -> None:

@@ -1,8 +1,8 @@
 """How the predictions of a fit follow its dual variables, to first order.
 
-At a solution ``A'beta - T = ridge W + Lambda`` with Lambda a subgradient of the spectral part h of
-the penalty. With any ``sigma > 0`` the thresholding of ``Lambda + sigma W`` is ``sigma W``. With
-the eigenvalues O of its derivative J there, the curvature of h is ``sigma (1 - O) / O`` in the
+At a solution ``A'beta - linear = ridge W + Lambda`` with Lambda a subgradient of the spectral part
+h of the penalty. With any ``sigma > 0`` the thresholding of ``Lambda + sigma W`` is ``sigma W``.
+With the eigenvalues O of its derivative J there, the curvature of h is ``sigma (1 - O) / O`` in the
 tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
 
     dW = phi(J) dZ,    phi(O) = O / (ridge O + sigma (1 - O)).

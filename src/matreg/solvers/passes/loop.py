@@ -215,7 +215,7 @@ class Stream:
         return result
 
     def restarted(self, spec: PassSpec) -> Start | None:
-        """The last start with ramps as wide as W is wrong."""
+        """The last start, smoothed as widely as W is wrong."""
         if self.start is None or self.start.smoothing is None:
             return None
         own, W = self.start.smoothing, spec.W.reshape(self.model.shape)

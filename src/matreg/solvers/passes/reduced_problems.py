@@ -182,7 +182,7 @@ def graded_core(model: Model, spec: PassSpec, summary: PassSummary) -> RMRProble
     basis = problem.unpenalised
     # Sums that the rows cannot reach would have no solution.
     t = basis.reachable(problem.loss, basis.take(slice(len(beta))).sums(beta) - g)
-    return replace(problem, T=(beta @ X - G).reshape(model.shape), t=t)
+    return replace(problem, linear=(beta @ X - G).reshape(model.shape), linear_gamma=t)
 
 
 def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:

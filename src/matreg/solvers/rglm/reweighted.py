@@ -60,14 +60,14 @@ def without_rounding(W: Array) -> Factors:
 
 
 def dual_point(problem: GLMProblem, residual: Array) -> Array:
-    """Derivative of the loss at ``y - A W`` minus the best ``Z gamma``, with ``Z'beta = t``."""
+    """Derivative of the loss at ``y - A W`` minus the best ``Z gamma``, made feasible."""
     gamma = problem.primal_at(0.0, residual)[1]
     return feasible(problem, problem.loss.gradient(residual - problem.unpenalised.times(gamma)))
 
 
 def feasible(problem: GLMProblem, beta: Array) -> Array:
-    """Nearby dual point of finite conjugate with ``Z'beta = t``."""
-    return problem.unpenalised.feasible(problem.loss, beta, problem.t)
+    """Nearby dual point of finite conjugate with ``Z'beta = linear_gamma``."""
+    return problem.unpenalised.feasible(problem.loss, beta, problem.linear_gamma)
 
 
 class Reweighted:
