@@ -89,6 +89,7 @@ def test_a_vanishing_ridge_is_the_solution_of_least_norm_and_a_large_one_has_no_
     assert alone.intercept_ == pytest.approx(large.intercept_, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:covariates")
 def test_paths_warm_starts_searches_and_tau_max_know_the_ridge():
     X, Z, y = data()
@@ -157,6 +158,7 @@ def test_degrees_of_freedom_are_the_divergence(tau):
         assert found == pytest.approx(1.0 + np.trace(np.linalg.solve(gram + 4.0 * np.eye(2), gram)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outliers", ["split", "replace"])
 def test_the_regression_of_models_that_clean_is_that_on_their_clean_signals(outliers):
     X, Z, y = data(60)
@@ -200,6 +202,7 @@ def stored(X, storage, folder):
     return np.load(folder / "X.npy", mmap_mode="r")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:covariates")
 @pytest.mark.parametrize(
     ("name", "ridge"), [*((name, 500.0) for name in STORED), *((name, 1e-2) for name in SMALL)]
@@ -239,6 +242,7 @@ def test_samples_that_are_read_block_by_block(name, ridge, tmp_path):
     assert bound == pytest.approx(model.objective_, rel=1.1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:covariates")
 def test_searches_of_stored_samples_know_the_ridge(tmp_path):
     X, Z, y = data(3000, seed=3)

@@ -341,6 +341,7 @@ def test_criteria_count_the_covariates():
     assert table["aic"][0] == pytest.approx(N * np.log(np.mean(rest**2)) + 6.0, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ridge", [0.0, 2.0])
 @pytest.mark.parametrize("kind", [RMRCV, RGLMCV])
 def test_leave_one_out_searches_leave_out_the_covariates_too(kind, ridge):

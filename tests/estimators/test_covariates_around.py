@@ -128,6 +128,7 @@ STREAMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memmap", "dask"])
 @pytest.mark.parametrize("model", STREAMED, ids=repr)
 def test_blocks_agree_with_memory(model, kind, tmp_path):
@@ -167,6 +168,7 @@ def test_stored_covariates(tmp_path):
         np.testing.assert_array_equal(model.predict(X, given[1]), found[0].predict(X, Z))
 
 
+@pytest.mark.slow
 def test_bootstrap_and_permutation_know_the_covariates(data):
     from matreg.inspection import bootstrap_maps, permutation_map
 
@@ -185,6 +187,7 @@ def test_bootstrap_and_permutation_know_the_covariates(data):
             bootstrap_maps(model, X, y, n_resamples=3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:1 of 20 refits", "ignore:W is zero", "ignore:W = 0")
 def test_permutations_of_classes_keep_labels_and_covariates_together(data):
     from matreg.inspection import permutation_map
@@ -216,6 +219,7 @@ def test_the_pattern_is_of_the_part_of_the_matrix(data):
     np.testing.assert_allclose(model.pattern(X).ravel(), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [3, None])
 def test_reports_name_the_covariates(data, cv):
     pytest.importorskip("matplotlib")
@@ -228,6 +232,7 @@ def test_reports_name_the_covariates(data, cv):
         model.report(X, y, cv=cv)
 
 
+@pytest.mark.slow
 def test_reports_of_several_classes(data):
     pytest.importorskip("matplotlib")
     X, table, y = data

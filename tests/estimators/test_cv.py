@@ -49,6 +49,7 @@ def test_the_default_score_is_that_of_a_regressor(data, weighted):
     np.testing.assert_allclose(default.cv_results_[scores], named.cv_results_[scores], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", [None, "neg_median_absolute_error"])
 def test_rmrcv_equals_grid_search(data, scoring):
     cv = KFold(3, shuffle=True, random_state=0)
@@ -92,6 +93,7 @@ def test_grmrcv_equals_its_model(data):
     assert len(ours.cv_results_["param_tau"]) == 4
 
 
+@pytest.mark.slow
 def test_grmrcv_equals_grid_search(data):
     grid = {"tau": [1.0, 20.0], "gamma": [20.0, 60.0], "lam": [3.0, 30.0]}
     ours = GRMRCV(
@@ -102,6 +104,7 @@ def test_grmrcv_equals_grid_search(data):
     assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-2)
 
 
+@pytest.mark.slow
 def test_grmrcv_searches_by_default_in_any_units():
     data = make_matrix_regression(
         60, (6, 5), x_rank=3, x_corruption=0.05, noise_scale=0.1, random_state=0
@@ -180,6 +183,7 @@ def test_last_fit_is_that_of_the_model(data):
     assert ours.tau_ in ours.taus_
 
 
+@pytest.mark.slow
 def test_one_standard_error_takes_a_larger_tau(data):
     best = RMRCV(n_taus=12, cv=4).fit(data.X, data.y)
     sparse = RMRCV(n_taus=12, cv=4, one_standard_error=True).fit(data.X, data.y)
@@ -286,6 +290,7 @@ def test_a_bounded_score_finds_what_half_of_the_labels_hide():
         SMMCV(**options, scoring="neg_bounded_absolute_error").fit(made.X, y > 0.0)
 
 
+@pytest.mark.slow
 def test_the_tube_of_a_search_follows_the_noise():
     """Eight by eight entries of three channels, unfolded, without noise."""
     rng = np.random.default_rng(0)

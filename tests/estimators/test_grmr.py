@@ -39,6 +39,7 @@ def assert_descends(model):
     assert objective[-1] == model.objective_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("outliers", ["replace", "split"])
 @pytest.mark.parametrize("options", [{}, {"x_rank": None}, {"label_outliers": 0.2}])
@@ -347,6 +348,7 @@ def test_outliers_everywhere_are_reported():
         GRMR(tau=5.0, outliers="split", lam=1e-3, gamma=1.0).fit(data.X, data.y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:G-RMR calls")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("outliers", ["replace", "split"])

@@ -62,6 +62,7 @@ def best_replacement(loss, model, D, y, weights, C):
     return cp.Problem(cp.Minimize(cost)).solve(solver=cp.CLARABEL) + paid
 
 
+@pytest.mark.slow
 @each_loss
 @pytest.mark.parametrize("outliers", ["split", "replace"])
 def test_both_halves_agree_with_cvxpy(loss, outliers):

@@ -65,6 +65,7 @@ def error(model, data):
     return float(np.linalg.norm(model.coef_ - data.coef) / np.linalg.norm(data.coef))
 
 
+@pytest.mark.slow
 def test_a_planted_rank_of_corrupted_samples():
     errors, ranks = [], []
     for seed in range(3):
@@ -79,6 +80,7 @@ def test_a_planted_rank_of_corrupted_samples():
     assert np.all(np.diff(ranks) < 0)
 
 
+@pytest.mark.slow
 def test_a_search_takes_the_steps_that_gain():
     data = corrupted(1, 250)
     given = {"n_taus": 4, "tau_min_ratio": 1e-2, "cv": 3, "limit": 4.0, "gamma": 13.0}
@@ -95,6 +97,7 @@ def test_a_search_takes_the_steps_that_gain():
     assert model.cv_results_["param_adaptive"].max() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_search_over_classes(clean, classes):
     L = smooth_basis(P, 3.0)

@@ -131,6 +131,7 @@ def test_more_than_two_classes_are_cleaned_without_their_labels():
     assert one.decision_function(DATA.X).shape == (90, 3)
 
 
+@pytest.mark.slow
 def test_search_is_the_model_at_what_it_chose(y):
     search = GSMMCV(n_taus=3, limit=[3.0, 4.0], gamma=30.0, cv=3).fit(DATA.X, y)
     assert search.limit_ in (3.0, 4.0) and len(search.cv_results_["param_tau"]) == 6
@@ -168,6 +169,7 @@ def test_what_did_not_converge_is_said():
         GSMM(tau=0.3, regression_max_iter=1, regression_tol=1e-12).fit(DATA.X, THREE)
 
 
+@pytest.mark.slow
 def test_covariates_of_more_than_two_classes_are_those_of_machines_on_the_clean_samples():
     rng = np.random.default_rng(0)
     X = np.tensordot(rng.standard_normal((80, 2)), rng.standard_normal((2, 5, 4)), 1)

@@ -57,6 +57,7 @@ def test_residuals_are_those_of_refits(model):
     assert found.influence.shape == found.refitted.shape == (N,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "y", "Z"),
     [
@@ -126,6 +127,7 @@ def test_covariates_have_to_be_those_of_fit():
         RMR(8.0, C=1.0).fit(data.X, aged).leave_one_out(data.X, aged, covariates=age)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [[0.0], [-2.0, 2.0]])
 def test_cleaned_samples_of_classes(levels):
     y = np.digitize(data.y, levels)
@@ -148,6 +150,7 @@ def test_poisson_residuals_are_in_counts():
     np.testing.assert_allclose(found.residuals, y - found.predictions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["one_vs_one", "one_vs_rest"])
 def test_classes(multi_class):
     y = np.array(["a", "b", "c"])[np.digitize(data.y, [-2.0, 2.0])]
@@ -236,6 +239,7 @@ def test_what_one_fit_does_not_tell_is_refused_with_a_remedy():
 SCORED = {"n_taus": 5, "scoring": "neg_mean_absolute_error"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [RMRCV(C=1.0, epsilon=0.3, **SCORED), RGLMCV(**SCORED)])
 def test_a_search_leaves_out_single_samples(model):
     from sklearn.model_selection import LeaveOneOut
@@ -271,6 +275,7 @@ def test_a_search_says_where_it_is_not_to_be_trusted(monkeypatch):
     assert np.nanmax(trusted.cv_results_["loo_doubt"]) < 0.05
 
 
+@pytest.mark.slow
 def test_a_search_of_classes_leaves_out_single_samples():
     y = np.digitize(data.y, [-2.0, 2.0])
     weights = np.ones(N)

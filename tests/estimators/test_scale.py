@@ -62,6 +62,7 @@ def test_predictions_do_not_depend_on_units(model, data):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 def test_decisions_do_not_depend_on_units(model, data):
     y = data.y > np.median(data.y)

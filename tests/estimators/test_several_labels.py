@@ -30,6 +30,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*The choice")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_each_label_is_fitted_on_its_own_with_units_of_its_own(model, data):
@@ -176,6 +177,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*W = 0", "ignore:.*The choice")
 @pytest.mark.parametrize(("search", "single"), ALIKE, ids=repr)
 def test_one_tau_for_all_labels_is_the_choice_of_grid_search(search, single, data):
@@ -196,6 +198,7 @@ def test_one_tau_for_all_labels_is_the_choice_of_grid_search(search, single, dat
     np.testing.assert_allclose(search.best_score_, grid.best_score_, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*The choice")
 def test_one_choice_for_all_labels_is_in_the_units_of_each(data):
     X, Y, z = data

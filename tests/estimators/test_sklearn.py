@@ -11,19 +11,21 @@ from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SM
 
 ESTIMATORS = [
     RMR(),
-    RMR(solver="admm"),
     RGLM(),
     RGLM(family="binomial"),
     RGLM(family="poisson"),
+    SMM(),
+    SMM(loss="squared_hinge", multi_class="one_vs_rest"),
     GRMR(),
+    GSMM(),
+]
+SLOW = [
+    RMR(solver="admm"),
     RMRCV(n_taus=10),
     RGLMCV(n_taus=10),
     RGLMCV(n_taus=10, family="binomial"),
-    SMM(),
-    SMM(loss="squared_hinge", multi_class="one_vs_rest"),
     SMMCV(n_taus=5, cv=3),
     GRMRCV([1.0, 10.0], gamma=10.0, limit=4.0),
-    GSMM(),
     GSMM(loss="squared_hinge", multi_class="one_vs_rest", outliers="split", max_iter=100),
     GSMMCV([0.1, 1.0], gamma=10.0, limit=4.0, cv=3),
 ]
@@ -40,6 +42,18 @@ def excused(estimator):
 @pytest.mark.filterwarnings("ignore:The least populated class")  # samples of scikit-learn 1.6
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)
 def test_conventions(estimator, check):
+    conventions(estimator, check)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@parametrize_with_checks(SLOW, expected_failed_checks=excused)
+def test_conventions_of_slow_ones(estimator, check):
+    conventions(estimator, check)
+
+
+def conventions(estimator, check):
+    """Run one of the checks."""
     with warnings.catch_warnings():
         if getattr(estimator, "solver", None) == "admm":  # it may well be slow, and says so
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -362,6 +362,7 @@ def test_a_path_of_unequal_classes_starts_at_zero():
     assert below.rank_ >= 1
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.filterwarnings("ignore:y has two values")
 def test_digits():

@@ -57,6 +57,7 @@ def store(X, path, kind):
 STORES = ["file", "file in Fortran order", "zarr", "HDF5", "HDF5 whole"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("name", MODELS)
 def test_fit_predict_score(name, kind, tmp_path):
@@ -227,6 +228,7 @@ def fitted_models():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "file in Fortran order", "zarr", "array in memory"])
 def test_decisions_take_no_copy_of_the_samples(kind, tmp_path):
     n = 60_000
@@ -249,6 +251,7 @@ def test_decisions_take_no_copy_of_the_samples(kind, tmp_path):
             np.testing.assert_array_equal(found[:1000], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["RMR", "SMM", "RGLM"])
 def test_a_fit_takes_the_working_memory_and_some_numbers_per_sample(name, tmp_path):
     n, p, q = 60_000, 12, 10

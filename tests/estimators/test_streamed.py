@@ -157,6 +157,7 @@ def test_rglm_cv_in_two_passes(data, mapped, grouped):
     np.testing.assert_allclose(model.coef_, memory.coef_, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_rmr_cv_chooses_on_a_part(data, mapped):
     X, y = mapped[:5000], data[1][:5000]
     with sklearn.config_context(working_memory=1):
@@ -170,6 +171,7 @@ def test_rmr_cv_chooses_on_a_part(data, mapped):
     np.testing.assert_allclose(search.coef_, model.coef_, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_rmr_cv_on_a_part_chooses_the_tau_of_all_samples(tmp_path):
     """A part has more noise in its sums: its own best tau is too large for all samples."""
     data = make_matrix_regression(6000, (8, 8), rank=1, noise_scale=4.0, random_state=0)

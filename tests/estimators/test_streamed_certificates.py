@@ -27,6 +27,7 @@ def stored(X, storage, folder):
     return np.load(folder / "X.npy", mmap_mode="r")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["even", "uneven"])
 @pytest.mark.parametrize("storage", ["file", "dask"])
 @pytest.mark.parametrize("case", CASES)

@@ -161,6 +161,7 @@ def test_a_search_finds_the_planted_rank(rank):
     np.testing.assert_allclose(whole.coefs[k], model.coef_, atol=0.02 * np.abs(B).max())
 
 
+@pytest.mark.slow
 def test_a_search_stays_plain_where_nothing_is_gained():
     rng = np.random.default_rng(0)
     X, B = rng.standard_normal((150, 6, 5)), rng.standard_normal((6, 5))  # of full rank
