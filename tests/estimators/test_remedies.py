@@ -5,9 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.multioutput import MultiOutputClassifier
 
-from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, SMMCV, rmr_path
+from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, SMMCV, AdviceWarning, rmr_path
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(30, (4, 3), noise_scale=0.5, random_state=0)
@@ -116,6 +117,19 @@ def test_two_values_are_questioned(labels):
         said = [one for one in found if "two values alone" in str(one.message)]
         assert len(said) == 1 and "take SMM" in str(said[0].message)
         assert said[0].filename == __file__
+
+
+def test_labels_that_dask_has_not_computed_are_questioned():
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    samples, two = da.from_array(rng.standard_normal((900, 3, 2)), chunks=(100, 3, 2)), np.ones(900)
+    two[:400] = 0.0  # sorted: no block has both
+    with config_context(working_memory=0.01):
+        with pytest.warns(AdviceWarning, match="0 and 1 in the 300 labels that were looked at"):
+            RMR(tau=1.0).fit(samples, da.from_array(two, chunks=100))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*two values")
+            RMR(tau=1.0).fit(samples, da.from_array(rng.standard_normal(900), chunks=100))
 
 
 def test_classes_counts_and_few_numbers_are_not_questioned():

@@ -171,13 +171,14 @@ def refuse_dates_and_text(y: Any) -> None:
 FEW_SAMPLES = 6
 
 
-def question_two_values(y: Array) -> None:
+def question_two_values(y: Array, where: str = "") -> None:
     """Warn where labels that are fitted as numbers have two values alone, as two classes have."""
     low, high = y.min(), y.max()
     if len(y) >= FEW_SAMPLES and low < high and bool(np.all((y == low) | (y == high))):
         warn(
-            f"y has two values alone, {low:g} and {high:g}, and is fitted as numbers. For two "
-            'classes take SMM (--model smm) or RGLM(family="binomial"), which gives probabilities.'
+            f"y has two values alone, {low:g} and {high:g}{where}, and is fitted as numbers. For "
+            'two classes take SMM (--model smm) or RGLM(family="binomial"), which gives '
+            "probabilities."
         )
 
 

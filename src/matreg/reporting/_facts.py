@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from .._runtime.progress import span
 from .._typing import Array
 from .._validation.stored import is_streamed, loaded, working_memory
 from ..data.blocks import sample_runs
@@ -30,6 +31,7 @@ SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are 
 GROSS = 4.0  # robust standard deviations from which a label looks wrong
 # Samples of stored data that are looked at, if they take no more than this share of the memory.
 MOST_STORED, SHARE = 5000, 0.25
+DRAWING = 0.8  # share of the time of a report after which the figures are drawn
 
 
 @dataclass(frozen=True)
@@ -256,13 +258,15 @@ def gather(
         test = without_folds(name, model, X, labels, rows_of(covariates, rows), score)
     else:
         X = as_samples(loaded(X))
-        test = (
-            without_folds(name, model, X, labels, covariates, score)
-            if cv is None
-            else in_folds(name, model, X, labels, Z, groups, cv, score, rivals)
-        )
+        with span(0.0, 0.5):
+            test = (
+                without_folds(name, model, X, labels, covariates, score)
+                if cv is None
+                else in_folds(name, model, X, labels, Z, groups, cv, score, rivals)
+            )
         if groups is None and isinstance(cv, Integral):  # a splitter may keep groups or an order
-            test = with_single(test, model, X, labels, covariates)
+            with span(0.5, DRAWING):
+                test = with_single(test, model, X, labels, covariates)
     grouped = groups is not None
     return Facts(model, X, labels, total, test, score, grouped, names, target)
 

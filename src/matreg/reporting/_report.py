@@ -12,13 +12,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._runtime.files import writing
+from .._runtime.progress import Line, reached
 from ..inspection import MapAxes
 from ..plotting import pyplot
 from . import _figures as figures
 from . import _measures as measures
 from . import _methods as methods
 from . import _text as text
-from ._facts import Facts, gather
+from ._facts import DRAWING, Facts, gather
 from ._page import Section, page
 
 
@@ -122,21 +123,23 @@ def make_report(
     >>> model = RMR(tau=2.0).fit(data.X, data.y)
     >>> make_report(model, data.X, data.y).save("report.html")  # doctest: +SKIP
     """
-    pyplot()  # without it there is no need to begin
-    facts = gather(
-        model,
-        X,
-        y,
-        covariates=covariates,
-        groups=groups,
-        cv=cv,
-        names=names,
-        target=target,
-        scoring=scoring,
-        baseline=baseline,
-    )
-    heading = title or f"{facts.kind} for {target}"
-    return Report(page(heading, text.summary(facts), _sections(facts), methods.versions_line()))
+    with Line("report"):
+        pyplot()  # without it there is no need to begin
+        facts = gather(
+            model,
+            X,
+            y,
+            covariates=covariates,
+            groups=groups,
+            cv=cv,
+            names=names,
+            target=target,
+            scoring=scoring,
+            baseline=baseline,
+        )
+        heading = title or f"{facts.kind} for {target}"
+        reached("figures", DRAWING)
+        return Report(page(heading, text.summary(facts), _sections(facts), methods.versions_line()))
 
 
 def _sections(facts: Facts) -> list[Section]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Weights
 from ..._validation.axes import MatrixLabels, to_xarray
 from .._input.given import Given
@@ -106,7 +107,8 @@ class Fitted(BaseEstimator):
         """
         from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
 
-        return leave_one_out_of(self, Given(X, y, sample_weight, covariates), refits)
+        with Line("leave-one-out"):
+            return leave_one_out_of(self, Given(X, y, sample_weight, covariates), refits)
 
     def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
         """Report on the fitted model: one self-contained page of HTML.

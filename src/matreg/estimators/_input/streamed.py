@@ -11,9 +11,14 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Values
-from ..._validation.arrays import check_matrix_shape, reject_complex, validate_weights
+from ..._validation.arrays import (
+    check_matrix_shape,
+    question_two_values,
+    reject_complex,
+    validate_weights,
+)
 from ...data.blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
-from ...data.dask_blocks import DaskBlocks, is_dask
+from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
 from ...design import ArrayDesign
 from ...solvers import SolverResult, starting_point
 from ...unpenalised.basis import Columns
@@ -75,6 +80,9 @@ def validate_stored(model: MatrixEstimator, X: Any, y: Any, sample_weight: Any) 
         raise ValueError(f"y must have shape ({n},), one label per sample of X; got {y.shape}.")
     if lazy_weights and sample_weight.shape != (n,):
         raise ValueError(f"sample_weight must have shape ({n},); got {sample_weight.shape}.")
+    if lazy_labels:
+        some = few_labels(y)
+        question_two_values(some, f" in the {len(some)} labels that were looked at")
     labels = y if lazy_labels else model._validate_labels(np.asarray(y), n)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     return labels, sample_weight if lazy_weights else validate_weights(weights, n)

@@ -84,7 +84,7 @@ class NewSamples:
     @single_threaded(lambda new: new.D.size)
     def clean(self, space: LearnedSpace) -> Array:
         """Clean signals (n, m) for a space; says how many of them are not certified."""
-        with Line("cleaning"):
+        with Line("samples"):
             gaps = space.clean(self)
         count = int(np.sum(gaps > space.tol))
         if count:
@@ -210,7 +210,7 @@ class SplitSpace:
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
                 missing = None if missing is None else missing[left]
-                reached("samples", 1.0 - len(todo) / len(gaps))
+                reached("cleaning", 1.0 - len(todo) / len(gaps))
         new.X = new.low_rank
         return gaps
 

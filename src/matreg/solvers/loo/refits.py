@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.progress import track
+from ..._runtime.progress import span, track
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...problem import Problem
@@ -87,13 +87,14 @@ def refined(
     needed = ~(left <= enough * size * len(doubts))  # NaN where some are in infinite doubt
     worst = worst[needed & (doubts[worst] > WORTHWHILE * size)]
     out = loo.residuals + loo.error
-    for i in track(worst, "refits", len(worst)):
-        rest, keep = without(problem, int(i))
-        coef, others = again(rest, W, gamma, every[keep])
-        own = np.array([i])
-        predicted = problem.design.take(own).forward(coef.matrix)
-        predicted = predicted + problem.unpenalised.take(own).times(others)
-        out[i] = problem.y[i] - predicted[0]
+    with span(0.6, 1.0):
+        for i in track(worst, "refits", len(worst)):
+            rest, keep = without(problem, int(i))
+            coef, others = again(rest, W, gamma, every[keep])
+            own = np.array([i])
+            predicted = problem.design.take(own).forward(coef.matrix)
+            predicted = predicted + problem.unpenalised.take(own).times(others)
+            out[i] = problem.y[i] - predicted[0]
     doubts[worst] = 0.0
     doubt = float(doubts.mean()) / size if size > 0.0 else 0.0
     return Refined(out, np.isin(np.arange(len(out)), worst), doubt)

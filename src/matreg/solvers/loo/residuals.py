@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._runtime.progress import track
+from ..._runtime.progress import span, track
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
@@ -99,12 +99,13 @@ class LeaveOneOut:
             return out
         problem, pivoting = self.removals.problem, self.removals.pivoting
         found = enumerate(self.removals.found)
-        for i, solution in track(found, "second order", len(self.removals.found)):
-            if solution is not None:
-                dbeta = solution.beta - pivoting.beta
-                dW = self.response.error(problem.design.adjoint(dbeta))
-                shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
-                out[i] = pivoting.shifted(i, solution, shift)
+        with span(0.4, 0.6):
+            for i, solution in track(found, "second order", len(self.removals.found)):
+                if solution is not None:
+                    dbeta = solution.beta - pivoting.beta
+                    dW = self.response.error(problem.design.adjoint(dbeta))
+                    shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
+                    out[i] = pivoting.shifted(i, solution, shift)
         return out
 
     @property
@@ -217,10 +218,11 @@ def _by_pivoting(
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     removed = np.flatnonzero(pivoting.beta[:own])
-    for i in track(removed, "left out", len(removed)):
-        solution = found[i] = pivoting.without(int(i))
-        dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
-        new[i] = pivoting.residual_of(int(i), solution)
+    with span(0.0, 0.4):
+        for i in track(removed, "left out", len(removed)):
+            solution = found[i] = pivoting.without(int(i))
+            dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
+            new[i] = pivoting.residual_of(int(i), solution)
     S, free = spans_of(pivoting), pivoting.free
     return LeaveOneOut(
         residual, new, leverage(S, pivoting.D, free), pivoting.beta, ended, free, response, dbeta,
