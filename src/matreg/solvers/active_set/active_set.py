@@ -190,7 +190,7 @@ class ActiveSetNewton:
         """
         at = self.start()
         self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
-        linear, pace = None, Pace()
+        linear, pace, double = None, Pace(), False
         lengths: list[float] = []  # of the first step with each matrix
         while not self.tracker.converged:
             spent = pace.used >= OFTEN or not pace.promises(self.tracker.tol)
@@ -201,7 +201,8 @@ class ActiveSetNewton:
                 at = at if linear is None and pace.used == 0 else self.rescaled(at)
                 if not affordable(self.problem, at):
                     break
-                linear = Linearisation(self.problem, at)
+                linear = Linearisation(self.problem, at, double)
+                double = linear.double
                 pace = Pace(pace.length)
             fresh = pace.used == 0
             new = self.step(at, linear, allow_afar=fresh)

@@ -65,9 +65,10 @@ class Linearisation:
     ``phi(O) = O psi(O)``.
     """
 
-    def __init__(self, problem: RMRProblem, at: Point) -> None:
+    def __init__(self, problem: RMRProblem, at: Point, double: bool = False) -> None:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
+        self.double = double  # whether single precision was not enough, here or before
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
         self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.linear_gamma)
 
@@ -78,11 +79,12 @@ class Linearisation:
             Phi = coordinates.of_samples(design)
             ridge = RIDGE_DOUBLE * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
-        if typical >= TOO_LIGHT:
+        if typical >= TOO_LIGHT and not self.double:
             K = gram(coordinates.of_samples(design, np.float32))
             # Samples that are nearly of low rank have a small effective rank, trace^2 / ||K||_F^2.
             if float(np.trace(K)) ** 2 >= 0.1 * n * float(np.vdot(K, K)):
                 return DenseKernel(K)
+            self.double = True
         return DenseKernel(gram(coordinates.of_samples(design)))
 
     def typical_weight(self) -> float:
