@@ -16,9 +16,6 @@ from ..linalg.factors import singular_values
 from ..losses.piecewise import PiecewiseLoss
 from ..problem import RMRProblem
 
-# Distance from the edge of the tube, relative to the labels, that counts as rounding.
-TIE = 1e-12
-
 
 def only_multipliers(problem: RMRProblem) -> Array | None:
     """Dual optimal beta of the columns alone; None if there are several."""
@@ -44,7 +41,7 @@ def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
     loss, columns = problem.loss, problem.unpenalised
     gamma = columns.best(loss, problem.y, problem.linear_gamma)
     largest = max(float(np.abs(problem.y).max(initial=0.0)), float(loss.epsilon.max()))
-    lower, upper = loss.subgradients(problem.y - columns.times(gamma), TIE * largest)
+    lower, upper = loss.subgradients(problem.y - columns.times(gamma), 1e-12 * largest)
     tied = lower < upper
     return np.where(tied, 0.0, lower), np.where(tied, lower, 0.0), np.where(tied, upper, 0.0)
 

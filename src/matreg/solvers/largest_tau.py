@@ -36,10 +36,6 @@ from .dual_points import only_multipliers, optimal_multipliers
 
 # Values of tau that are tried at most.
 ROUNDS = 20
-# Relative duality gap of the fit to the tied samples in each.
-INNER = 1e-3
-# Newton steps of such a fit.
-MAX_ITER = 200
 
 
 @single_threaded(lambda problem: problem.design.size)
@@ -113,7 +109,7 @@ def smallest_norm(problem: RMRProblem, tol: float) -> float:
         if high - low <= tol * high or high <= tol * size:
             return high
         posed = replace(problem, penalty=SpectralElasticNet(low))
-        found = solve_rmr(posed, start=start, tol=INNER, max_iter=MAX_ITER)
+        found = solve_rmr(posed, start=start, tol=1e-3, max_iter=200)
         start = found.start
         high = min(high, spectral_norm(problem.dual_image(found.beta)))
         if found.W.rank:

@@ -42,12 +42,6 @@ from .jacobian import Linearisation, Point, affordable
 
 # Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.5
-# Singular values of W below this, relative to the largest one, do not count among the typical ones,
-# which tau is balanced with as long as there is but one solution.
-FAINT = 1e-4
-# Matrices, which are what takes the time, at most; and those after which to give up unless the
-# first step with one is shorter, by this, than with the matrix before the last.
-MOST_MATRICES, PATIENCE, SHORTER = 14, 3, 0.8
 # A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them,
 # OFTEN at most.
 GOOD, SOON, OFTEN = 0.5, 4, 8
@@ -141,7 +135,7 @@ class ActiveSetNewton:
         if sigma is not None:
             return sigma
         d = singular_values(W)
-        d = d[d > FAINT * d[0]]
+        d = d[d > 1e-4 * d[0]]  # the others say nothing about the typical size
         if len(d) == 0:
             return self.ridge
         return max(self.ridge, WEIGHT * self.tau / float(np.median(d)))
@@ -196,7 +190,7 @@ class ActiveSetNewton:
             spent = pace.used >= OFTEN or not pace.promises(self.tracker.tol)
             if linear is None or spent:
                 yield self.remember(at)
-                if len(lengths) > PATIENCE and lengths[-1] > SHORTER * lengths[-3]:
+                if len(lengths) > 3 and lengths[-1] > 0.8 * lengths[-3]:  # no progress
                     break
                 at = at if linear is None and pace.used == 0 else self.rescaled(at)
                 if not affordable(self.problem, at):
@@ -279,7 +273,7 @@ def solve_active_set(
     SolverResult
         The best certified point, converged or not, with what the next problem can use.
     """
-    most = min(max_iter, MOST_MATRICES)
+    most = min(max_iter, 14)  # matrices, which are what takes the time
     tracker = Tracker(problem, tol, verbose, "active set")
     n_iter, kept = 0, None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -20,13 +20,6 @@ from ...losses.piecewise import PiecewiseLoss
 from ...unpenalised.basis import Basis
 from .kernels import Kernel
 
-# Complementarity to begin with, relative to box times residual.
-FIRST = 0.03
-# How much of the way to the boundary a step goes.
-FRACTION = 0.99
-# Largest number of steps.
-MOST_STEPS = 40
-
 
 @dataclass(frozen=True)
 class InteriorIterate:
@@ -87,14 +80,14 @@ class BoxInteriorPoint:
         unit = self.residual_size * float(self.width.mean())
         if not 0.0 < unit < np.inf:  # a tube without width, and all residuals on it
             return
-        mu = FIRST * unit
+        mu = 0.03 * unit
         beta, s = self.box.central(r, mu, self.width)
         m = np.where(self.box.present, mu / s, 0.0)
-        for _ in range(MOST_STEPS):
+        for _ in range(40):
             g = self.K.times(beta) + self.basis.times(gamma) - t
             barriers = Barriers(self.box, s, m, g)
             dbeta, ds, dm, dgamma = self.step(barriers, self.total - self.basis.sums(beta))
-            length = min(1.0, FRACTION * largest_step((s, ds), (m, dm)))
+            length = min(1.0, 0.99 * largest_step((s, ds), (m, dm)))
             s, m = s + length * ds, m + length * dm
             beta, gamma = beta + length * dbeta, gamma + length * dgamma
             mu = self.box.mean(s, m)

@@ -26,16 +26,9 @@ from ..warm_start import Position, Start, position_of, snapped, solution_of
 from .active_set import solve_active_set
 from .box_qp import sides
 
-# The working set holds the samples that may change sides if the extrapolation error is this
-# multiple of last time's root mean square error.
-MARGIN = 3.0
-# The working set is solved to this share of the gap that is asked for.
-SHARE = 0.3
 # Share of the samples that the first working set is at most; with more of them the solver for
 # many samples is quicker.
 FEW = 0.25
-# Working sets at most, and linearisations of all of them together.
-MOST_ROUNDS, MOST_LINEARISATIONS = 5, 8
 
 
 class WorkingSet:
@@ -168,12 +161,12 @@ def grow(
     """Solve one working set after the other, until none of the samples that are held is wrong."""
     tracker = Tracker(problem, tol, verbose, "working set")
     last, n_iter = start, 0
-    max_iter = min(max_iter, MOST_LINEARISATIONS)
-    for _ in range(MOST_ROUNDS):
+    max_iter = min(max_iter, 8)  # beyond these the solver for many samples is quicker
+    for _ in range(5):
         if not free.any():  # then there is nothing to solve
             break
         part = WorkingSet(problem, np.flatnonzero(free), beta)
-        found = part.solve(start, SHARE * tol, max_iter - n_iter)
+        found = part.solve(start, 0.3 * tol, max_iter - n_iter)
         n_iter += found.n_iter
         if not found.converged:
             break
@@ -200,7 +193,7 @@ def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
     image, missed = problem.design.forward_each(ahead.W, start.W - expected.W)
     residual = centred(problem, problem.y - image)
     missed += problem.unpenalised.times(start.gamma - expected.gamma)
-    reach = MARGIN * float(np.sqrt(np.mean(missed**2)))
+    reach = 3.0 * float(np.sqrt(np.mean(missed**2)))  # the error may be larger than last time
     free = on_edge(start.scaled(here).beta, loss) | crossing(loss, residual, reach)
     return free, loss.gradient(residual)
 

@@ -24,19 +24,12 @@ from .incremental_gram import IncrementalGram
 from .newton import direction
 from .smoothed_objective import Point, SmoothedObjective, edge_distances
 
-# First width of the smoothing, as a multiple of the median distance of the labels from the edges.
-FIRST_WIDTH = 20.0
-# First s2, as a multiple of what the penalty and the size of W make comparable.
-FIRST_S2 = 30.0
 # By what the smoothing gets narrower after a minimisation of at most so many Newton steps, or more.
 GROWTH = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
 # How far s2 may depart from the pace of the smoothing at a time.
 BALANCE = (0.4, 10.0)
-# A minimisation ends when it can win no more than the share `INNER` of the gap, the first one at
-# the share `FIRST_INNER` of what it began with.
-INNER, FIRST_INNER = 0.1, 0.01
-# Newton steps of a minimisation, and of the search along each.
-MOST_STEPS, MOST_HALVINGS = 40, 25
+# Newton steps of a minimisation.
+MOST_STEPS = 40
 # Minimisations after which to give up unless the gap has halved.
 PATIENCE = 12
 
@@ -59,8 +52,8 @@ def first_smoothing(problem: RMRProblem, gamma: Array) -> Smoothing:
     size = float(np.median(distance)) or float(distance.mean()) or 1.0
     some = design.take(slice(0, min(design.n, 1000)))
     entry = float(np.sqrt(np.mean(some.norms**2) / (design.p * design.q))) or 1.0
-    s2 = FIRST_S2 * (problem.penalty.tau * entry / size or 1.0)
-    return Smoothing(FIRST_WIDTH * size, s2)
+    s2 = 30.0 * (problem.penalty.tau * entry / size or 1.0)
+    return Smoothing(20.0 * size, s2)
 
 
 class AugmentedLagrangian:
@@ -93,7 +86,7 @@ class AugmentedLagrangian:
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
-        start, inner = self.start, INNER
+        start, inner = self.start, 0.1  # the share of the gap that a minimisation may leave
         AW = self.design.forward(start.W)
         nothing = np.zeros(self.design.n)
         objective = SmoothedObjective(self.problem, nothing, start.Lambda, *self.smoothing)
@@ -101,7 +94,7 @@ class AugmentedLagrangian:
         beta = objective.at(start.W, start.gamma, AW).beta
         objective = SmoothedObjective(self.problem, beta, start.Lambda, *self.smoothing)
         at = objective.at(start.W, start.gamma, AW)
-        goal = FIRST_INNER * self.distance(objective, *self.gradient(objective, at))
+        goal = 0.01 * self.distance(objective, *self.gradient(objective, at))
         share = inner
         while True:
             at, steps = self.minimise(objective, at, goal)
@@ -146,7 +139,7 @@ class AugmentedLagrangian:
         slope = objective.slope(at, dW, dgamma, AdW)
         rounding = 1e-13 * abs(at.value)
         t = 1.0
-        for _ in range(MOST_HALVINGS):
+        for _ in range(25):
             if not slope < 0.0:
                 return None
             new = objective.at(at.W + t * dW, at.gamma + t * dgamma, at.AW + t * AdW)

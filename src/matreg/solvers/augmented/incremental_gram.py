@@ -8,11 +8,7 @@ from ..._typing import Array, Index, Mask
 from ...design import Design
 from ...unpenalised.basis import Basis
 
-# Samples that are added to a sum at a time.
-PIECE = 512
-# Share of the samples from which a sum is taken afresh.
-AFRESH = 0.1
-# Updates after which it is anyway: each leaves some rounding behind.
+# Updates after which a sum is taken afresh: each leaves some rounding behind.
 MOST_UPDATES = 100
 
 
@@ -45,7 +41,7 @@ class IncrementalGram:
     def adjoint(self, beta: Array) -> Array:
         """``A'beta``."""
         changed = np.flatnonzero(beta != self.beta)
-        if len(changed) > AFRESH * len(beta):
+        if 10 * len(changed) > len(beta):
             self.Z = self.design.adjoint(beta)
         elif len(changed):
             change = beta[changed] - self.beta[changed]
@@ -62,8 +58,8 @@ class IncrementalGram:
             self.weights = np.zeros_like(new)
             self.G[:] = 0.0
             changed, self.updates = np.flatnonzero(new), 0
-        for start in range(0, len(changed), PIECE):
-            self._add(changed[start : start + PIECE], new)
+        for start in range(0, len(changed), 512):
+            self._add(changed[start : start + 512], new)
         self.weights = new
         return self.G
 

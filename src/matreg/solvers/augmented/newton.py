@@ -17,9 +17,6 @@ from ...linalg.thresholding import SmoothedThresholding
 from .incremental_gram import IncrementalGram
 from .smoothed_objective import Point, SmoothedObjective
 
-# Gamma has no curvature where no sample is within the smoothing: then that of this share of them.
-SOME = 1e-3
-
 
 def direction(
     objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
@@ -71,7 +68,8 @@ def through_coefficients(
     add_curvature(H, at.threshold, problem.penalty.ridge, objective.s2)
     rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
     if not at.smoothed.any():
-        H[m:, m:] += SOME * float(objective.weights.sum()) * np.eye(len(slope))
+        # Gamma would have no curvature: it has that of some of the samples.
+        H[m:, m:] += 1e-3 * float(objective.weights.sum()) * np.eye(len(slope))
     x = cholesky(H)(-rhs)
     return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]
 

@@ -29,17 +29,12 @@ from .augmented import (
 from .incremental_gram import spread_out
 from .smoothed_objective import edge_distances
 
-# Samples to begin with, as a multiple of the entries of W, and by how much they grow.
-FIRST_SAMPLES, MORE_SAMPLES = 4, 4
 # The samples grow as soon as those within the smoothing are fewer than this multiple of the
 # coordinates of W.
 FEW = 4
 # With fewer samples within the smoothing than this multiple of the coordinates of W, a working set
 # of those near an edge (:mod:`..active_set.working_set`) ends the search.
 RIPE = 1
-# Samples within the smoothing of a start from a problem close by, as a multiple of the coordinates
-# of W.
-NEARBY = 2
 
 
 def widened(problem: RMRProblem, start: Start) -> Start:
@@ -50,7 +45,7 @@ def widened(problem: RMRProblem, start: Start) -> Start:
     r = problem.y - design.forward(start.W) - problem.unpenalised.times(start.gamma)
     distance = edge_distances(problem.loss, r)
     d = coordinates(int(np.linalg.matrix_rank(start.W)), start.W.shape, len(start.gamma))
-    k = min(design.n // 2, NEARBY * d)
+    k = min(design.n // 2, 2 * d)
     own = start.smoothing or sharp(problem)
     width = max(2.0 * float(np.partition(distance, k)[k]), own.width)
     return replace(start, smoothing=own.as_wide_as(width))
@@ -127,10 +122,10 @@ def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
     """The problem with growing parts of its samples, that have the weight of all."""
     design = problem.design
     order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
-    size = FIRST_SAMPLES * design.p * design.q
+    size = 4 * design.p * design.q
     while 3 * size <= design.n:
         yield part_of(problem, np.sort(order[:size]))
-        size *= MORE_SAMPLES
+        size *= 4
 
 
 def part_of(problem: RMRProblem, index: Index) -> RMRProblem:

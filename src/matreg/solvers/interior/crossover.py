@@ -25,18 +25,8 @@ from .interior_point import Best
 
 # How far from zero, relative to the largest one, and from its bound a multiplier is free.
 INSIDE = 1e-5
-# Newton steps of W: each squares how far it is from the edge of the tube.
-STEPS = 4
-# How far from the edge of the tube, relative to the labels, a sample is on it.
-ON_EDGE = 1e-10
-# Smallest bound relative to the largest that is a bound and not rounding.
-SMALLEST = 1e-15
 # Order up to which the linear algebra, of its third power, is worth it.
 LARGEST = 2000
-# Below this, relative to the largest, singular values are rounding.
-NO_THRESHOLD = 1e-12
-# What the free samples stay inside of the tube, relative to the labels: more than rounding.
-MARGIN = 1e-13
 
 
 def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
@@ -67,7 +57,7 @@ def tangent(W: Factors) -> Coordinates:
 
     To project on them is to differentiate the thresholding of W, with hardly any threshold.
     """
-    shrink = partial(soft_threshold, tau=NO_THRESHOLD * float(W.d[0]))
+    shrink = partial(soft_threshold, tau=1e-12 * float(W.d[0]))
     threshold = SmoothedThresholding(W.matrix, shrink, m=0.0, cut=0.0)
     return threshold.coordinates(lambda O: np.round(O))
 
@@ -81,7 +71,8 @@ def onto_edges(
     are more free samples than such directions, those furthest inside of the box are taken.
     """
     loss = problem.loss
-    margin = np.minimum(loss.epsilon, MARGIN * float(np.abs(problem.y).max()))
+    # They stay inside of the tube by more than rounding.
+    margin = np.minimum(loss.epsilon, 1e-13 * float(np.abs(problem.y).max()))
     goal = problem.y - np.sign(beta) * (loss.epsilon - margin) - loss.curvature * beta
     room = W.rank * (problem.design.p + problem.design.q - W.rank) + len(gamma)
     free = furthest_inside(beta, box, room)
@@ -89,7 +80,7 @@ def onto_edges(
         return W
     samples, columns = problem.design.take(free), problem.unpenalised.take(free)
     Z = columns.columns(len(free))
-    for _ in range(STEPS):
+    for _ in range(4):  # each squares how far W is from the edges
         coordinates = tangent(W)
         rows = coordinates.of_samples(samples)
         off = goal[free] - samples.forward(W.matrix) - columns.times(gamma)
@@ -131,7 +122,7 @@ def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
     """Multipliers that make W stationary, within its rank, given the side of each sample there."""
     residual = problem.y - problem.design.forward(W.matrix)
     residual -= problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
-    rounding = ON_EDGE * float(np.abs(problem.y).max())
+    rounding = 1e-10 * float(np.abs(problem.y).max())
     smallest, largest = problem.loss.subgradients(residual, rounding)
     free = smallest < largest
     out = np.where(free, 0.0, smallest)
@@ -162,7 +153,7 @@ def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Ar
         total = goal + rows.T @ beta[free]
         beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
         size = loss.size[free]
-        usable = max(rows.shape) <= LARGEST and size.min() > SMALLEST * size.max()
+        usable = max(rows.shape) <= LARGEST and size.min() > 1e-15 * size.max()  # no rounding
         if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
             beta[free] = in_box(rows.T, total, lower, upper)
     return beta

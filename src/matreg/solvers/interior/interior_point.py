@@ -37,18 +37,8 @@ from ...problem import RMRProblem
 from ..certificate import Tracker
 from ..dual_points import best_on_ray, label_ray
 
-# Slopes of the thresholding below this, times the weight of W, are not worth coordinates of their
-# own. Where the optimum is degenerate the small ones count: without that weight 1e-4 costs half
-# as many steps again there.
-CUT = 1e-5
-# Smoothing is never wider than this fraction of tau: wider says nothing about the solution.
-WIDEST = 0.1
-# sigma grows as W converges, so that small singular values are resolved too: with `SETTLED` times
-# the size of W over its last step, up to `HEAVIEST`.
-SETTLED, HEAVIEST = 0.1, 300.0
-# The barrier parameter may run ahead of the duality gap by this factor, or the steps get short;
-# by more where the prediction was good.
-CENTRALITY = 0.1
+# sigma grows as W converges, up to this factor, so that small singular values are resolved too.
+HEAVIEST = 300.0
 # Steps without progress after which an attempt is given up.
 PATIENCE = 12
 # How often a step is halved while the thresholding is far from linear along it. With many samples
@@ -57,8 +47,6 @@ HALVINGS = 6
 # Steps in single precision, which halves their time. Problems that need more than these are
 # degenerate, and take half as many again without double precision.
 SINGLE_STEPS = 12
-# How far the thresholding may be from linear along a step, relative to the step.
-TRUST = 0.3
 EMPTY = np.zeros((0, 0))
 
 
@@ -223,16 +211,18 @@ class InteriorPoint:
         # A W smaller than what fits the labels says nothing yet about its final size.
         norm = max(float(d[0]), self.size)
         moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
-        settled = SETTLED * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
+        settled = 0.1 * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
         self.last_W = W
         weight = min(max(settled, 1.0), HEAVIEST)
         sigma = max(self.ridge, weight * self.tau / norm) if norm > 0.0 else self.ridge
-        # Small slopes count by what they are relative to sigma.
-        return sigma, CUT * weight
+        # Small slopes count by what they are relative to sigma: where the optimum is degenerate,
+        # 1e-4 without the weight costs half as many steps again.
+        return sigma, 1e-5 * weight
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
-        return min(sigma * mu, (WIDEST * self.tau) ** 2)
+        # A wider one would say nothing about the solution.
+        return min(sigma * mu, (0.1 * self.tau) ** 2)
 
     def offer(self, point: Point, system: ThresholdingAt) -> float:
         """Offer the points at hand to the tracker; return the gap of this run."""
@@ -275,7 +265,7 @@ class InteriorPoint:
         after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
         mu, count = self.mu(point), self.box.count
         # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
-        lead = CENTRALITY * (1.0 - length)
+        lead = 0.1 * (1.0 - length)
         floor = lead * gap / (count + 2 * min(point.W.shape))
         target = max(centring(mu, after / count), floor)
         step.aim_at(target)
@@ -295,7 +285,7 @@ class InteriorPoint:
             new = point.moved(length, direction)
             at = self.thresholding(new, sigma, smoothing, cut=-1.0)
             reached = np.linalg.norm(at.compose(at.value(smoothing)) - sigma * new.W)
-            if reached <= (1.0 - length) * off + TRUST * length * way + rounding:
+            if reached <= (1.0 - length) * off + 0.3 * length * way + rounding:
                 break
             length *= 0.5
         return length

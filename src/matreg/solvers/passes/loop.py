@@ -44,21 +44,10 @@ HEADER = (
 )
 
 
-# Rows of a core, as a multiple of the entries of W, and at least of its coordinates.
-ROWS, LEAST_ROWS = 20, 40
-# Bytes that a row takes in the solver, as a multiple of itself in float64.
-OVERHEAD = 3
-# Share of the sample that samples of a rare kind are raised to.
-RARE = 0.25
-# Share of the sample that is held out: W has fitted the others, which look nearer to the kinks.
-HELD_OUT = 0.1
-# A band must be `WIDE_ENOUGH` times the error of W wide, and samples beyond `REACH` times the
-# error are left to the linear term of a graded core.
-WIDE_ENOUGH, REACH = 1.5, 5.0
+# Rows of a core, as a multiple of the entries of W.
+ROWS = 20
 # Gap of the sample, and of the cores relative to tol.
 ROUGH, FINE = 1e-4, 0.2
-# Passes at most, and passes in a row that may fail to improve on the best.
-MOST_PASSES, MOST_FAILURES = 25, 4
 # Share of the time of a round that solving is expected to take; the rest is reading.
 SOLVING = 0.8
 # Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
@@ -98,7 +87,8 @@ class Stream:
         self.blocks, self.model, self.tol = blocks, model, tol
         self.verbose, self.rare = verbose, rare
         size = blocks.p * blocks.q
-        self.most_rows = max(int(memory / (OVERHEAD * 8 * size)), 1000)
+        # In the solver a row takes three times what it takes in float64.
+        self.most_rows = max(int(memory / (3 * 8 * size)), 1000)
         self.rows = min(ROWS * size, self.most_rows, blocks.n)
         nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
         self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
@@ -119,14 +109,15 @@ class Stream:
             block, stand_for = with_weight(block, stand_for)
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
-            out = np.arange(len(block.y)) % round(1.0 / HELD_OUT) == 0
+            # Some are held out: W has fitted the others, which look nearer to the kinks.
+            out = np.arange(len(block.y)) % 10 == 0
             fitted = ~out if len(out) > 1 else out
             part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
             problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
             result = solve_many(problem, start=self.start, tol=ROUGH)
             self.start = result.start
             d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
-            enough = min(int(LEAST_ROWS * d / share), self.most_rows, self.blocks.n)
+            enough = min(int(40 * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
             self.rows = enough
@@ -153,7 +144,7 @@ class Stream:
         """A sample with enough of the rare ones, and how many samples each of it stands for."""
         block, index = self.blocks.sample(self.rows, seed=0)
         n, rare = self.blocks.n, self.rare
-        own, most = np.isin(index, rare), int(RARE * self.rows)
+        own, most = np.isin(index, rare), self.rows // 4
         if own.sum() >= min(most, len(rare)):
             return block, np.full(len(index), n / len(index))
         places = np.linspace(0, len(rare) - 1, min(most, len(rare))).astype(int)
@@ -184,8 +175,10 @@ class Stream:
         # There may be more on the kinks than rows.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
         far = floor = 0.0
-        if WIDE_ENOUGH * self.error > near:
-            far = REACH * self.error
+        # A band must be wider than the error of W. Samples far beyond the error are left to the
+        # linear term of a graded core.
+        if 1.5 * self.error > near:
+            far = 5.0 * self.error
             floor = floor_for(self.counts, self.unit, far)
             near = width_for(self.counts, self.unit, self.rows, far, floor)
         return PassSpec(
@@ -253,12 +246,12 @@ class Stream:
                 self.best.tangent = tangent
             self.record(W, summary, spec.graded, started)
             done = self.best.gap <= self.tol or self.stopped
-            if done or len(self.history) >= MOST_PASSES:
+            if done or len(self.history) >= 25:
                 return
             # Cores are no more accurate than this.
             good = primal <= (1.0 + FINE * self.tol) * self.best.primal
             failures = 0 if good else failures + 1
-            if failures == MOST_FAILURES:
+            if failures == 4:
                 return
             if step is not None:
                 self.trust = step.best_part(taken, tangent, self.model.penalty)

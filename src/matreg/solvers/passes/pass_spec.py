@@ -29,8 +29,6 @@ MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]
 
 # Samples that are treated at a time: their numbers stay in the cache.
 ROWS = 2**13
-# Weights above this multiple of the mean count as lying on a kink: no part of any group.
-HEAVY = 20.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,8 @@ class PassSpec:
             r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
-            heavy = weights > HEAVY * self.mean_weight
+            # Heavy samples count as lying on a kink: no part of any group.
+            heavy = weights > 20.0 * self.mean_weight
             apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
             key = apart * spread_out(index + self.seed) if self.graded else apart
             kept = np.flatnonzero((key <= self.near) & (apart <= max(self.near, self.far)))
