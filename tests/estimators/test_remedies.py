@@ -119,6 +119,7 @@ def test_two_values_are_questioned(labels):
         assert said[0].filename == __file__
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # little memory
 def test_labels_that_dask_has_not_computed_are_questioned():
     da = pytest.importorskip("dask.array")
     rng = np.random.default_rng(0)
