@@ -234,6 +234,20 @@ def test_single_sample_that_is_fitted_exactly(recwarn):
     np.testing.assert_allclose(model.predict([[[-133.13]]]), 19.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("counts", [[19.0], [1.0, 5.0, 1.0, 2.0, 4.0, 3.0]])
+def test_counts_that_are_fitted_exactly_without_a_penalty_have_no_gap(counts):
+    X = np.random.default_rng(0).standard_normal((len(counts), 2, 3))
+    model = RGLM(0.0, family="poisson", fit_intercept=False).fit(X, counts)
+    np.testing.assert_allclose(model.predict(X), counts, rtol=1e-10)
+    assert model.dual_gap_ == 0.0
+
+
+def test_classes_that_are_told_apart_without_a_penalty_are_said():
+    X = np.random.default_rng(0).standard_normal((6, 2, 3))
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        RGLM(0.0, family="binomial").fit(X, X[:, 0, 0] > 0.0)
+
+
 def test_objective_is_that_of_the_stored_coefficients_where_covariates_separate(recwarn):
     X = np.tile([[[0.9, 0.6, -1.2]]], (3, 1, 1))
     Z = np.array([[0.626, -0.487], [-0.142, 0.159], [-0.205, -0.187]])

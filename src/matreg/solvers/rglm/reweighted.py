@@ -8,7 +8,7 @@ gap makes worth while. A line search makes every step descend (Lee, Sun and Saun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -143,6 +143,18 @@ class Reweighted:
         self.point = backtrack(at, point.value, min(slope, 0.0)) or point
         return self.point.value < point.value
 
+    @property
+    def fits_exactly(self) -> bool:
+        """Whether nothing is penalised and Newton's step of every residual is mere rounding.
+
+        Not so where the loss falls for ever: its steps stay large.
+        """
+        if self.problem.penalty_value(self.point.W) > 0.0:
+            return False
+        r = self.point.residual
+        rounding = ROUNDING * (1.0 + np.abs(r)) * self.loss.second_derivative(r)
+        return bool((np.abs(self.loss.gradient(r)) <= rounding).all())
+
     def offer(self, tracker: Tracker) -> None:
         """Offer the point and two dual ones: the loss's derivative there and that of the parabola.
 
@@ -200,20 +212,25 @@ def solve_reweighted(
     method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
     tracker.record(k)
-    # Labels that can be told apart without an error: the loss falls for ever.
+    # Where labels can be told apart without an error the loss falls for ever; this is enough.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
         W = start.parabola(tau)
         warm = Reweighted(problem, W)
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
-    while k < max_iter and not tracker.converged and since < patience and tracker.primal > nothing:
+    while k < max_iter and not tracker.converged and since < patience:
         before = tracker.primal, tracker.gap
         k += method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
         method.offer(tracker)
         tracker.record(k)
         # Without a penalty there is no bound to speak of before the end: the objective tells too.
         progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
-        since = 0 if progress else since + 1
+        since = 0 if progress and tracker.primal > nothing else since + 1
     kept = kept_at(tracker)
-    return tracker.result(k, kept if start is None else kept.after(start))
+    result = tracker.result(k, kept if start is None else kept.after(start))
+    if not result.converged and method.fits_exactly:
+        # Multipliers that are mere rounding prove nothing.
+        nowhere = np.zeros_like(result.beta)
+        return replace(result, beta=nowhere, dual=0.0, gap=0.0, converged=True)
+    return result
