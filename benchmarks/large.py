@@ -1,6 +1,6 @@
 """Many samples: in memory beside scikit-learn's linear machines, from a file, and on Dask.
 
-python -m benchmarks.large [--n 40000] [--samples 200000] [--folder .] [--skip-rivals]
+python -m benchmarks.large [--n 40000] [--samples 200000] [--folder /tmp] [--skip-rivals]
 python -m benchmarks.large --parts growth path
 
 In memory ("memory", "growth", "path"): RMR on n samples of 32 x 32, the cross with Laplace noise .5
@@ -17,6 +17,7 @@ import argparse
 import time
 import warnings
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from sklearn.svm import LinearSVR
 from benchmarks import streamed, streamed_dask
 from benchmarks.streamed_data import KINDS, Peak
 from benchmarks.timing import print_table
-from matreg import RMR, rmr_path
+from matreg import RMR, AdviceWarning, rmr_path
 from matreg.datasets import make_matrix_regression, make_shape
 
 SIDE = 32
@@ -94,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--n", type=int, default=40_000, help="samples in memory")
     parser.add_argument("--samples", type=int, default=200_000, help="samples in the file")
-    parser.add_argument("--folder", type=Path, default=Path(), help="where to write the file")
+    parser.add_argument("--folder", type=Path, default=Path(gettempdir()), help="for the file")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS, help="of samples")
     parser.add_argument("--skip-rivals", action="store_true", help="no LinearSVR, which takes long")
     calls = {
@@ -115,6 +116,7 @@ def main() -> None:
     usual = ["memory", "growth", "path", "file"]
     parser.add_argument("--parts", nargs="*", choices=[*calls], default=usual)
     options = parser.parse_args()
+    warnings.simplefilter("ignore", AdviceWarning)  # about parts of the samples
     for part in options.parts:
         calls[part]()
 
