@@ -97,7 +97,7 @@ def test_callbacks_are_ended_after_a_failure(monkeypatch):
     def fail(*args):
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(rounds, "solve_stretch", fail)
+    monkeypatch.setattr(rounds, "solve_segment", fail)
     counter = Counter()
     model = RMRCV(**SEARCH).set_callbacks(counter)
     with pytest.raises(RuntimeError, match="on purpose"):

@@ -29,7 +29,7 @@ TAUS = [1.0, 5.0, 20.0, 60.0]
 
 def press_ctrl_c_after(count, monkeypatch):
     """Interrupt the scoring of folds after so many; return the list of those that are done."""
-    original, done = rounds.solve_stretch, []
+    original, done = rounds.solve_segment, []
 
     def interrupted(*args):
         if len(done) == count:
@@ -37,7 +37,7 @@ def press_ctrl_c_after(count, monkeypatch):
         done.append(args)
         return original(*args)
 
-    monkeypatch.setattr(rounds, "solve_stretch", interrupted)
+    monkeypatch.setattr(rounds, "solve_segment", interrupted)
     return done
 
 

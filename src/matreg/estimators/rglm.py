@@ -19,9 +19,9 @@ from ._fit.family import FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
 from ._input.given import Given
 from ._input.parameters import parametrised
+from ._search.block_by_block import choose_by_moments
 from ._search.candidates import number_list
 from ._search.folds import fold_of_each, make_splitter
-from ._search.on_a_part import choose_by_moments
 from ._search.path_search import PathSearch
 
 # Shares of a ridge that RGLMCV tries.

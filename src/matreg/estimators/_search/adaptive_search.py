@@ -51,7 +51,7 @@ def further_steps(
     for _ in equal_parts(range(most)):
         # The bases of a plain model are best where it keeps all that is there, and noise with it.
         owner = owners(last)
-        seen = Found(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)
+        seen = PointScores(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)
         best = seen.best(one_standard_error and last[0].n_steps > 0)
         c = int(owner[best])
         chosen = last[c].at(best - int(np.argmax(owner == c)))
@@ -66,7 +66,7 @@ def further_steps(
 
 
 @dataclass(frozen=True)
-class Found:
+class PointScores:
     """What the folds say about each point: mean scores and their standard errors, mean ranks.
 
     Scores are NaN where they are not known. The first point of a candidate, the owner, has the most
@@ -100,7 +100,7 @@ def standard_errors(scores: Array) -> Array:
 
 
 def eligible(
-    candidates: list[Candidate], found: Found, counts: list[int], one_standard_error: bool
+    candidates: list[Candidate], found: PointScores, counts: list[int], one_standard_error: bool
 ) -> Mask:
     """Points of the number of further steps that is to be taken.
 

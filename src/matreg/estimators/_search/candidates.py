@@ -50,7 +50,7 @@ class Candidate:
         return self.fixed | self.parameters | {self.along: float(self.values[k])}
 
 
-class Tried(NamedTuple):
+class SearchOutcome(NamedTuple):
     """What a search has found out: scores and ranks of W, of shape (folds, points)."""
 
     candidates: list[Candidate]

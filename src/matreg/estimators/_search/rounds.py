@@ -20,7 +20,7 @@ from ...solvers import SolverResult, Start
 from .._fit.callbacks import reported
 from .._input.streamed import linear
 from .candidates import Candidate
-from .climb import Climb, Stretch
+from .coarse_to_fine import CoarseToFine, Segment
 from .fold_scores import FoldScore
 from .folds import Training, warn_interrupted
 from .left_out import TENTHS, score_left_out
@@ -37,13 +37,13 @@ class Rounds:
     """Scores of the points of a grid, round by round, on all folds."""
 
     search: Search
-    climb: Climb
+    grid: CoarseToFine
     training: Training
     score: FoldScore
     solved: dict[tuple[int, int, int], list[SolverResult]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        folds, points = len(self.training.folds), len(self.climb.owner)
+        folds, points = len(self.training.folds), len(self.grid.owner)
         alone = self.search._leaves_one_out
         rows = 1 + min(TENTHS, self.training.samples.n) if alone else 1
         self.scores = np.full((folds, rows, points), np.nan)
@@ -56,15 +56,15 @@ class Rounds:
         If the user stops the search and keeps what there is, of the folds of which the first round
         is finished.
         """
-        folds, points = len(self.training.folds), len(self.climb.owner)
+        folds, points = len(self.training.folds), len(self.grid.owner)
         complete, stopped = np.zeros(folds, dtype=bool), False
-        todo = self.climb.first()
-        expected = sum(len(one.places) for one in todo) + (0 if self.climb.everything else MOVES)
+        todo = self.grid.first()
+        expected = sum(len(one.places) for one in todo) + (0 if self.grid.everything else MOVES)
         with Progress("fits", folds * expected, self.search.verbose) as bar:
             while todo and not stopped:
                 # As much again may follow.
                 known = folds * sum(len(one.places) for one in todo)
-                bar.total = max(bar.total, bar.done + (1 if self.climb.everything else 2) * known)
+                bar.total = max(bar.total, bar.done + (1 if self.grid.everything else 2) * known)
                 left = np.full(folds, len(todo))
                 try:
                     for f, one in self.finished(todo, complete, left):
@@ -75,7 +75,7 @@ class Rounds:
                         raise
                 stopped = bool(left.any())
                 complete |= left == 0
-                todo = self.climb.further(*self.search._summary(self.scores.reshape(-1, points)))
+                todo = self.grid.further(*self.search._summary(self.scores.reshape(-1, points)))
         if not complete.all():
             warn_interrupted(int(complete.sum()), folds)
         elif stopped:
@@ -84,12 +84,12 @@ class Rounds:
         return scores, facts[0] if self.search._leaves_one_out else facts[:, 0]
 
     def finished(
-        self, todo: list[Stretch], complete: Array, left: Array
-    ) -> Iterator[tuple[int, Stretch]]:
-        """Folds and stretches as they are finished, whose scores are noted."""
-        candidates = self.climb.candidates
+        self, todo: list[Segment], complete: Array, left: Array
+    ) -> Iterator[tuple[int, Segment]]:
+        """Folds and segments as they are finished, whose scores are noted."""
+        candidates = self.grid.candidates
         calls = (
-            delayed(solve_stretch)(
+            delayed(solve_segment)(
                 self.search,
                 self.score,
                 self.training,
@@ -102,32 +102,32 @@ class Rounds:
         results = in_parallel(calls, self.search.n_jobs, ordered=False)
         enough = lambda: bool((complete | (left == 0)).any())  # noqa: E731
         for (f, one), values, facts, points in reported(self.search, results, enough):
-            columns = self.climb.points(one)
+            columns = self.grid.points(one)
             self.scores[f][:, columns], self.facts[f][:, columns] = values, facts
-            if not self.climb.everything:
+            if not self.grid.everything:
                 keys = [(f, one.candidate, k) for k in one.places]
                 self.solved |= dict(zip(keys, points, strict=True))
             yield f, one
 
-    def start(self, f: int, one: Stretch) -> list[Start] | None:
-        """Solutions of all problems of a fold from which those of a stretch start."""
+    def start(self, f: int, one: Segment) -> list[Start] | None:
+        """Solutions of all problems of a fold from which those of a segment start."""
         if one.start is None:
             return None
-        candidates = self.climb.candidates
+        candidates = self.grid.candidates
         old, new = (candidates[c].parameters.get("C", 1.0) for c in (one.start[0], one.candidate))
         # For losses of another weight the multipliers are where they were.
         known = [each.start for each in self.solved[(f, *one.start)]]
         return [replace(each, beta=new / old * each.beta) for each in known]
 
 
-def solve_stretch(
+def solve_segment(
     search: Search,
     score: FoldScore,
     training: Training,
-    key: tuple[int, Stretch],
+    key: tuple[int, Segment],
     candidate: Candidate,
     start: list[Start] | None,
-) -> tuple[tuple[int, Stretch], Array, Array, list[list[SolverResult]]]:
+) -> tuple[tuple[int, Segment], Array, Array, list[list[SolverResult]]]:
     """Scores (r, k) of some points of a candidate on a fold, ranks and doubts, and solutions."""
     f, one = key
     X, y, weights, Z = training.test(f)

@@ -30,19 +30,19 @@ from .._input.covariates import INPUT
 from .._input.given import Given
 from .._input.parameters import parametrised
 from .adaptive_search import (
-    Found,
+    PointScores,
     eligible,
     further_steps,
     owners,
     standard_errors,
     step_counts,
 )
-from .candidates import Candidate, Tried, number_list
-from .climb import Climb
+from .block_by_block import choose_on_part
+from .candidates import Candidate, SearchOutcome, number_list
+from .coarse_to_fine import CoarseToFine
 from .fold_scores import FoldScore
 from .folds import Training, make_folds
 from .left_out import jackknife_error, warn_of_doubt
-from .on_a_part import choose_on_part
 from .rounds import Rounds
 from .selection import table_of, warn_at_edges
 
@@ -191,12 +191,12 @@ class Search(MatrixEstimator):
             elif is_streamed(X) and not several:
                 self._fit_streamed(given)
             else:
-                tried = self._explore(given)
-                self._settle(tried, tried.scores)
+                tried = self._score_candidates(given)
+                self._choose_and_fit(tried, tried.scores)
                 self.__dict__.pop("_labels_together", None)
         return self
 
-    def _explore(self, data: Given) -> Tried:
+    def _score_candidates(self, data: Given) -> SearchOutcome:
         """Scores of all candidates, those of adaptive steps included."""
         given, together = self._in_memory(data), vars(self).get("_labels_together")
         y = given.y if together is None else together.table
@@ -214,9 +214,9 @@ class Search(MatrixEstimator):
                 found = self._cross_validate(samples, folds, candidates, score)
             with span(SEARCHED / searches, SEARCHED):
                 tried = self._further(weighed, samples, folds, score, candidates, *found)
-        return Tried(*tried, replace(given, weights=weighed.weights))
+        return SearchOutcome(*tried, replace(given, weights=weighed.weights))
 
-    def _settle(self, tried: Tried, scores: Array) -> None:
+    def _choose_and_fit(self, tried: SearchOutcome, scores: Array) -> None:
         """Choose by scores and fit what is chosen to all the data."""
         best, chosen = self._select(tried.candidates, scores, tried.ranks)
         with span(SEARCHED, 1.0), watched(self):
@@ -319,8 +319,8 @@ class Search(MatrixEstimator):
 
         With single samples left out the scores of all and without each tenth; ranks and doubts.
         """
-        climb = Climb(candidates, self._tries_all, self.one_standard_error)
-        return Rounds(self, climb, Training(samples, folds, self._posed), score).run()
+        grid = CoarseToFine(candidates, self._tries_all, self.one_standard_error)
+        return Rounds(self, grid, Training(samples, folds, self._posed), score).run()
 
     def _summary(self, scores: Array) -> tuple[Array, Array]:
         """Mean scores (points,) and their standard errors, of scores (folds, points)."""
@@ -335,7 +335,7 @@ class Search(MatrixEstimator):
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
         doubts = ranks[1] if self._leaves_one_out else None
         ranks = ranks if doubts is None else ranks[:1]
-        found = Found(mean, error, ranks.mean(axis=0), owners(candidates))
+        found = PointScores(mean, error, ranks.mean(axis=0), owners(candidates))
         names = [candidates[0].along, *candidates[0].parameters]
         names += ["adaptive"] if candidates[-1].n_steps > 0 else []
         taken = eligible(candidates, found, step_counts(self.adaptive), self.one_standard_error)
@@ -365,7 +365,7 @@ def fit_alike(search: Search, given: Given) -> None:
     labels = each_label(given)
     fits = [clone(search) for _ in labels]
     tasks = equal_parts(list(zip(fits, labels, strict=True)))
-    tried = [one._explore(label) for one, label in tasks]
+    tried = [one._score_candidates(label) for one, label in tasks]
     if len({one.scores.shape for one in tried}) > 1:
         raise KeyboardInterrupt  # in the folds of one of the labels
     mean = np.mean([one.scores for one in tried], axis=0)
@@ -373,7 +373,7 @@ def fit_alike(search: Search, given: Given) -> None:
         with warnings.catch_warnings():
             if j > 0:  # the choice is that of the first one
                 warnings.filterwarnings("ignore", message=".*The choice")
-            one._settle(own, mean)
+            one._choose_and_fit(own, mean)
     stack(search, fits)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask, Parameters
-from .adaptive_search import Found
+from .adaptive_search import PointScores
 from .candidates import Candidate
 
 # Share of what the model gains over the most regularisation that is worth a warning.
@@ -14,7 +14,7 @@ WORTHWHILE = 0.01
 
 
 def table_of(
-    candidates: list[Candidate], names: list[str], scores: Array, found: Found
+    candidates: list[Candidate], names: list[str], scores: Array, found: PointScores
 ) -> Parameters:
     """`cv_results_` of scores (folds, points)."""
     order = np.where(np.isnan(found.mean), -np.inf, found.mean)  # NaN: not in all folds
@@ -36,7 +36,7 @@ def table_of(
 
 
 def warn_at_edges(
-    table: Parameters, names: list[str], found: Found, best: int, taken: Mask, place: Index
+    table: Parameters, names: list[str], found: PointScores, best: int, taken: Mask, place: Index
 ) -> None:
     """Warn where a chosen parameter is the first or the last tried and others score less.
 

@@ -8,7 +8,7 @@ from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
 from matreg.estimators._search.adaptive_search import standard_errors
 from matreg.estimators._search.candidates import Candidate
-from matreg.estimators._search.climb import Climb
+from matreg.estimators._search.coarse_to_fine import CoarseToFine
 
 
 @pytest.fixture(scope="module")
@@ -25,20 +25,20 @@ def grid(shape, n_taus):
     ]
 
 
-def climbed(surface, candidates, **options):
-    """What a climb on known scores has found, and how many points it has tried."""
-    climb = Climb(candidates, False, options.get("one_standard_error", False))
+def searched(surface, candidates, **options):
+    """What a search on known scores has found, and how many points it has tried."""
+    plan = CoarseToFine(candidates, False, options.get("one_standard_error", False))
     scores = np.full((2, surface.size), np.nan)
-    todo = climb.first()
+    todo = plan.first()
     while todo:
         for one in todo:
-            points = climb.points(one)
+            points = plan.points(one)
             assert np.isnan(scores[:, points]).all()  # nothing is tried twice
             scores[:, points] = surface.ravel()[points] + np.array([[0.1], [-0.1]])
             if one.start is not None:
-                assert np.isfinite(scores[0, climb.edges[one.start[0]] + one.start[1]])
-        todo = climb.further(scores.mean(axis=0), standard_errors(scores))
-    return scores.mean(axis=0), climb
+                assert np.isfinite(scores[0, plan.edges[one.start[0]] + one.start[1]])
+        todo = plan.further(scores.mean(axis=0), standard_errors(scores))
+    return scores.mean(axis=0), plan
 
 
 @pytest.mark.parametrize("n_taus", [1, 2, 3, 7, 16, 50])
@@ -52,10 +52,10 @@ def test_the_top_of_a_single_hill_is_found(shape, n_taus):
         away = np.abs(places - top) @ rng.uniform(0.5, 2.0, len(shape))
         along = np.abs(np.arange(n_taus) - tau) * rng.uniform(0.1, 1.0)
         surface = -((away[:, None] + along) ** rng.uniform(0.5, 2.0))
-        scores, climb = climbed(surface, candidates)
+        scores, plan = searched(surface, candidates)
         assert np.nanargmax(scores) == surface.argmax()
         if n_taus >= 16 and len(candidates) > 2:
-            assert climb.tried.sum() < 0.6 * surface.size
+            assert plan.tried.sum() < 0.6 * surface.size
 
 
 @pytest.mark.parametrize("n_taus", [12, 16, 30])
@@ -63,16 +63,16 @@ def test_a_hill_at_large_tau_is_not_missed_behind_a_valley(n_taus):
     """Scores of a robust fit of low rank to wrong labels: two hills, that of large tau higher."""
     away = np.abs(np.arange(n_taus) / n_taus - 0.17)
     surface = np.maximum(-60.0 * away, -17.0 + 2.0 * np.arange(n_taus) / n_taus)[None]
-    scores, _ = climbed(surface, grid((1,), n_taus))
+    scores, _ = searched(surface, grid((1,), n_taus))
     assert np.nanargmax(scores) == surface.argmax()
 
 
 def test_the_largest_tau_within_one_standard_error_has_its_neighbours_tried():
     surface = -0.05 * np.abs(np.arange(16) - 11.0)[None]
-    scores, climb = climbed(surface, grid((1,), 16), one_standard_error=True)
+    scores, plan = searched(surface, grid((1,), 16), one_standard_error=True)
     enough = scores[11] - 0.1  # two folds that are 0.2 apart
     first = int(np.flatnonzero(surface[0] >= enough)[0])
-    assert int(np.flatnonzero(scores >= enough)[0]) == first and climb.tried[first - 1]
+    assert int(np.flatnonzero(scores >= enough)[0]) == first and plan.tried[first - 1]
 
 
 @pytest.mark.parametrize("search", [RMRCV, SMMCV, RGLMCV])
@@ -103,7 +103,7 @@ def test_processes_choose_the_same(data):
 
 
 def test_ctrl_c_after_the_first_round_chooses_among_what_was_tried(data, monkeypatch):
-    original, done = rounds.solve_stretch, []
+    original, done = rounds.solve_segment, []
 
     def interrupted(*args):
         if len(done) == 3:
@@ -111,7 +111,7 @@ def test_ctrl_c_after_the_first_round_chooses_among_what_was_tried(data, monkeyp
         done.append(args)
         return original(*args)
 
-    monkeypatch.setattr(rounds, "solve_stretch", interrupted)
+    monkeypatch.setattr(rounds, "solve_segment", interrupted)
     with pytest.warns(UserWarning, match="among what was tried until then"):
         model = RMRCV(n_taus=9, C=1.0, cv=2).fit(data.X, data.y)
     assert np.isfinite(model.best_score_) and "split1_test_score" in model.cv_results_

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import Array, Index
-from .adaptive_search import Found, owners
+from .adaptive_search import PointScores, owners
 from .candidates import Candidate
 
 Point = tuple[int, int]  # a candidate and a place among its values
@@ -25,7 +25,7 @@ Point = tuple[int, int]  # a candidate and a place among its values
 FINER = 3
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """Points of one candidate that are solved one after another."""
 
     candidate: int
@@ -34,7 +34,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass
-class Climb:
+class CoarseToFine:
     """A search of a grid, whose points are those of the paths of the candidates."""
 
     candidates: list[Candidate]
@@ -50,7 +50,7 @@ class Climb:
         self.step = 1 if self.everything else max(round(longest**0.5), 1)
         self.tried = np.zeros(len(self.owner), dtype=bool)
 
-    def first(self) -> list[Stretch]:
+    def first(self) -> list[Segment]:
         """The coarse paths of the middle C, along the whole grid of tau.
 
         Where labels are wrong and W has low rank, large tau are in a valley of their own, which no
@@ -61,7 +61,7 @@ class Climb:
         middle = values[(len(values) - 1) // 2]
         return self.noted(
             [
-                Stretch(c, self.coarse(len(one.values)))
+                Segment(c, self.coarse(len(one.values)))
                 for c, one in enumerate(self.candidates)
                 if self.everything or weights[c] == middle
             ]
@@ -87,11 +87,11 @@ class Climb:
             return tuple(range(n))
         return tuple(sorted(range(n - 1, -1, -self.step)))
 
-    def further(self, mean: Array, error: Array) -> list[Stretch]:
+    def further(self, mean: Array, error: Array) -> list[Segment]:
         """Neighbours that were not tried of what is best by mean scores (points,), if any."""
         if self.everything or np.isnan(mean).all():
             return []
-        found = Found(mean, error, np.zeros(len(mean)), self.owner)
+        found = PointScores(mean, error, np.zeros(len(mean)), self.owner)
         centres = {found.best(False), found.best(self.one_standard_error)}
         while True:
             new = self.untried(centres | self.best_of_kinds(mean), self.along_tau)
@@ -101,7 +101,7 @@ class Climb:
                 return self.untried(centres, self.beside)
             self.step = max(self.step // FINER, 1)
 
-    def untried(self, centres: set[int], near: Callable[[int, int], list[Point]]) -> list[Stretch]:
+    def untried(self, centres: set[int], near: Callable[[int, int], list[Point]]) -> list[Segment]:
         """What is near to the centres and was not tried, each from the first of them."""
         new: dict[Point, Point] = {}
         for centre in sorted(centres):
@@ -111,7 +111,7 @@ class Climb:
                 inside = 0 <= place < len(self.candidates[other].values)
                 if inside and not self.tried[self.edges[other] + place]:
                     new.setdefault((other, place), (c, k))
-        return self.noted([Stretch(c, (k,), start) for (c, k), start in new.items()])
+        return self.noted([Segment(c, (k,), start) for (c, k), start in new.items()])
 
     def along_tau(self, c: int, k: int) -> list[Point]:
         """The next points of a path."""
@@ -123,12 +123,12 @@ class Climb:
         away = [int(np.abs(np.array(one.place) - here).sum()) for one in self.candidates]
         return [(other, k) for other in np.flatnonzero(np.array(away) == 1).tolist()]
 
-    def noted(self, stretches: list[Stretch]) -> list[Stretch]:
+    def noted(self, segments: list[Segment]) -> list[Segment]:
         """The same, of which it is noted that they are tried."""
-        for one in stretches:
+        for one in segments:
             self.tried[self.points(one)] = True
-        return stretches
+        return segments
 
-    def points(self, one: Stretch) -> Index:
-        """Columns of the points of a stretch among those of all candidates."""
+    def points(self, one: Segment) -> Index:
+        """Columns of the points of a segment among those of all candidates."""
         return self.edges[one.candidate] + np.array(one.places)
