@@ -50,6 +50,38 @@ def sides(beta: Array, loss: PiecewiseLoss) -> Array:
     return np.sign(beta) * np.where(at_bound, 2.0, 1.0)
 
 
+def without_inside(loss: PiecewiseLoss) -> Mask:
+    """Samples without a tube whose multipliers may be of either sign."""
+    return (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
+
+
+def next_sides(
+    loss: PiecewiseLoss,
+    side: Array,
+    beta: Array,
+    r: Array,
+    *,
+    no_inside: Mask,
+    rounding: Array,
+    slack: Array,
+) -> Array:
+    """Where each sample turns out to be, given its side: there, or on the next one.
+
+    `no_inside` is :func:`without_inside` of the loss; `rounding` and `slack`, of shape (n,), are
+    what multipliers and residuals may be off by.
+    """
+    epsilon, size, sign = loss.epsilon, np.abs(side), np.where(side < 0.0, -1.0, 1.0)
+    free, new = size == 1.0, side.copy()
+    back = (size == 2.0) & (sign * r < epsilon - slack)
+    new[free & (beta > loss.upper + rounding)] = 2.0
+    new[free & (beta < loss.lower - rounding)] = -2.0
+    new[free & ~no_inside & (sign * beta < -rounding)] = 0.0
+    new[back] = sign[back]
+    new[(size == 0.0) & (r > epsilon + slack) & (loss.upper > 0.0)] = 1.0
+    new[(size == 0.0) & (r < -epsilon - slack) & (loss.lower < 0.0)] = -1.0
+    return new
+
+
 class FreeSystem:
     """Systems ``K_FF x + Z_F gamma = rhs, Z_F'x = total`` for sets F close to one factorised.
 
@@ -149,8 +181,8 @@ class BoxQuadratic:
         self.K = K.plus(loss.curvature) if loss.curved else K
         self.loss, self.basis, self.total = loss, basis, total
         self.columns = basis.columns(K.n)
-        # A sample without a tube that may be of either sign has no inside.
-        self.no_inside = (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
+        self.no_inside = without_inside(loss)
+        self.rounding = ROUNDING * np.where(np.isfinite(loss.size), loss.size, 0.0)
         self.size = float(loss.size[np.isfinite(loss.size)].max(initial=0.0)) or np.inf
         self.system: FreeSystem | None = None
 
@@ -165,8 +197,8 @@ class BoxQuadratic:
             beta, gamma = solved
             r = t - self.K.times(beta) - self.basis.times(gamma)
             r = np.where(np.abs(side) == 1.0, self.loss.epsilon * side, r)  # not up to rounding
-            next_sides = self.next_sides(side, beta, r)
-            wrong = int(np.count_nonzero(next_sides != side))
+            after = self.after(side, beta, r)
+            wrong = int(np.count_nonzero(after != side))
             if wrong == 0:
                 return BoxSolution(np.clip(beta, self.loss.lower, self.loss.upper), gamma, side)
             if wrong < fewest:
@@ -174,8 +206,15 @@ class BoxQuadratic:
             else:
                 patience -= 1
                 self.system = None  # the borders of an ill-conditioned system may be to blame
-            side = next_sides
+            side = after
         return None
+
+    def after(self, side: Array, beta: Array, r: Array) -> Array:
+        """Sides after those that a solution was for."""
+        slack = ROUNDING * (float(np.abs(r).max()) + self.loss.epsilon)
+        return next_sides(
+            self.loss, side, beta, r, no_inside=self.no_inside, rounding=self.rounding, slack=slack
+        )
 
     def solve_from_afar(self, t: Array, r: Array, gamma: Array) -> BoxSolution | None:
         """Solution for `t` where pivoting does not end; None if there is none.
@@ -222,24 +261,3 @@ class BoxQuadratic:
     def image_of(self, beta: Array) -> Array:
         """``K beta``, without the curvature."""
         return self.without_curvature.times(beta)
-
-    def next_sides(self, side: Array, beta: Array, r: Array) -> Array:
-        """Where each sample turns out to be: the same side, or the next one."""
-        loss, epsilon = self.loss, self.loss.epsilon
-        slack = ROUNDING * (float(np.abs(r).max()) + epsilon)
-        sign = np.where(side < 0.0, -1.0, 1.0)
-        size = np.abs(side)
-        free = size == 1.0
-        rounding = ROUNDING * np.where(np.isfinite(loss.size), loss.size, 0.0)
-        new = side.copy()
-        up = free & (beta > loss.upper + rounding)
-        down = free & (beta < loss.lower - rounding)
-        inwards = free & ~self.no_inside & (sign * beta < -rounding)
-        back = (size == 2.0) & (sign * r < epsilon - slack)
-        above = (size == 0.0) & (r > epsilon + slack) & (loss.upper > 0.0)
-        below = (size == 0.0) & (r < -epsilon - slack) & (loss.lower < 0.0)
-        new[up], new[down] = 2.0, -2.0
-        new[inwards] = 0.0
-        new[back] = sign[back]
-        new[above], new[below] = 1.0, -1.0
-        return new

@@ -29,6 +29,7 @@ from scipy.linalg.lapack import dgesv
 from ..._typing import Array, Mask
 from ...linalg.bordered import cholesky
 from ...losses.piecewise import PiecewiseLoss
+from ..active_set.box_qp import next_sides, without_inside
 
 # Rounds without fewer samples on a wrong side after which they change one at a time.
 PATIENCE = 3
@@ -126,7 +127,15 @@ class Pivoting:
         side[i] = 0.0
         while patience > 0:
             beta, e = self._solve(side, i, self.e)
-            after = self._next_sides(side, beta, e)
+            after = next_sides(
+                self.loss,
+                side,
+                beta,
+                e,
+                no_inside=self.no_inside,
+                rounding=self.small_beta,
+                slack=self.small_e,
+            )
             after[i] = 0.0
             wrong = int(np.count_nonzero(after != side))
             if wrong == 0:
@@ -203,20 +212,6 @@ class Pivoting:
         dbeta, de = np.where(self.free, out, given), np.where(self.free, given, out)
         return self.beta + dbeta, e + de
 
-    def _next_sides(self, side: Array, beta: Array, e: Array) -> Array:
-        """Where each sample turns out to be: the same side, or the next one."""
-        loss, sign, size = self.loss, np.where(side < 0.0, -1.0, 1.0), np.abs(side)
-        free, small = size == 1.0, self.small_e
-        new = side.copy()
-        new[free & ~self.no_inside & (sign * beta < -self.small_beta)] = 0.0
-        new[free & (beta > loss.upper + self.small_beta)] = 2.0
-        new[free & (beta < loss.lower - self.small_beta)] = -2.0
-        back = (size == 2.0) & (sign * e < loss.epsilon - small)
-        new[back] = sign[back]
-        new[(size == 0.0) & (e > loss.epsilon + small) & (loss.upper > 0.0)] = 1.0
-        new[(size == 0.0) & (e < -loss.epsilon - small) & (loss.lower < 0.0)] = -1.0
-        return new
-
 
 def sides_at(loss: PiecewiseLoss, beta: Array) -> Array:
     """The side of each sample at a solution, by its dual variable."""
@@ -228,8 +223,3 @@ def sides_at(loss: PiecewiseLoss, beta: Array) -> Array:
     size[bound == 0.0] = 0.0
     size[no_inside & (size == 0.0)] = 1.0
     return np.where(beta < 0.0, -size, size)
-
-
-def without_inside(loss: PiecewiseLoss) -> Mask:
-    """Samples without a tube whose dual variables may be of either sign."""
-    return (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
