@@ -41,6 +41,7 @@ def predictions(path):
         return [float(row["predicted_score"]) for row in csv.DictReader(stream)]
 
 
+@pytest.mark.slow
 def test_fit_predict_inspect_and_report_of_a_table(table, tmp_path, capsys):
     model, out, page = (str(tmp_path / name) for name in ("m.skops", "out.csv", "page.html"))
     options = ["--shape", "3,2", "--target", "score", "--covariates", "age,site"]
@@ -61,6 +62,7 @@ def test_fit_predict_inspect_and_report_of_a_table(table, tmp_path, capsys):
     assert "2 covariates entered" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_arrays_hold_covariates_by_name(tmp_path):
     X, age, site, y = data()
     np.savez(tmp_path / "d.npz", X=X, y=y, age=age, site=site)

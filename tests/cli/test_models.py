@@ -42,6 +42,7 @@ def test_fit_predict_inspect_report(fitted, npz, arrays, tmp_path, capsys):
     assert "emission" in page.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rmr", "grmr"])
 def test_adaptive_models(name, npz, tmp_path, capsys):
     path = str(tmp_path / "model.skops")
@@ -54,6 +55,7 @@ def test_adaptive_models(name, npz, tmp_path, capsys):
     assert "adaptive" in page.read_text()
 
 
+@pytest.mark.slow
 def test_the_command_and_the_method_make_the_same_page(fitted, npz, arrays, tmp_path):
     page = tmp_path / "report.html"
     assert main(["report", fitted, npz, "-o", str(page), "--cv", "0"]) == 0
@@ -152,6 +154,7 @@ def test_classes_that_are_words(arrays, tmp_path):
     assert main(["fit", *data, "--model", "rmr", "-o", path]) == 1
 
 
+@pytest.mark.slow
 def test_several_classes(arrays, tmp_path, capsys):
     thirds = np.quantile(arrays["y"], [0.33, 0.67])
     kinds = np.array(["low", "middle", "high"])[np.digitize(arrays["y"], thirds)]

@@ -48,6 +48,7 @@ def test_predictions_and_coefficients_are_in_the_units_of_the_file(by, tmp_path,
     np.testing.assert_allclose(change, np.diff(np.load(tmp_path / "out.npy")), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_search_with_covariates_and_groups_then_a_report(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     X, y, age = sensors()

@@ -65,6 +65,7 @@ def test_the_threshold_says_the_same_as_the_p_values(alpha, size):
     np.testing.assert_array_equal(statistic > threshold, corrected <= alpha)
 
 
+@pytest.mark.slow
 def test_planted_entries_are_found_and_others_are_not():
     """The small form of benchmarks/error_rate.py: one false map in ten is what is allowed."""
     false, found = [], []
@@ -92,6 +93,7 @@ def test_the_signal_that_is_kept_gives_refits_of_the_size_of_the_model(tau):
     np.testing.assert_allclose(signal - signal.mean(), slope * (model.predict(X) - signal.mean()))
 
 
+@pytest.mark.slow
 def test_a_score_of_chance_is_not_significant_and_a_good_one_is():
     X, y, _ = planted(0)
     options = {"n_permutations": 19, "cv": 2, "random_state": 0}

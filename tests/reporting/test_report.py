@@ -48,6 +48,7 @@ def test_all_sections_are_there(page):
     assert "tau" in page and "scikit-learn" in page and "age" in page
 
 
+@pytest.mark.slow
 def test_the_page_says_how_samples_were_left_out(data):
     X, y = data
     model = RMR(1.0, C=0.1).fit(X, y)
@@ -85,18 +86,21 @@ def test_the_page_needs_nothing_else(page):
     assert "<script" not in page and "@import" not in page and "url(http" not in page
 
 
+@pytest.mark.slow
 def test_the_same_model_gives_the_same_page(data):
     X, y = data
     model = RMR(tau=2.0).fit(X, y)
     assert model.report(X, y, cv=2).html == make_report(model, X, y, cv=2).html
 
 
+@pytest.mark.slow
 def test_folds_that_do_not_test_all_samples(data):
     X, y = data
     page = RMR(tau=2.0).fit(X, y).report(X, y, cv=TimeSeriesSplit(3)).html
     assert "mean of 3 folds" in page
 
 
+@pytest.mark.slow
 def test_models_that_clean_and_pipelines(data, tmp_path):
     X, y = data
     assert "partial minimum" in GRMR(tau=2.0).fit(X, y).report(X, y, cv=None).html
@@ -110,6 +114,7 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     assert report._repr_html_().startswith("<iframe srcdoc=")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["one_vs_one", "one_vs_rest"])
 def test_every_problem_of_several_classes_has_its_maps(data, multi_class):
     X, y = data

@@ -44,6 +44,7 @@ def rows_of(page):
     return {html.unescape(name): values for name, *values in cells}
 
 
+@pytest.mark.slow
 def test_the_score_is_that_of_the_search():
     model = RMRCV(n_taus=3, C="scale", cv=2, scoring="neg_median_absolute_error").fit(X, Y)
     page = model.report(X, Y, cv=3).html
@@ -63,6 +64,7 @@ DEFAULT_SCORES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFAULT_SCORES)
 @pytest.mark.filterwarnings("ignore")
 def test_a_model_that_was_not_chosen_has_the_score_of_its_kind(name):
@@ -72,6 +74,7 @@ def test_a_model_that_was_not_chosen_has_the_score_of_its_kind(name):
     assert np.isfinite([one.scores for one in facts.test.outcomes]).all()
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_scikit_learn():
     model = RMR(tau=0.5, C=1.0, epsilon=0.1).fit(X, Y)
     facts = gather(model, X, Y, **DEFAULTS)
@@ -82,6 +85,7 @@ def test_scores_are_those_of_scikit_learn():
     assert errors["MAE, units of y"][0] == f"{np.mean(np.abs(residual)):.3g}"
 
 
+@pytest.mark.slow
 def test_probabilities_are_chosen_and_reported_by_the_log_loss():
     model = RGLMCV(family="binomial", n_taus=3, cv=2, ridge=0.0).fit(X, CLASSES)
     page = words(model.report(X, CLASSES, cv=3).html)
@@ -108,6 +112,7 @@ def test_a_scoring_of_ones_own_and_a_mistyped_one():
         model.report(X, Y, scoring=3)
 
 
+@pytest.mark.slow
 def test_folds_of_one_sample_have_a_score_together():
     page = RMR().fit(X[:15], Y[:15]).report(X[:15], Y[:15], cv=LeaveOneOut()).html
     assert "nan" not in words(page)[:300]
@@ -144,6 +149,7 @@ def test_other_baselines_are_those_of_scikit_learn():
         np.testing.assert_allclose(found.decision_function(fold.test), expected, atol=0.05)
 
 
+@pytest.mark.slow
 def test_low_rank_helps_or_does_not():
     big = make_matrix_regression(80, (12, 12), rank=1, noise_scale=0.5, random_state=0)
     model = RGLM().fit(big.X, big.y)
@@ -154,6 +160,7 @@ def test_low_rank_helps_or_does_not():
     assert "The model is no better than that." in said
 
 
+@pytest.mark.slow
 def test_baselines_are_chosen_and_refused_by_kind():
     model = RMR().fit(X, Y)
     both = rows_of(model.report(X, Y, cv=2, baseline=["ridge", "pls"]).html)
@@ -203,6 +210,7 @@ def test_a_minority_of_wrong_labels_does_not_spoil_medians():
 MARKUP = "<script>alert(1)</script> & \"'$x_{1$"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:constrained_layout not applied")  # names as long as the figure
 def test_markup_and_dollars_in_all_names_are_harmless(tmp_path):
     kinds = np.where(Y > 0.0, MARKUP, "<img src=x onerror=alert(1)>")
@@ -215,6 +223,7 @@ def test_markup_and_dollars_in_all_names_are_harmless(tmp_path):
         assert report.save(tmp_path / "a<b>&.html").read_text(encoding="utf-8") == report.html
 
 
+@pytest.mark.slow
 def test_numbers_agree_with_their_nouns():
     assert counted(1, "label is", "labels are") == "1 label is"
     assert counted(2, "label is", "labels are") == "2 labels are"
@@ -243,6 +252,7 @@ def test_an_old_report_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     assert repr(report).startswith("Report of ") and len(repr(report)) < 80
 
 
+@pytest.mark.slow
 def test_stored_samples_are_reported_on_a_part_of_them(tmp_path):
     big = make_matrix_regression(3000, (6, 6), rank=1, noise_scale=0.5, random_state=0)
     np.save(tmp_path / "X.npy", big.X)

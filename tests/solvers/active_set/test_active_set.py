@@ -30,6 +30,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("shape", [(12, 10), (5, 9), (9, 5), (1, 12)])
 def test_followed_points_are_certified_optima(case, shape):

@@ -197,6 +197,7 @@ def test_scale_of_the_data_changes_nothing(coupling):
     assert abs(first.n_iter - second.n_iter) <= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [ExactSplit, PaperSplit])
 def test_memory_is_a_few_arrays_of_the_size_of_the_samples(method):
     p = make_split(12, 0.1, "squared", shape=(400, 600), gamma=0.5, lam=0.02)
@@ -236,6 +237,7 @@ def test_samples_of_zeros():
     assert result.converged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupling", [*RMR_LOSSES, "squared"])
 def test_row_step_against_brute_force(coupling):
     rng = np.random.default_rng(11)

@@ -12,6 +12,7 @@ from matreg.solvers.paper.admm import RegressionStep, solve_admm
 from problems import SHAPE_IDS, SHAPES, gap_of_result, make_problem, random_data, random_weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
