@@ -54,7 +54,7 @@ def passed() -> int:
 
 def main() -> None:
     rows = []
-    for folder in (PACKAGE, PACKAGE / "estimators", PACKAGE / "solvers"):
+    for folder in (PACKAGE, *(PACKAGE / name for name in ("estimators", "_validation", "solvers"))):
         files = sorted(folder.rglob("*.py"))
         counts = [count(path) for path in files]
         total = [sum(column) for column in zip(*counts, strict=True)]
