@@ -92,7 +92,7 @@ def score_of_search(search: Any) -> tuple[str, bool]:
         return score_in_print(search.scoring)
     if search.scoring is not None:
         return "score", False
-    if getattr(search, "family", None) == "binomial":
+    if getattr(search, "family", None) in ("binomial", "multinomial"):
         return "log loss", True
     if getattr(search, "family", None) == "poisson":
         return "D² of the Poisson deviance", False

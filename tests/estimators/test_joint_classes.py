@@ -142,7 +142,7 @@ def test_what_does_not_go_with_joint_says_so(tmp_path):
         SMM(joint="diagonal").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None"):
         SMMCV(joint="rows", cv="loo").fit(X, y)
-    with pytest.raises(ValueError, match="joint must be None for a path"):
+    with pytest.raises(ValueError, match="path are single matrices"):
         path(SMM(joint="rows"), X, y)
     fitted = SMM(joint="rows").fit(X, y)
     with pytest.raises(ValueError, match="joint must be None"):

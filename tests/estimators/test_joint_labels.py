@@ -70,7 +70,7 @@ def test_labels_share_their_row_profiles():
 
 def test_paths_are_of_single_matrices_and_tau_max_of_all_labels():
     X, Y, _ = data()
-    with pytest.raises(ValueError, match="joint must be None for a path"):
+    with pytest.raises(ValueError, match="path are single matrices"):
         path(RGLM(joint="rows"), X, Y)
     largest = tau_max(X, Y, model=RGLM(joint="rows"))
     with pytest.warns(UserWarning, match="W = 0"):

@@ -13,6 +13,7 @@ ESTIMATORS = [
     RMR(),
     RGLM(),
     RGLM(family="binomial"),
+    RGLM(family="multinomial"),
     RGLM(family="poisson"),
     SMM(),
     SMM(loss="squared_hinge", multi_class="one_vs_rest"),

@@ -74,7 +74,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "for all; predict, inspect and report stay in the units of the file",
     )
     parser.add_argument("--quantile", type=float, metavar="Q", help="fit this quantile, as 0.9")
-    parser.add_argument("--family", help="rglm: normal, binomial, poisson")
+    parser.add_argument("--family", help="rglm: normal, binomial, multinomial, poisson")
     parser.add_argument(
         "--adaptive",
         type=int,
@@ -123,7 +123,7 @@ def _wants_classes(args: argparse.Namespace) -> bool | None:
     """Whether the options say that labels are classes; None if they do not say."""
     if args.model is None:
         return None
-    return args.model in ("smm", "gsmm") or args.family == "binomial"
+    return args.model in ("smm", "gsmm") or args.family in ("binomial", "multinomial")
 
 
 def refuse_missing(model: Any, data: Data) -> None:

@@ -99,8 +99,8 @@ def path(
     parts = model._parts(samples)
     if parts[0].beside is not None:
         raise ValueError(
-            f"joint must be None for a path, whose points are single matrices; got "
-            f"{model.joint!r}. {name}CV(joint={model.joint!r}) tries a path of them."
+            "the points of a path are single matrices, but all classes or labels are one problem "
+            f"with joint={model.joint!r}: take {name}CV, which tries values of tau."
         )
     if len(parts) > 1:
         raise ValueError(

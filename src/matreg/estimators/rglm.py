@@ -15,7 +15,7 @@ from ..penalties.spectral import SpectralElasticNet
 from ..solvers import SolverResult, mean_curvature, tau_max
 from ._fit.classifier import labels_of
 from ._fit.convex import ConvexEstimator, Part, together
-from ._fit.family import FamilyEstimator, log_probabilities
+from ._fit.family import CLASSES, FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
 from ._input.given import Given
 from ._input.parameters import parametrised
@@ -40,6 +40,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
 
     - "normal": ``1/2 (y - f)^2``,
     - "binomial": ``log(1 + exp(f)) - y f`` with y = 0 for the first class and 1 for the second,
+    - "multinomial": ``log sum_c exp(f_c) - f_y`` with a matrix and a number for each class c,
     - "poisson": ``exp(f) - y f + y log y - y``.
 
     The squared loss is the right one for light-tailed noise. A few grossly wrong labels spoil the
@@ -51,10 +52,12 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm, or
         maximum likelihood; from :func:`tau_max` on B is zero. "scale" is 0.02 of that, "2*scale"
         twice as much, and so on: predictions then do not depend on the units of X and y.
-    family : {"normal", "gaussian", "binomial", "poisson"} or LossFamily, default="normal"
-        Distribution of the labels: numbers, two classes of any names, or counts. With "binomial"
-        the model is a classifier. A family of your own is an object of a subclass of
-        :class:`matreg.losses.LossFamily`.
+    family : str or LossFamily, default="normal"
+        One of "normal", "gaussian", "binomial", "multinomial" and "poisson".
+        Distribution of the labels: numbers, two classes of any names, more of them, or counts. With
+        "binomial" and "multinomial", which are the same for two classes, the model is a classifier.
+        "multinomial" has no ridge and needs its samples, times the classes, in memory. A family of
+        your own is an object of a subclass of :class:`matreg.losses.LossFamily`.
     ridge : float, default=0.0
         Share of a ridge in the penalty, from 0 to below 1, for effects that are dense and not of
         low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean
@@ -73,7 +76,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         of their matrices side by side, or on top of each other, for labels in units of their
         spread, `label_scale_`. With None each label is fitted on its own. For more than two classes
         of the family "binomial" each class against the rest is such a label, and `predict_proba`
-        divides their probabilities by the sum.
+        divides their probabilities by the sum. Of "multinomial" all classes are one problem, in
+        which None adds up their nuclear norms.
     n_jobs : int, default=None
         Number of labels at a time, where there are several.
     verbose : int, default=0
@@ -101,7 +105,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ridge_ : float
         What was given.
     classes_ : ndarray of shape (n_classes,)
-        The classes, for the family "binomial" alone.
+        The classes, for the families "binomial" and "multinomial" alone.
 
     See Also
     --------
@@ -148,9 +152,21 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         k = len(vars(self).get("classes_", ()))
         if k <= 2:
             return super()._parts(samples)
+        if self.family == "multinomial":
+            return together(self, self._classes_of_each(samples.distinct(), k))
         y = labels_of(samples)
         parts = [Part(samples.part(None, (y == c).astype(float))) for c in range(k)]
         return together(self, parts)
+
+    def _classes_of_each(self, samples: Any, k: int) -> list[Part]:
+        """All samples with each of the k classes, in the same order: their losses are one."""
+        for name in ("ridge", "covariate_ridge"):
+            if getattr(self, name) > 0.0:
+                raise ValueError(
+                    f'{name} must be 0 for family="multinomial"; got {getattr(self, name)}. '
+                    'Take family="binomial" with joint="rows" or "columns".'
+                )
+        return [Part(replace(samples, y=(samples.y == c).astype(float))) for c in range(k)]
 
     def _nuclear(self) -> SpectralElasticNet:
         return SpectralElasticNet(0.0, ridge=0.0)
@@ -175,9 +191,9 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if result.n_iter >= self.max_iter:
             return "Raise max_iter or tol."
-        if self.family == "binomial" and self.tau_ == 0.0:
+        if self.family in CLASSES and self.tau_ == 0.0:
             return "There is no optimum if a matrix tells the classes apart: raise tau."
-        if self.family == "binomial" and hasattr(self, "covariate_coef_"):
+        if self.family in CLASSES and hasattr(self, "covariate_coef_"):
             return (
                 "There is no optimum if the covariates alone tell the classes apart, as they have "
                 "no penalty: leave out what does, or merge rare categories."
@@ -194,7 +210,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
 
     Parameters
     ----------
-    family : {"normal", "gaussian", "binomial", "poisson"}, default="normal"
+    family : {"normal", "gaussian", "binomial", "multinomial", "poisson"}, default="normal"
         As in :class:`RGLM`. The score of the folds is R^2 or D^2 by default, and for "binomial"
         minus the log loss, which tells models apart that accuracy does not; its folds are
         stratified.
@@ -243,17 +259,19 @@ class RGLMCV(FamilyEstimator, PathSearch):
     def _values(self, name: str, units: Units) -> list[Any]:
         if name != "ridge":
             return super()._values(name, units)
-        default = RIDGES if not np.any(self.l1) else (0.0,)
+        plain = np.any(self.l1) or self.family == "multinomial"
+        default = (0.0,) if plain else RIDGES
         values = number_list(name, default if self.ridge is None else self.ridge, positive=False)
         if max(values) >= 1.0:
             raise ValueError(f"ridge must be shares of at least 0 and below 1; got {values}.")
         return values
 
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        if self.family != "binomial":
+        if self.family not in CLASSES:
             return super()._score_all(y, decisions, sample_weight)
+        together = self.family == "multinomial"
         own = np.arange(len(y)), np.searchsorted(self.classes_, y)
-        logarithms = np.array([log_probabilities(f)[own] for f in decisions])
+        logarithms = np.array([log_probabilities(f, together)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
     def _fit_streamed(self, given: Given) -> None:

@@ -38,6 +38,7 @@ from .piecewise import (
     squared_hinge,
 )
 from .smooth import Logistic as LogisticLoss
+from .smooth import Multinomial as MultinomialLoss
 from .smooth import Poisson as PoissonLoss
 
 
@@ -238,6 +239,19 @@ class Binomial(LossFamily):
         return 2.0 * self.of(y, np.ones(len(y))).value(-f)
 
 
+@dataclass(frozen=True)
+class Multinomial(LossFamily):
+    """``log sum_c exp(f_c) - f_own`` for more than two classes, all problems of which are one."""
+
+    def of(self, y: Array, c: Array) -> MultinomialLoss:
+        """Weights of c, for labels 1 of the own class and 0 of the others, class after class."""
+        return MultinomialLoss(y, c)
+
+    def target(self, y: Array) -> Array:
+        """Zeros: the labels are in the loss."""
+        return np.zeros(len(y))
+
+
 # Scores of predicted counts beyond, or of those that are zero, are no numbers.
 LARGEST_LOG_MEAN = float(np.log(1e150))
 
@@ -329,6 +343,7 @@ GLM_FAMILIES: dict[str, type[LossFamily]] = {
     "normal": Squared,
     "gaussian": Squared,  # another name
     "binomial": Binomial,
+    "multinomial": Multinomial,
     "poisson": PoissonCounts,
 }
 

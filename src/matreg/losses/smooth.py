@@ -221,3 +221,72 @@ class Poisson:
             return beta
         excess = float(beta.sum()) - total
         return np.minimum(beta - excess * ((most - beta) / whole), most)
+
+
+class Multinomial:
+    """``L(r) = sum_i s_i (log sum_c exp(f_ic) - f_i,own)`` with ``f = -r``, class after class.
+
+    The classes of a sample are not apart: the means of all of them add up to 1, and their
+    multipliers to 0. A number added to all f of a sample changes nothing.
+
+    Parameters
+    ----------
+    t : ndarray of shape (k n,)
+        1 for the own class of each of n samples and 0 for the k - 1 others, class after class.
+    s : ndarray of shape (k n,)
+        Positive sample weights, once for each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = Multinomial(np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]), np.ones(6))
+    >>> round(loss.value(np.zeros(6)), 6)
+    2.197225
+    """
+
+    def __init__(self, t: Array, s: Array) -> None:
+        n = round(float(t.sum()))
+        self.t, self.s = t.reshape(-1, n), s.reshape(-1, n)
+
+    def _means(self, r: Array) -> tuple[Array, Array]:
+        """Means (k, n), and the losses of samples of weight 1."""
+        f = -r.reshape(self.t.shape)
+        f = f - (self.t * f).sum(axis=0)  # relative to the own class
+        losses = np.logaddexp.reduce(f, axis=0)
+        return np.exp(f - losses), losses
+
+    def value(self, r: Array) -> float:
+        """Sum of the losses."""
+        return float(self.s[0] @ self._means(r)[1])
+
+    def gradient(self, r: Array) -> Array:
+        """``s (t - mu)``, without cancellation where mu is near t."""
+        others = (1.0 - self.t) * self._means(r)[0]
+        return np.asarray(self.s * (self.t * others.sum(axis=0) - others)).reshape(-1)
+
+    def curvature_in(self, Z: Array, r: Array) -> Array:
+        """Second derivative (m, m) along m columns (k n, m)."""
+        mu, columns = self._means(r)[0], Z.reshape(*self.t.shape, -1)
+        mean = np.einsum("kn,knm->nm", mu, columns)
+        own = np.einsum("kn,knm,knl->ml", self.s * mu, columns, columns, optimize=True)
+        return np.asarray(own - (self.s[0] * mean.T) @ mean)
+
+    def conjugate(self, beta: Array) -> float:
+        """``sum s mu log mu`` with ``mu = t - beta / s``."""
+        mu = np.clip(self.t - beta.reshape(self.t.shape) / self.s, 0.0, 1.0)
+        return float(np.sum(self.s * xlogy(mu, mu)))
+
+    def best_intercept(self, r: Array, total: float = 0.0) -> float:
+        """Zero: what all classes have in common does not matter."""
+        return 0.0
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """``s (t - 1)`` and ``s t``, for means of 1 and 0."""
+        return (self.s * (self.t - 1.0)).reshape(-1), (self.s * self.t).reshape(-1)
+
+    def feasible(self, beta: Array, total: float | None) -> Array:
+        """Means of the other classes of at least 0 and at most 1 together."""
+        others = (1.0 - self.t) * np.maximum(-beta.reshape(self.t.shape) / self.s, 0.0)
+        others = others / np.maximum(others.sum(axis=0), 1.0)
+        return np.asarray(self.s * (self.t * others.sum(axis=0) - others)).reshape(-1)

@@ -376,7 +376,7 @@ def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
             f"tau must be a number with the penalty {type(problem.penalty).__name__}: the smallest "
             "tau with W = 0 is known for SpectralElasticNet alone."
         )
-    if is_rglm(problem):
+    if is_rglm(problem) or hasattr(problem.loss, "curvature_in"):
         return rglm_tau_max(problem)
     if is_rmr(problem):
         return rmr_tau_max(problem, tol=tol)

@@ -73,7 +73,7 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
         if len(r) > MANY and not loss.curved:
             return among_many(loss, Z, r, t)
         return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
-    if hasattr(loss, "second_derivative"):
+    if hasattr(loss, "second_derivative") or hasattr(loss, "curvature_in"):
         return newton(loss, Z, r, t)
     return quasi_newton(loss, Z, r, t)
 
@@ -243,7 +243,11 @@ def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
             slope = slopes @ Z - t
             if np.all(np.abs(slope) <= ROUNDING * (np.abs(slopes) @ np.abs(Z))):
                 break
-            H = Z.T @ (loss.second_derivative(left)[:, None] * Z)
+            H = (
+                loss.curvature_in(Z, left)
+                if hasattr(loss, "curvature_in")
+                else Z.T @ (loss.second_derivative(left)[:, None] * Z)
+            )
             if not np.isfinite(H).all():
                 break
             step = np.linalg.lstsq(H, slope, rcond=None)[0]

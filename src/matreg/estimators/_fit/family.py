@@ -7,6 +7,7 @@ for "binomial" and the logarithm of the mean for "poisson".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,27 +25,34 @@ from .base import MatrixEstimator
 from .several import transposed
 
 
-def probabilities(f: Array) -> Array:
+def probabilities(f: Array, together: bool = False) -> Array:
     """Probabilities of both classes from log-odds (n,), or of k classes from those of each (n, k).
 
-    Those of each class against the rest are divided by their sum.
+    Those of each class against the rest are divided by their sum; with `together` the predictors
+    are those of the family "multinomial".
     """
     if f.ndim == 2:
-        return np.exp(log_probabilities(f))
+        return np.exp(log_probabilities(f, together))
     return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
 
 
-def log_probabilities(f: Array) -> Array:
+def log_probabilities(f: Array, together: bool = False) -> Array:
     """Their logarithms, without underflow."""
     if f.ndim == 2:
-        each = -np.logaddexp(0.0, -f)
+        each = f if together else -np.logaddexp(0.0, -f)
         return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
     return -np.logaddexp(0.0, np.column_stack([f, -f]))
 
 
-def _binomial(model: MatrixEstimator) -> bool:
-    if model.family != "binomial":
-        raise AttributeError(f'family must be "binomial" for this; got {model.family!r}.')
+# Families whose labels are classes.
+CLASSES = ("binomial", "multinomial")
+
+
+def _of_classes(model: MatrixEstimator) -> bool:
+    if model.family not in CLASSES:
+        raise AttributeError(
+            f'family must be "binomial" or "multinomial" for this; got {model.family!r}.'
+        )
     return True
 
 
@@ -58,17 +66,19 @@ class FamilyEstimator(MatrixEstimator):
 
     @property
     def _several_labels(self) -> bool:  # type: ignore[override]
-        return self.family != "binomial"
+        return self.family not in CLASSES
 
     def _loss(self) -> LossFamily:
-        return family_of(self.family, GLM_FAMILIES)
+        two = self.family == "multinomial" and len(vars(self).get("classes_", ())) == 2
+        return family_of("binomial" if two else self.family, GLM_FAMILIES)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if self.family == "binomial":
+        if self.family in CLASSES:
             tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=self.joint is not None)
+            several = self.joint is not None or self.family == "multinomial"
+            tags.classifier_tags = ClassifierTags(multi_class=several)
         else:
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
@@ -79,13 +89,13 @@ class FamilyEstimator(MatrixEstimator):
 
     def _validate_labels(self, y: ArrayLike, n: int) -> Array:
         """Numbers, class 0 or 1, or counts."""
-        if self.family == "binomial":
+        if self.family in CLASSES:
             self.classes_, y = encode_classes(y, n)
             remedy = (
-                'For more, take joint="rows" or "columns", or wrap the model in '
+                'For more, take family="multinomial", joint="rows" or "columns", or wrap it in '
                 "sklearn.multiclass.OneVsRestClassifier."
             )
-            if self.joint is None:
+            if self.joint is None and self.family == "binomial":
                 check_two_classes(self.classes_, remedy)
             return y
         y = validate_labels(y, n)
@@ -97,26 +107,26 @@ class FamilyEstimator(MatrixEstimator):
         return y
 
     def _decode(self, y: Array) -> Values:
-        return self.classes_[y.astype(int)] if self.family == "binomial" else y
+        return self.classes_[y.astype(int)] if self.family in CLASSES else y
 
     def _labels(self, f: Array) -> Values:
         """Predictions from linear predictors."""
-        if self.family == "binomial":
+        if self.family in CLASSES:
             index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
             return classes_at(self.classes_, index)
         return on_blocks(self._loss().mean, f)
 
     def _probabilities(self, f: Array) -> Array:
         """Probabilities of the classes, of shape (n, k)."""
-        return probabilities(f)
+        return probabilities(f, self.family == "multinomial")
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         k = len(vars(self).get("classes_", ()))
         return (transposed, k) if k > 2 else super()._combiner()
 
-    @available_if(_binomial)
+    @available_if(_of_classes)
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
-        """Log-odds of the second class, or of each of more, for the family "binomial".
+        """Log-odds of the second class, or decisions on each of more, for families of classes.
 
         Parameters
         ----------
@@ -126,13 +136,14 @@ class FamilyEstimator(MatrixEstimator):
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            ``<coef_, X_i> + intercept_``; of more than two classes each against the rest.
+            ``<coef_, X_i> + intercept_``; of more than two classes each against the rest, or, for
+            "multinomial", logarithms of odds that add up to any number.
         """
         return self._decide(X, covariates)
 
-    @available_if(_binomial)
+    @available_if(_of_classes)
     def predict_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
-        """Probabilities of the classes, for the family "binomial".
+        """Probabilities of the classes, for the families "binomial" and "multinomial".
 
         Parameters
         ----------
@@ -145,9 +156,10 @@ class FamilyEstimator(MatrixEstimator):
             In the order of `classes_`; those of more than two, each against the rest, are divided
             by their sum.
         """
-        return on_blocks(probabilities, self._decide(X, covariates), len(self.classes_))
+        function = partial(probabilities, together=self.family == "multinomial")
+        return on_blocks(function, self._decide(X, covariates), len(self.classes_))
 
-    @available_if(_binomial)
+    @available_if(_of_classes)
     def predict_log_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Logarithms of the probabilities, without underflow.
 
@@ -161,7 +173,8 @@ class FamilyEstimator(MatrixEstimator):
         ndarray of shape (n, n_classes)
             As in :meth:`predict_proba`.
         """
-        return on_blocks(log_probabilities, self._decide(X, covariates), len(self.classes_))
+        function = partial(log_probabilities, together=self.family == "multinomial")
+        return on_blocks(function, self._decide(X, covariates), len(self.classes_))
 
     def _score_labels(self, y: ArrayLike, predicted: Values, sample_weight: Weights) -> float:
         if self.family != "poisson":
@@ -171,6 +184,6 @@ class FamilyEstimator(MatrixEstimator):
         return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        if self.family not in ("binomial", "poisson"):
+        if self.family not in (*CLASSES, "poisson"):
             return self._loss().score(y, decisions, sample_weight)
         return np.array([self._score_labels(y, self._labels(f), sample_weight) for f in decisions])

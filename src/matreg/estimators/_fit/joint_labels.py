@@ -90,7 +90,7 @@ class SideBySide:
     ----------
     singles : list of Samples
         Samples of the problems, with labels of their own.
-    joint : {"rows", "columns"}
+    joint : {"rows", "columns"} or None
         What the matrices share.
     fit_intercept : bool
         Whether each problem has an intercept.
@@ -99,7 +99,7 @@ class SideBySide:
     """
 
     singles: list[Samples]
-    joint: str
+    joint: str | None
     fit_intercept: bool
     rows: list[Index | None]
 
@@ -129,10 +129,19 @@ class SideBySide:
             intercepts = beside[:, 0] - np.einsum("km,km->k", centres, gamma)
         return intercepts, gamma
 
+    def place(self, j: int, p: int, q: int) -> tuple[slice, slice]:
+        """Where the matrix of problem j is in that of all; on the diagonal if nothing is shared.
+
+        The blocks on the diagonal have no larger nuclear norm than the whole: the others are 0.
+        """
+        down, right = (0 if self.joint == own else j for own in ("rows", "columns"))
+        return slice(down * p, (down + 1) * p), slice(right * q, (right + 1) * q)
+
     def split(self, result: SolverResult) -> list[SolverResult]:
         """Results of the single problems: parts of W, of the columns and of the dual point."""
-        k = len(self.singles)
-        coefs = np.split(result.W.matrix, k, axis=1 if self.joint == "rows" else 0)
+        p, q = self.singles[0].X.shape[1:]
+        places = (self.place(j, p, q) for j in range(len(self.singles)))
+        coefs = (result.W.matrix[rows, columns] for rows, columns in places)
         beside = zip(*self.unpenalised(result.covariate_coef), strict=True)
         betas = np.split(result.beta, np.cumsum([one.n for one in self.singles])[:-1])
         found = []
@@ -152,21 +161,20 @@ def stacked(labels: list[Samples], model: SideBySide) -> Samples:
     """All labels as samples of one problem, with columns of each."""
     k, (p, q) = len(labels), labels[0].X.shape[1:]
     total = sum(one.n for one in labels)
-    if 8.0 * total * p * q * k > working_memory():
+    rows, columns = (end.stop for end in model.place(k - 1, p, q))
+    if 8.0 * total * rows * columns > working_memory():
         raise ValueError(
-            f"joint={model.joint!r} needs {8e-6 * total * p * q * k:.0f} MB for {k} labels, more "
-            "than scikit-learn's working_memory: raise sklearn.set_config(working_memory=...), or "
-            "take joint=None."
+            f"joint={model.joint!r} needs {8e-6 * total * rows * columns:.0f} MB for {k} labels or "
+            "classes, more than scikit-learn's working_memory: raise "
+            "sklearn.set_config(working_memory=...), or fit each on its own."
         )
-    rows = model.joint == "rows"
-    X = np.zeros((total, p, q * k) if rows else (total, p * k, q))
-    columns = [columns_of(one, model.fit_intercept) for one in labels]
-    width = columns[0].shape[1]
+    X = np.zeros((total, rows, columns))
+    beside = [columns_of(one, model.fit_intercept) for one in labels]
+    width = beside[0].shape[1]
     Z, start = np.zeros((total, width * k)), 0
-    for j, (one, own) in enumerate(zip(labels, columns, strict=True)):
+    for j, (one, own) in enumerate(zip(labels, beside, strict=True)):
         some = slice(start, start + one.n)
-        place = X[some, :, j * q : (j + 1) * q] if rows else X[some, j * p : (j + 1) * p]
-        place[...] = one.X
+        X[(some, *model.place(j, p, q))] = one.X
         Z[some, j * width : (j + 1) * width] = own
         start += one.n
     y = np.concatenate([one.y for one in labels])
