@@ -50,7 +50,10 @@ BENCHMARKS: dict[str, list[str]] = {
     "growth": ["--largest", "5000", "--repeats", "1"],
     "paths": ["--quick"],
     "ablation": ["--quick"],
-    "large": ["--parts", "file", "dask", "--samples", "300000", "--kinds", "gaussian"],
+    "large": [
+        *("--parts", "memory", "file", "dask", "--skip-rivals"),
+        *("--samples", "300000", "--kinds", "gaussian"),
+    ],
     "mnist_smm": ["--rows", "1", "3", "5", "7"],
     "first_five_minutes": ["--search"],
     "size": [],
