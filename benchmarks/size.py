@@ -1,9 +1,10 @@
-"""How large the source is: lines, docstrings, `Any`, and how many modules one fit passes.
+"""How large the source is: lines, docstrings, `Any`, settings, and how many modules one fit passes.
 
     python -m benchmarks size
 
 A module is passed if one of its functions is called in the fit (500 samples of 64 x 64, default
-parameters). Code is without docstrings, comments, blank lines and imports.
+parameters). Code is without docstrings, comments, blank lines and imports. A setting is a name of a
+module in capitals that stands for numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +19,21 @@ from benchmarks.timing import print_table
 
 PACKAGE = Path(__file__).parents[1] / "src" / "matreg"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
+FOLDERS = (".", "estimators", "_validation", "solvers")
+# What solves RMR: four methods, and what they share.
+METHODS = ("interior", "active_set", "augmented", "passes")
+SHARED = (
+    "barriers.py",
+    "linalg/bordered.py",
+    "solvers/choose.py",
+    "solvers/dispatch.py",
+    "solvers/dual_points.py",
+    "solvers/first_order.py",
+    "solvers/largest_tau.py",
+    "solvers/neighbours.py",
+    "solvers/paper/admm.py",
+    "solvers/warm_start.py",
+)
 
 
 def lines_of(node: Any) -> set[int]:
@@ -25,7 +41,7 @@ def lines_of(node: Any) -> set[int]:
 
 
 def count(path: Path) -> list[int]:
-    """Lines, those of docstrings, of code, and with Any."""
+    """Lines, those of docstrings, of code, and with Any; settings."""
     text = path.read_text(encoding="utf-8")
     docs, imports = set(), set()
     for node in ast.walk(ast.parse(text)):
@@ -35,7 +51,21 @@ def count(path: Path) -> list[int]:
             imports |= lines_of(node)
     rows = list(enumerate(text.splitlines(), 1))
     code = [line for k, line in rows if k not in docs | imports and line.strip(" ")[:1] not in "#"]
-    return [len(rows), len(docs), len(code), sum(bool(re.search(r"\bAny\b", one)) for one in code)]
+    loose = sum(bool(re.search(r"\bAny\b", one)) for one in code)
+    return [len(rows), len(docs), len(code), loose, settings(ast.parse(text))]
+
+
+def settings(module: ast.Module) -> int:
+    """Names in capitals at the top of a module whose value has numbers in it."""
+    names = 0
+    for node in module.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(part, ast.Constant) and type(part.value) in (int, float)
+            for part in ast.walk(node.value)
+        ):
+            parts = ast.walk(node.targets[0])
+            names += sum(isinstance(part, ast.Name) and part.id.isupper() for part in parts)
+    return names
 
 
 def passed() -> int:
@@ -53,14 +83,23 @@ def passed() -> int:
 
 
 def main() -> None:
+    engines = [path for name in METHODS for path in (PACKAGE / "solvers" / name).rglob("*.py")]
+    parts = {
+        **{
+            f"{(PACKAGE / folder).name}/": sorted((PACKAGE / folder).rglob("*.py"))
+            for folder in FOLDERS
+        },
+        "the four methods of RMR": engines,
+        "with what they share": engines + [PACKAGE / name for name in SHARED],
+    }
     rows = []
-    for folder in (PACKAGE, *(PACKAGE / name for name in ("estimators", "_validation", "solvers"))):
-        files = sorted(folder.rglob("*.py"))
+    for name, files in parts.items():
         counts = [count(path) for path in files]
         total = [sum(column) for column in zip(*counts, strict=True)]
         long = sum(lines > 400 for lines, *_ in counts)
-        rows.append([f"{folder.name}/", str(len(files)), *map(str, total), str(long)])
-    header = ["", "files", "lines", "docstrings", "code", "lines with Any", "files over 400 lines"]
+        rows.append([name, str(len(files)), *map(str, total), str(long)])
+    header = ["", "files", "lines", "docstrings", "code", "lines with Any", "settings"]
+    header.append("files over 400 lines")
     title = f"The source; `RMR().fit` passes {passed()} modules"
     print_table(title, header, rows)
 
