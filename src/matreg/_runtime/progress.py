@@ -366,17 +366,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def tell(method: str, gap: float, goal: float) -> bool:
-    """Tell the line and the listener how far a fit is; return whether it should stop.
-
-    Parameters
-    ----------
-    method : str
-        What is at work.
-    gap : float
-        Relative duality gap.
-    goal : float
-        Where it is to go.
-    """
+    """Tell the line and the listener how far the relative gap is; return whether to stop."""
     line, listener = _line.get(), _listener.get()
     if line is not None:
         line.show(method, gap, goal)
