@@ -252,6 +252,17 @@ def test_warm_start_goes_on_from_the_last_fit(weights):
     assert again.n_iter_ <= 1 and again.dual_gap_ <= 1e-6
 
 
+def test_warm_start_goes_on_as_samples_are_added():
+    data = make_matrix_regression(60, (5, 4), noise_scale=0.5, random_state=0)
+    model = RMR(tau=4.0, warm_start=True).fit(data.X[:57], data.y[:57])
+    for n in (58, 60, 59):  # of fewer it starts anew
+        model.fit(data.X[:n], data.y[:n])
+        fresh = RMR(tau=4.0).fit(data.X[:n], data.y[:n])
+        assert model.objective_ == pytest.approx(fresh.objective_, rel=2e-6)
+        assert model.dual_coef_.shape == (n,) and model.dual_gap_ <= model.tol
+        assert (model.history_["method"][0] == "W = 0") == (n == 59)
+
+
 def test_warm_start_from_far_away_still_converges():
     data = make_matrix_regression(60, (6, 5), noise_scale=1.0, random_state=0)
     model = RMR(tau=1e-3, C=1e3, epsilon=0.0, warm_start=True).fit(data.X, data.y)

@@ -103,8 +103,9 @@ class RMR(MatrixRegressor, ConvexEstimator):
     max_iter : int, default=1000
         Largest number of iterations of the solver.
     warm_start : bool, default=False
-        Whether to start from the last `fit`, if that had as many samples of the same shape. Where
-        it does not lead to a solution the solver starts again from scratch.
+        Whether to start from the last `fit`, if that had samples of the same shape, and as many or,
+        as in a window that grows at its end, fewer. Where it does not lead to a solution the solver
+        starts again from scratch.
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
         of their matrices side by side, or on top of each other, for labels in units of their

@@ -305,10 +305,12 @@ class ConvexEstimator(SingleFit):
         return Start(W, gamma_of(self, samples), beta)
 
     def _last_dual(self, samples: Samples) -> Array | None:
-        """Multipliers of the fit for the next one, if it had as many samples."""
+        """Multipliers of the fit for the next one, zero for samples behind those that it had."""
         dual: Any = vars(self).get("dual_coef_")  # that of blocks would take a pass
-        fits = dual is not None and dual.shape == samples.group.shape
-        return samples.gather(dual) if fits else None
+        n = len(samples.group)
+        if dual is None or dual.ndim > 1 or len(dual) > n:
+            return None
+        return samples.gather(np.append(dual, np.zeros(n - len(dual))))
 
     # -- result to attributes
 
