@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, check_scalar
 
+from .._runtime.progress import Line, span, unheard
 from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
@@ -197,25 +198,29 @@ def permutation_map(
     orders = [exchange.draw(rng) for _ in range(n_permutations)]
     folds = folds_of(cv, model, X, y, groups)
     Z = as_numbers(model, covariates, len(y))
-    start = warm(model, X, y, Z)
+    with Line("permutations"):
+        with unheard():
+            start = warm(model, X, y, Z)
 
-    labels = changed = [(y[order], rows_of(Z, order)) for order in orders]
-    if null == "residuals":
-        residual = y - _out_of_fold(model, X, y, Z, folds)
-        noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
-        signal = _unshrunk(start, X, Z, noise[:DRAWS], coef)
-        changed = [(signal + one, Z) for one in noise]
-    tasks = [(start, X, *one) for one in changed]
-    maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
-    statistics = np.abs(maps - maps.mean(axis=0)) if null == "residuals" else np.abs(maps)
-    corrected = stepwise_p_values(np.abs(coef), statistics)
-    threshold = threshold_of(statistics[:, corrected > alpha], alpha)
-    if null == "labels" and _says_nothing(maps):
-        corrected, threshold = np.ones_like(coef), float("inf")
+            labels = changed = [(y[order], rows_of(Z, order)) for order in orders]
+            if null == "residuals":
+                residual = y - _out_of_fold(model, X, y, Z, folds)
+                noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
+                signal = _unshrunk(start, X, Z, noise[:DRAWS], coef)
+                changed = [(signal + one, Z) for one in noise]
+            tasks = [(start, X, *one) for one in changed]
+        with span(0.2, 0.4):
+            maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
+        statistics = np.abs(maps - maps.mean(axis=0)) if null == "residuals" else np.abs(maps)
+        corrected = stepwise_p_values(np.abs(coef), statistics)
+        threshold = threshold_of(statistics[:, corrected > alpha], alpha)
+        if null == "labels" and _says_nothing(maps):
+            corrected, threshold = np.ones_like(coef), float("inf")
 
-    plain = at_chosen_parameters(model)
-    scored = [(plain, X, *one, folds, scoring) for one in [(y, Z), *labels]]
-    score, *others = refits(cross_validated_score, scored, "scores", n_jobs, verbose)
+        plain = at_chosen_parameters(model)
+        scored = [(plain, X, *one, folds, scoring) for one in [(y, Z), *labels]]
+        with span(0.4, 1.0):
+            score, *others = refits(cross_validated_score, scored, "scores", n_jobs, verbose)
     score_null = np.array(others)
     return PermutationMap(
         coef=linear_part(model).coef_in_units,
