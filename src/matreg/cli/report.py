@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from .._runtime.files import writing
+from .._runtime.progress import Line
 from .options import Help, add_data_options
 from .outputs import check_output, say
 
@@ -35,31 +36,32 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read and write."""
-    from sklearn.base import is_classifier
+    with Line("report"):  # what is imported may take long, too
+        from sklearn.base import is_classifier
 
-    from ..reporting import make_report
-    from .data import load_data
-    from .fit import refuse_missing
-    from .labels import check_labels
-    from .model_files import load_model
+        from ..reporting import make_report
+        from .data import load_data
+        from .fit import refuse_missing
+        from .labels import check_labels
+        from .model_files import load_model
 
-    check_output(args.out, (".html", ".htm"), args.model, args.data, args.labels)
-    model, origin = load_model(args.model)
-    data = load_data(args, origin)
-    refuse_missing(model, data)
-    labels: Any = data.y  # there are some: load_data insists
-    y = check_labels(labels, data.origin.target, is_classifier(model))
-    report = make_report(
-        model,
-        data.X,
-        y,
-        covariates=data.covariates,
-        groups=data.groups,
-        cv=args.cv or None,
-        names=origin.names,
-        target=data.origin.target,
-        title=args.title,
-    )
+        check_output(args.out, (".html", ".htm"), args.model, args.data, args.labels)
+        model, origin = load_model(args.model)
+        data = load_data(args, origin)
+        refuse_missing(model, data)
+        labels: Any = data.y  # there are some: load_data insists
+        y = check_labels(labels, data.origin.target, is_classifier(model))
+        report = make_report(
+            model,
+            data.X,
+            y,
+            covariates=data.covariates,
+            groups=data.groups,
+            cv=args.cv or None,
+            names=origin.names,
+            target=data.origin.target,
+            title=args.title,
+        )
     with writing(args.out, "w") as stream:
         stream.write(report.html)
     say(f"Written to {args.out}")
