@@ -61,6 +61,7 @@ class Claim:
     ridges: Any = field(default_factory=lambda: np.zeros(0))
     whole: bool = True  # whether the penalty is known
     stored: bool = False  # whether the samples were read block by block
+    outliers: Any = 0.0  # norms of what was taken from each sample, which leaves its rounding
 
 
 def claims(case: Case, model: Any, folder: str) -> Iterator[Claim]:
@@ -117,7 +118,13 @@ def claim_of(case: Case, model: Any) -> Claim:
         l1=getattr(model, "l1_", 0.0),
         share=getattr(model, "ridge_", 0.0) or 0.0,
         ridges=ridges,
+        outliers=norms(np.nan_to_num(case.X - X)) if not dirty else 0.0,
     )
+
+
+def norms(X: Any) -> Any:
+    """Frobenius norm of each sample."""
+    return np.linalg.norm(X.reshape(len(X), -1), axis=1)
 
 
 def adaptive_claim(case: Case, model: Any, folder: str) -> Claim:
@@ -237,7 +244,7 @@ def complaints(claim: Claim) -> list[str]:
     # What the rounding of the residuals may cost.
     slope = claim.s if claim.name == "RGLM" else claim.of.C_ * claim.s
     size = 1.0 + np.abs(labels) + np.abs(f) + np.asarray(claim.y, dtype=float) ** 2
-    size += np.linalg.norm(flat, axis=1) * np.linalg.norm(W)
+    size += (norms(flat) + claim.outliers) * np.linalg.norm(W)
     rounding = 1e-14 * slope * size
     noise = float(rounding.sum())
     stated = claim.objective
