@@ -46,8 +46,11 @@ def test_counts():
     np.testing.assert_allclose(run(model)["prediction"], model.predict(X), rtol=1e-10)
 
 
-def test_probabilities():
-    model = RGLM(tau=1.0, family="binomial").fit(X, TWO)
+@pytest.mark.parametrize(
+    ("family", "labels"), [("binomial", TWO), ("multinomial", TWO), ("multinomial", FOUR)]
+)
+def test_probabilities(family, labels):
+    model = RGLM(tau=1.0, family=family).fit(X, labels)
     got = run(model)
     np.testing.assert_array_equal(got["prediction"], model.predict(X))
     np.testing.assert_allclose(got["probability"], model.predict_proba(X), rtol=1e-9, atol=1e-15)

@@ -130,6 +130,8 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
     ]
     if hasattr(model, "predict_proba"):
         both = _probabilities_of_each if several else _probabilities
+        if several and model.family == "multinomial":
+            both = _probabilities_together
         outputs.append(both(graph, decision, len(classes)))
     return outputs
 
@@ -178,6 +180,12 @@ def _probabilities_of_each(graph: _Graph, log_odds: str, k: int) -> Any:
     each = graph.add("Sigmoid", [log_odds], "each")
     last = graph.constant("last", np.array([1]))
     graph.add("Div", [each, graph.add("ReduceSum", [each, last], "sum")], "probability")
+    return graph.output("probability", "DOUBLE", k)
+
+
+def _probabilities_together(graph: _Graph, log_odds: str, k: int) -> Any:
+    """Probabilities of k classes of the family "multinomial": of shape (n, k)."""
+    graph.add("Softmax", [log_odds], "probability", axis=1)
     return graph.output("probability", "DOUBLE", k)
 
 
