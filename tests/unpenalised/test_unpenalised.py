@@ -218,6 +218,21 @@ def test_best_coefficients_of_smooth_losses_have_a_zero_gradient(family):
     assert np.abs(loss.gradient(r - Z @ gamma) @ Z).max() <= 1e-10 * c.sum()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_intercepts_of_groups_far_from_their_samples_are_those_of_each_group(seed):
+    rng = np.random.default_rng(seed)
+    group = np.arange(300) % 10
+    f = 10.0 * rng.standard_normal(300) + 30.0 * rng.standard_normal(10)[group]
+    labels = (f + 5.0 * rng.standard_normal(300) > 30.0 * rng.standard_normal(10)[group]) * 1.0
+    loss = Logistic(labels, np.ones(300))
+    gamma = best_coefficients(loss, np.sqrt(10.0) * np.eye(10)[group], -f, np.zeros(10))
+    for k in range(10):
+        own = Logistic(labels[group == k], np.ones(30))
+        if 0.0 < labels[group == k].mean() < 1.0:
+            alone = own.best_intercept(-f[group == k], 0.0)
+            assert np.sqrt(10.0) * gamma[k] == pytest.approx(alone, abs=1e-6)
+
+
 def test_points_in_the_box_that_balance():
     rng = np.random.default_rng(0)
     for seed in range(30):
