@@ -8,6 +8,8 @@ has a mean of rank 2; the row profiles are the same two for all classes, or two 
 Of labels that are numbers R2 on new samples: five labels of samples of 10 x 8 with noise, each with
 a W of rank 2, whose row profiles are the same for all or their own; tau is the best of eight
 multiples of "scale" by three folds, the same for all labels.
+Probabilities are those of R-GLM with shared row profiles and one loss per class or per sample, tau
+by three folds of eight values.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ import warnings
 
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 from benchmarks.timing import print_table
-from matreg import RGLM, SMMCV
+from matreg import RGLM, RGLMCV, SMMCV
 from matreg.datasets import load_gas_sensors
 from matreg.preprocessing import MatrixScaler
 
@@ -106,6 +109,19 @@ def labels(shared, n, rounds):
     return [f"{share:.3f}" for share in found.mean(axis=0)]
 
 
+def probabilities(name, n, rounds):
+    """Mean share of right labels and log loss of one loss per class and of one per sample."""
+    found = np.zeros((rounds, 4))
+    for seed in range(rounds):
+        X, y = DATA[name](n, np.random.default_rng(seed))
+        for k, family in enumerate(("binomial", "multinomial")):
+            search = RGLMCV(family=family, joint="rows", ridge=0.0, n_taus=8, cv=3, tol=1e-4)
+            model = search.fit(X[:n], y[:n])
+            loss = log_loss(y[n:], model.predict_proba(X[n:]), labels=model.classes_)
+            found[seed, k], found[seed, 2 + k] = model.score(X[n:], y[n:]), loss
+    return [f"{number:.3f}" for number in found.mean(axis=0)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=list(DATA))
@@ -117,6 +133,13 @@ def main():
     rows = [[NAMES[name], str(n), *classes(name, n, args.rounds)] for name, n in pairs]
     title = f"Share of right labels on {TEST} new samples, mean of {args.rounds} rounds"
     print_table(title, ["classes", "samples", *WAYS], rows)
+    most = max(args.samples)
+    rows = [[NAMES[name], *probabilities(name, most, args.rounds)] for name in args.data]
+    title = f"R-GLM, {most} samples: right labels, and log loss of the probabilities"
+    heads = [
+        f"{what}, {family}" for what in ("right", "loss") for family in ("binomial", "multinomial")
+    ]
+    print_table(title, ["classes", *heads], rows)
     kinds = {"the same row profiles": True, "row profiles of their own": False}
     rows = [
         [f"five labels, {name}", str(n), *labels(shared, n, args.rounds)]

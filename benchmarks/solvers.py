@@ -58,7 +58,7 @@ def reference(data, tau, args):
         lambda: RMR(tau, C=C, epsilon=EPSILON).fit(data.X, data.y), args.repeats
     )
     bound = model.objective_ * (1.0 - model.dual_gap_)
-    rows = [["matreg newton", seconds, model.objective_, model.dual_gap_, 1.0]]
+    rows = [["matreg RMR", seconds, model.objective_, model.dual_gap_, 1.0]]
 
     flat = data.X.reshape(N, -1)
     svr, _ = median_time(
@@ -79,11 +79,11 @@ def reference(data, tau, args):
             took, value = cvxpy_fit(data, tau, name.upper())
             gap = relative_gap(value, bound)
             rows.append([f"CVXPY + {name}", took, value, gap, took / seconds])
-    header = ["solver", "seconds", "objective", "gap", "time / newton"]
+    header = ["solver", "seconds", "objective", "gap", "time / RMR"]
     print_table(f"cross, tau = {tau:g}", header, rows)
 
 
-def newton_steps(args):
+def steps_of_shapes(args):
     """Steps and times of the default solver over shapes and tau."""
     rows = []
     for shape in ("cross", "square", "circle"):
@@ -108,8 +108,8 @@ def newton_steps(args):
                     svr / seconds,
                 ]
             )
-    header = ["shape", "tau", "seconds", "steps", "gap", "rank", "SVR time / newton"]
-    print_table("matreg newton to a gap of 1e-6", header, rows)
+    header = ["shape", "tau", "seconds", "steps", "gap", "rank", "SVR time / RMR"]
+    print_table("RMR to a gap of 1e-6", header, rows)
 
 
 def main() -> None:
@@ -121,7 +121,7 @@ def main() -> None:
     args = parser.parse_args()
     data = make_matrix_regression(N, coef=make_shape("cross", SIZE), random_state=0)
     reference(data, 100.0, args)
-    newton_steps(args)
+    steps_of_shapes(args)
 
 
 if __name__ == "__main__":
