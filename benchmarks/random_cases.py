@@ -30,7 +30,7 @@ COMMON = ["covariates", "ridge on covariates", "bases", "adaptive", "search"]
 EXTRAS = {
     "RMR": [*COMMON, "l1", "labels", "joint", "path"],
     "SMM": [*COMMON, "l1", "classes", "path"],
-    "RGLM": [*COMMON, "l1", "ridge", "labels", "joint", "path"],
+    "RGLM": [*COMMON, "l1", "ridge", "labels", "joint", "multinomial", "path"],
     "GRMR": [*COMMON, "split"],
     "GSMM": [*COMMON, "split", "classes"],
 }
@@ -121,6 +121,11 @@ def with_extra(g: np.random.Generator, case: Case) -> Case:
                 case.y[0, 1] = np.nan
             if case.extra == "joint":
                 own["joint"] = str(g.choice(["rows", "columns"]))
+        case "multinomial":
+            case.kind, case.storage = "binomial", "array"  # that of two classes
+            case.y = np.unique(g.integers(0, 3, n), return_inverse=True)[1]
+            own |= {"family": "multinomial", "joint": [None, "rows", "columns"][g.integers(3)]}
+            own["tau"] = own["tau"] or "scale"  # without tau it takes long and proves nothing
         case "classes":
             case.y = np.concatenate([np.arange(3), g.integers(0, 3, max(n - 3, 0))])[:n]
             own["multi_class"] = str(g.choice(["one_vs_one", "one_vs_rest"]))

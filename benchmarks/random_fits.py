@@ -27,6 +27,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from benchmarks.random_cases import Case, fitted, random_case
+from benchmarks.random_multinomial import multinomial_complaints
 
 # A constraint may be off by this, relative to what it adds up; objective and gap likewise.
 ROUNDING = 1e-10
@@ -358,6 +359,8 @@ def verdict(seed: int, many: float = 0.02, refused: Counter[str] | None = None) 
         except Exception as error:
             return [f"{type(error).__name__}: {str(error)[:100]}"]
         with np.errstate(all="ignore"):
+            if case.extra == "multinomial" and len(model.classes_) > 2:
+                return multinomial_complaints(case, model)
             found = claims(case, model, folder)
             return [complaint for claim in found for complaint in complaints(claim)]
 

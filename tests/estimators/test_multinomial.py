@@ -117,6 +117,8 @@ def test_what_does_not_go_with_it_says_so():
     X, y, Z, _ = data()
     with pytest.raises(ValueError, match="ridge must be 0 for family"):
         RGLM(family="multinomial", ridge=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="every class must have a weight"):
+        RGLM(family="multinomial").fit(X, y, sample_weight=(y != "c") * 1.0)
     with pytest.raises(ValueError, match="covariate_ridge must be 0 for family"):
         RGLM(family="multinomial", covariate_ridge=0.5).fit(X, y, covariates=Z)
     with pytest.raises(ValueError, match="path are single matrices"):

@@ -56,8 +56,9 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         One of "normal", "gaussian", "binomial", "multinomial" and "poisson".
         Distribution of the labels: numbers, two classes of any names, more of them, or counts. With
         "binomial" and "multinomial", which are the same for two classes, the model is a classifier.
-        "multinomial" has no ridge and needs its samples, times the classes, in memory. A family of
-        your own is an object of a subclass of :class:`matreg.losses.LossFamily`.
+        "multinomial" has no ridge and needs its samples, times the classes, in memory; with tau = 0
+        nothing is proven of it. A family of your own is of a subclass of
+        :class:`matreg.losses.LossFamily`.
     ridge : float, default=0.0
         Share of a ridge in the penalty, from 0 to below 1, for effects that are dense and not of
         low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean
@@ -165,6 +166,12 @@ class RGLM(FamilyEstimator, ConvexEstimator):
                 raise ValueError(
                     f'{name} must be 0 for family="multinomial"; got {getattr(self, name)}. '
                     'Take family="binomial" with joint="rows" or "columns".'
+                )
+        for c, name in enumerate(self.classes_):
+            if not np.any(samples.weights[samples.y == c] > 0.0):
+                raise ValueError(
+                    f'every class must have a weight for family="multinomial"; class {name!r} has '
+                    "none. Leave its samples out, or give one of them a positive weight."
                 )
         return [Part(replace(samples, y=(samples.y == c).astype(float))) for c in range(k)]
 

@@ -247,10 +247,11 @@ def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
                 if hasattr(loss, "curvature_in")
                 else Z.T @ (loss.second_derivative(left)[:, None] * Z)
             )
-            if not np.isfinite(H).all():
+            if not (np.isfinite(H).all() and np.isfinite(slope).all()):
                 break
-            # Without curvature a step is as long as the residuals; near the end this is nothing.
-            reach = float(np.abs(left).max()) or 1.0
+            # Without curvature a step is as long as the residuals, or one of these losses' own
+            # units; near the end this is nothing.
+            reach = max(float(np.abs(left).max()), 1.0)
             H += np.diag(np.abs(slope) / reach)
             unit = float(np.trace(H)) / len(t) * np.eye(len(t))
             step = np.linalg.lstsq(H + damping * unit, slope, rcond=None)[0]
