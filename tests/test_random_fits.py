@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from benchmarks.random_cases import EXTRAS, KINDS, fitted, random_case
 from benchmarks.random_fits import claims, complaints, verdict
+from benchmarks.random_multinomial import multinomial_complaints
 
 
 @pytest.mark.parametrize("first", range(0, 300, 30))
@@ -24,7 +25,10 @@ def test_every_kind_of_fit_is_among_them():
     assert {case.storage for case in cases} == {"array", "file", "dask"}
 
 
-@pytest.mark.parametrize("extra", sorted({extra for some in EXTRAS.values() for extra in some}))
+SINGLE = sorted({extra for some in EXTRAS.values() for extra in some} - {"multinomial"})
+
+
+@pytest.mark.parametrize("extra", SINGLE)
 def test_what_is_not_true_is_found(extra, tmp_path):
     found = 0
     for seed in range(400):
@@ -49,3 +53,25 @@ def test_what_is_not_true_is_found(extra, tmp_path):
             assert complaints(replace(claim, beta=claim.beta + 0.1 * size))
             assert complaints(replace(claim, W=1.1 * claim.W))
     assert found or extra == "ridge"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"objective_": lambda value: 1.001 * value},
+        {"dual_coef_": lambda beta: beta + 0.1 * np.abs(beta).max()},
+        {"coef_": lambda W: 1.1 * W},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_is_not_true_of_multinomial_is_found(change, tmp_path):
+    rng = np.random.default_rng(0)
+    case = next(case for seed in range(400) if (case := random_case(seed)).extra == "multinomial")
+    X, y = rng.standard_normal((30, 3, 2)), np.arange(30) % 3
+    parameters = {"family": "multinomial", "joint": "rows", "tau": "scale"}
+    case = replace(case, X=X, y=y, s=None, Z=None, parameters=parameters)
+    model = fitted(case, str(tmp_path))
+    assert not multinomial_complaints(case, model)
+    for name, wrong in change.items():
+        setattr(model, name, wrong(getattr(model, name)))
+    assert multinomial_complaints(case, model)
