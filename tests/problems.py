@@ -205,3 +205,22 @@ def assert_same_seen(one, other):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-9)
     for name in ("counts", "bad", "most"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def covariate_data(seed=0, n=90, p=4, q=3):
+    """Samples, covariates that depend on them, and the linear predictor of both."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p, q))
+    Z = rng.standard_normal((n, 2)) + X[:, 0, :2]
+    return X, Z, 2.0 * X[:, 0, 0] + Z @ [1.5, -1.0] + 0.7
+
+
+def covariate_labels(kind, seed=1):
+    """Labels of a family for these samples."""
+    _, _, f = covariate_data()
+    rng = np.random.default_rng(seed)
+    if kind == "normal":
+        return f + 0.5 * rng.laplace(size=len(f))
+    if kind == "binomial":
+        return (rng.random(len(f)) < 1.0 / (1.0 + np.exp(-f))).astype(int)
+    return rng.poisson(np.exp(0.4 * f)).astype(float)

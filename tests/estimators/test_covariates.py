@@ -6,27 +6,11 @@ import numpy as np
 import pytest
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
+from problems import covariate_data as data
+from problems import covariate_labels as labels
 
 N, P, Q = 90, 4, 3
 LARGE = 1e6  # of tau, at which W is zero
-
-
-def data(seed=0):
-    """Samples, covariates that depend on them, and the linear predictor of both."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((N, P, Q))
-    Z = rng.standard_normal((N, 2)) + X[:, 0, :2]
-    return X, Z, 2.0 * X[:, 0, 0] + Z @ [1.5, -1.0] + 0.7
-
-
-def labels(kind, seed=1):
-    _, _, f = data()
-    rng = np.random.default_rng(seed)
-    if kind == "normal":
-        return f + 0.5 * rng.laplace(size=N)
-    if kind == "binomial":
-        return (rng.random(N) < 1.0 / (1.0 + np.exp(-f))).astype(int)
-    return rng.poisson(np.exp(0.4 * f)).astype(float)
 
 
 MODELS = {

@@ -5,26 +5,10 @@ import pytest
 
 from matreg import GRMR, GRMRCV, RGLM, RMR, RMRCV, SMM
 from matreg.preprocessing import CovariateEncoder
+from problems import covariate_data as data
+from problems import covariate_labels as labels
 
 N, P, Q = 90, 4, 3
-
-
-def data(seed=0):
-    """Samples, covariates that depend on them, and the linear predictor of both."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((N, P, Q))
-    Z = rng.standard_normal((N, 2)) + X[:, 0, :2]
-    return X, Z, 2.0 * X[:, 0, 0] + Z @ [1.5, -1.0] + 0.7
-
-
-def labels(kind, seed=1):
-    _, _, f = data()
-    rng = np.random.default_rng(seed)
-    if kind == "normal":
-        return f + 0.5 * rng.laplace(size=N)
-    if kind == "binomial":
-        return (rng.random(N) < 1.0 / (1.0 + np.exp(-f))).astype(int)
-    return rng.poisson(np.exp(0.4 * f)).astype(float)
 
 
 def test_collinear_and_constant_columns_are_named_and_of_least_norm():
