@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
@@ -124,3 +125,23 @@ def test_a_fold_of_equal_labels_from_blocks(tmp_path):
     for name in ("split0_test_score", "split2_test_score"):
         expected = memory.cv_results_[name]
         np.testing.assert_allclose(search.cv_results_[name], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("covariates", [None, np.arange(12.0)])
+def test_sparse_coefficients_of_samples_that_the_columns_fit(tau, unit, covariates):
+    z = np.zeros(12) if covariates is None else covariates
+    samples = unit * (np.array([[-9.87], [6.07]]) + z[:, None, None])
+    labels = np.array([0.0, 27, 0, 17, 16, 0, 4, 0, 18, 0, 0, 25])
+    model = RGLM(tau, family="poisson", l1=0.2)
+    with pytest.warns(UserWarning, match=r"W = 0.* Lower t" + ("au" if tau else "ol")):
+        model.fit(samples, labels, covariates=covariates)
+    assert model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("model", [RGLM(0.0, l1=0.5), RMR(tau=0.0, C=1.0, l1=0.5)])
+def test_sparse_coefficients_without_a_penalty_are_plain_ones(model):
+    plain = clone(model).set_params(l1=0.0).fit(X, y)
+    assert model.fit(X, y).dual_gap_ <= 1e-6
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-5)

@@ -9,6 +9,7 @@ import pytest
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
 from matreg.losses.piecewise import absolute, epsilon_insensitive, huber, pinball, squared
+from matreg.losses.smooth import Poisson
 from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
@@ -217,3 +218,13 @@ def test_prox_and_conjugate_against_cvxpy():
     program.solve(solver=cp.CLARABEL)
     assert penalty.conjugate_of(Z) == pytest.approx(program.value, rel=1e-5)
     assert penalty.value_of(svd(np.zeros((P, Q)))) == 0.0
+
+
+def test_samples_that_the_intercept_fits_have_no_step_lengths_of_rounding():
+    t = np.array([0.0, 27, 0, 17, 16, 0, 4, 0, 18, 0, 0, 25])
+    X = np.tile([[-9.87227866], [6.07166642]], (12, 1, 1))
+    problem = Problem(
+        ArrayDesign(X), np.zeros(12), Poisson(t, np.ones(12)), SparseLowRank(0.0, 0.2)
+    )
+    result = solve_sparse(problem, max_iter=200)
+    np.testing.assert_allclose(result.kept.split.S, 0.0, atol=1e-9)

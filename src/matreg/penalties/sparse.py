@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from ..linalg.factors import Factors, spectral_norm, svd
 from ..linalg.thresholding import soft
+from .spectral import SpectralElasticNet
 
 # Alternating projections where nothing better is known.
 ROUNDS = 1000
@@ -65,6 +66,11 @@ class SparseLowRank:
     def at(self, tau: float) -> Self:
         """The same with another weight."""
         return replace(self, tau=tau)
+
+    @property
+    def spectral(self) -> SpectralElasticNet:
+        """The penalty without the absolute entries."""
+        return SpectralElasticNet(self.tau, self.ridge)
 
     def check_shape(self, p: int, q: int) -> None:
         """Refuse weights of another shape than that of the samples."""

@@ -180,6 +180,8 @@ def last_of(samples: SampleSet, taus: Sequence[float], steps: list[Step]) -> Sol
 def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> SolverResult:
     """Solve a problem in memory; `solver` says how, "auto" is the quickest that takes it."""
     rho, eta = options.pop("rho", 1.0), options.pop("eta", 0.999)
+    if isinstance(problem.penalty, SparseLowRank) and not problem.penalty.weights.any():
+        problem = replace(problem, penalty=problem.penalty.spectral)
     if is_rmr(problem):
         if solver == "admm":
             return solve_admm(problem, rho=rho, eta=eta, **options)

@@ -50,6 +50,7 @@ RELAXATION = 1.6
 IMBALANCE = 3.0
 # How much smaller each change of the step lengths may be than the last.
 FADING = 0.95
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -223,8 +224,11 @@ def first_lengths(problem: Problem[Any, Any], system: LeastSquares) -> tuple[flo
     r, beta = at_zero(problem)
     rho = (norm(beta) or 1.0) / (norm(r) or 1.0)
     # The copies of W weigh as much as the samples do on average.
-    size = max(problem.design.p * problem.design.q, problem.design.n)
-    return rho, rho * (float(system.values.sum()) / size or 1.0)
+    size, whole = max(problem.design.p * problem.design.q, problem.design.n), system.gram.trace()
+    left = float(system.values.sum())
+    if left <= len(system.values) * EPS * whole:  # the columns fit the samples: this is rounding
+        left = float(whole)
+    return rho, rho * (left / size or 1.0)
 
 
 @single_threaded(lambda problem: problem.design.size)

@@ -89,7 +89,7 @@ def warn_of_zero(
     elif largest > 0.0:
         message = (
             f"tau={tau:.4g} is below tau_max={largest:.4g}, but no W is better by more than the "
-            "tolerance. Lower tau or tol."
+            f"tolerance. Lower {'tau or ' if tau > 0.0 else ''}tol."
         )
     elif epsilon is not None and not covariates:
         message = (
