@@ -41,9 +41,34 @@ STEPS = np.dtype(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Certified:
+    """How far a point is from the optimum at most; by default nothing is known about it.
+
+    Attributes
+    ----------
+    primal, dual, gap : float
+        Objective at the point, lower bound of the optimum, and their relative difference.
+    n_iter : int
+        Iterations done, those of all methods that were tried together.
+    converged : bool
+        Whether the gap is at most the tolerance that was asked for.
+    history : structured ndarray
+        One row per check of the certificate: iteration, time, primal, dual, gap, rank, and the
+        method that was at work.
+    """
+
+    primal: float = np.inf
+    dual: float = 0.0
+    gap: float = 1.0
+    n_iter: int = 0
+    converged: bool = False
+    history: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=COLUMNS))
+
+
 @dataclass(frozen=True)
-class SolverResult:
-    """A certified point.
+class SolverResult(Certified):
+    """Coefficients with their certificate.
 
     Attributes
     ----------
@@ -55,15 +80,6 @@ class SolverResult:
         columns).
     beta : ndarray of shape (n,)
         Feasible dual point.
-    primal, dual, gap : float
-        Objective at (W, gamma), bound at beta, and their relative difference.
-    n_iter : int
-        Iterations done, those of all methods that were tried together.
-    converged : bool
-        Whether the gap is at most the tolerance that was asked for.
-    history : structured ndarray
-        One row per check of the certificate: iteration, time, primal, dual, gap, rank, and the
-        method that was at work.
     method : str
         Method that found the point.
     kept : Start or None
@@ -82,12 +98,6 @@ class SolverResult:
     W: Factors
     gamma: Array
     beta: Array
-    primal: float
-    dual: float
-    gap: float
-    n_iter: int
-    converged: bool
-    history: NDArray[Any]
     method: str = ""
     kept: Start | None = None
     dual_of: Callable[[Block], Array] | None = None
@@ -145,8 +155,7 @@ def starting_point(W: Array, gamma: Array, beta: Array) -> SolverResult:
     SolverResult
         The point, with a gap of 1 and no history.
     """
-    history = np.empty(0, dtype=COLUMNS)
-    return SolverResult(svd(W), gamma, beta, np.inf, 0.0, 1.0, 0, False, history)
+    return SolverResult(svd(W), gamma, beta)
 
 
 class History:
@@ -186,35 +195,27 @@ class History:
         return np.array(self.rows, dtype=self.COLUMNS)
 
 
-class Tracker:
-    """Best certified point so far, with the history of the search.
+class Bounds:
+    """Best primal and dual values so far, with the history of the search.
 
     Parameters
     ----------
-    problem : Problem
-        What is solved.
     tol : float
         Relative duality gap at which the search ends.
-    verbose : int, default=0
-        Whether to print one line per iteration.
-    method : str, default=""
+    verbose : bool
+        Whether to print one line per check.
+    method : str
         Name of the method at work, for the history; a solver of several stages changes it.
     """
 
-    def __init__(
-        self, problem: Problem[Any, Any], tol: float, verbose: int = 0, method: str = ""
-    ) -> None:
-        self.problem = problem
-        self.tol = tol
-        self.method = method
-        self.stopped = False
-        self.history = History(verbose > 0)
-        self.W = zero_factors(problem.design.p, problem.design.q)
-        self.primal, self.gamma = problem.primal_at(problem.penalty_value(self.W), problem.y)
-        self.beta = np.zeros(problem.design.n)
-        self.dual = problem.constant if problem.homogeneous else -np.inf  # that of beta = 0
-        if not problem.homogeneous:
-            self.offer_dual(self.beta)
+    def __init__(self, tol: float, verbose: bool, method: str) -> None:
+        self.tol, self.method, self.history = tol, method, History(verbose)
+        self.primal, self.dual, self.stopped = np.inf, -np.inf, False
+
+    @property
+    def rank(self) -> int:
+        """Rank of the best point."""
+        raise NotImplementedError
 
     @property
     def gap(self) -> float:
@@ -225,6 +226,56 @@ class Tracker:
     def converged(self) -> bool:
         """Whether to stop: converged, or a callback asked to stop."""
         return self.gap <= self.tol or self.stopped
+
+    def record(self, iteration: int) -> None:
+        """Add a row to the history, print it if asked, and tell the callbacks."""
+        gap = self.gap
+        self.history.add(iteration, self.primal, self.dual, gap, self.rank, self.method)
+        self.stopped = tell(self.method, gap, self.tol)
+
+    def certificate(self, n_iter: int) -> dict[str, Any]:
+        """What :class:`Certified` says of the best point, with which the history ends."""
+        gap, rows = self.gap, self.history.rows
+        if not rows or rows[-1][4] != gap:
+            self.record(n_iter)
+        return {
+            "primal": self.primal,
+            "dual": self.dual,
+            "gap": gap,
+            "n_iter": n_iter,
+            "converged": gap <= self.tol,
+            "history": self.history.table,
+        }
+
+
+class Tracker(Bounds):
+    """Best certified coefficients so far, with the history of the search.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is solved.
+    tol, verbose, method
+        As in :class:`Bounds`.
+    """
+
+    def __init__(
+        self, problem: Problem[Any, Any], tol: float, verbose: int = 0, method: str = ""
+    ) -> None:
+        super().__init__(tol, verbose > 0, method)
+        self.problem = problem
+        self.W = zero_factors(problem.design.p, problem.design.q)
+        self.primal, self.gamma = problem.primal_at(problem.penalty_value(self.W), problem.y)
+        self.beta = np.zeros(problem.design.n)
+        if problem.homogeneous:
+            self.dual = problem.constant  # that of beta = 0
+        else:
+            self.offer_dual(self.beta)
+
+    @property
+    def rank(self) -> int:
+        """Rank of the coefficients."""
+        return self.W.rank
 
     def offer_primal(self, W: Factors, residual: Array | None = None) -> float:
         """Take W if it is the best so far; return its objective."""
@@ -246,30 +297,11 @@ class Tracker:
             self.dual, self.beta = value, beta
         return value
 
-    def record(self, iteration: int) -> None:
-        """Add a row to the history, print it if asked, and tell the callbacks."""
-        gap = self.gap
-        self.history.add(iteration, self.primal, self.dual, gap, self.W.rank, self.method)
-        self.stopped = tell(self.method, gap, self.tol)
-
     def result(self, n_iter: int, kept: Start | None = None) -> SolverResult:
-        """Freeze the best point, with which the history ends."""
-        rows = self.history.rows
-        if not rows or rows[-1][4] != self.gap:
-            self.record(n_iter)
-        return SolverResult(
-            W=self.W,
-            gamma=self.gamma,
-            beta=self.beta,
-            primal=self.primal,
-            dual=self.dual,
-            gap=self.gap,
-            n_iter=n_iter,
-            converged=self.gap <= self.tol,
-            history=self.history.table,
-            method=rows[-1][-1],
-            kept=kept,
-        )
+        """Freeze the best point."""
+        certificate = self.certificate(n_iter)
+        method = self.history.rows[-1][-1]
+        return SolverResult(self.W, self.gamma, self.beta, method, kept, **certificate)
 
 
 def rounding_floor(problem: RMRProblem, d: Array) -> float:

@@ -29,11 +29,12 @@ def make_flags(seed=0, C=1.0, weights=None, missing=0.0, gamma=1.0, mu=2.0):
     if missing:
         gone = rng.random(D.shape) < missing
         rows[gone] = 0.0
-    pca = SplitProblem(rows, root, target, 0 * w, loss, 1.0, 0.2, gone)
+    pca = SplitProblem(rows, root, target, 0 * w, loss, 1.0, 0.2, missing=gone)
     start = decompose(pca, tol=1e-3)
     limit = rng.uniform(0.5, 1.0, 16)
     flags = np.abs(start.E) > limit if gone is None else (np.abs(start.E) > limit) | gone
-    return ReplaceProblem(rows, root, target, w, loss, gamma, mu, limit, gone, flags), start
+    shared = (rows, root, target, w, loss, gamma)
+    return ReplaceProblem(*shared, mu, limit, flags, missing=gone), start
 
 
 def value(p, X, L):

@@ -44,7 +44,7 @@ def make_split(
         gone = rng.random(D.shape) < missing
         gone[:, 2] = True  # a cell that no sample knows
         rows[gone] = 0.0
-    return SplitProblem(rows, root, target, w, loss, gamma, lam, gone)
+    return SplitProblem(rows, root, target, w, loss, gamma, lam, missing=gone)
 
 
 def solve_with_cvxpy(p, C, coupling):
@@ -165,7 +165,7 @@ def test_warm_start_never_gets_worse(coupling):
     for _ in range(5):
         w = p.w + 0.1 * rng.standard_normal(p.w.shape)
         p = SplitProblem(p.D, p.root, p.target, w, p.coupling, p.gamma, p.lam)
-        before = p.objective(first.E, first.d)
+        before = p.at(first, 0.0).primal
         stopped = decompose(p, start=first, tol=1e-12, max_iter=1)
         assert stopped.primal <= before and not stopped.converged
         first = decompose(p, start=stopped, tol=1e-3)

@@ -13,8 +13,7 @@ from ...linalg.large_svt import WarmStartedSVT
 from .row_prox import blocks, square
 
 if TYPE_CHECKING:
-    from .decompose import SplitObjective
-    from .split import SplitProblem
+    from .coupled import Coupled
 
 # Factor by which the penalty grows per iteration until it has reached its goal, over-relaxation of
 # the steps from then on, and ratio of the two residuals above which the penalty changes.
@@ -69,16 +68,18 @@ class SplitState:
         self.mu, self.goal, self.gamma = ratio * self.mu, ratio * self.goal, gamma
 
 
-def start_state(problem: SplitProblem) -> SplitState:
+def start_state(problem: Coupled) -> SplitState:
     """State with L = 0 and Y = 0.
 
     The first penalty is so small that hardly any singular value passes its threshold. At the goal
     the threshold is about the size of a typical entry.
     """
-    D = problem.D
-    norm = gram_norm(D)
+    D, root, known = problem.D, problem.root, problem.D.shape[1]
+    if problem.missing is not None:
+        known = np.maximum(known - problem.missing.sum(axis=1), 1)
     # A weighted mean: a sample of weight s counts as s copies.
-    size = float(problem.root @ problem.row_sizes) / float(problem.root @ problem.root)
+    size = float(root @ (np.abs(D).sum(axis=1) / known)) / float(root @ root)
+    norm = gram_norm(D)
     if norm > 0.0:
         mu, goal = 1.25 * problem.gamma / norm, 0.75 * problem.gamma / size
     else:
@@ -97,15 +98,15 @@ class ExactSplit:
 
     Parameters
     ----------
-    problem : SplitObjective
+    problem : Coupled
         What to solve.
     state : SplitState
         Where to start. The steps overwrite it.
     """
 
-    method = "exact split"
+    name = "exact split"
 
-    def __init__(self, problem: SplitObjective, state: SplitState) -> None:
+    def __init__(self, problem: Coupled, state: SplitState) -> None:
         self.problem, self.state = problem, state
         self.E = np.empty_like(problem.D) if state.spare is None else state.spare
         self.L = state.low_rank

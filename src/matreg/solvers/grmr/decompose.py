@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._runtime.progress import tell
 from ..._typing import Array
 from ...linalg.factors import Factors, singular_values, svd
-from ...problem import relative_gap
-from ..certificate import History
+from ..certificate import Bounds, Certified
 from .admm import ExactSplit, SplitState, start_state
+from .coupled import Coupled
 from .paper import PaperSplit
 
-# Iterations between certificates while the residuals are large, and between changes of the penalty.
-CHECK_EVERY, BALANCE_EVERY = 50, 10
-# Longest time without a line of progress, in seconds.
+# Seconds between the lines that a long split prints.
 PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
-class Decomposition:
-    """A certified split of the samples.
+class Decomposition(Certified):
+    """A split of the samples with its certificate.
 
     Attributes
     ----------
@@ -36,9 +32,6 @@ class Decomposition:
         Singular values of the clean signals; where outliers are replaced, of the low-rank part.
     cost : float
         What the split adds to the objective of the regression on the clean signals.
-    primal, dual, gap, n_iter, converged, history
-        The certificate and how it was reached, as in
-        :class:`~matreg.solvers.certificate.SolverResult`.
     state : SplitState
         What the solver needs to start again from here, the low-rank part among it.
     """
@@ -46,12 +39,6 @@ class Decomposition:
     E: Array
     d: Array
     cost: float
-    primal: float
-    dual: float
-    gap: float
-    n_iter: int
-    converged: bool
-    history: NDArray[Any]
     state: SplitState
 
     @property
@@ -71,128 +58,39 @@ class Decomposition:
         return replace(self, E=self.E.copy(), state=state)
 
 
-class Splitting(Protocol):
-    """A split as an objective sees it: a solver's iterate, or a result to start from."""
-
-    @property
-    def state(self) -> SplitState:
-        """Low-rank part, multiplier and subgradients."""
-        ...
-
-    @property
-    def E(self) -> Array:
-        """Outliers."""
-        ...
-
-    def clean_values(self, tol: float) -> Array:
-        """Singular values of ``D - E``, their sum to far less than `tol` of it."""
-        ...
-
-
-class Point(NamedTuple):
-    """Singular values, low-rank part (None is all of the samples) and subgradients of a split.
-
-    `cost` and `primal` are its objective without and with the loss. `E` are its outliers; None if
-    they follow from the low-rank part and are computed in the end.
-    """
-
-    E: Array | None
-    d: Array
-    factors: Factors | None
-    beta: Array
-    cost: float
-    primal: float
-
-
-class SplitObjective(Protocol):
-    """What the methods and the certificate ask of the second half of G-RMR."""
-
-    @property
-    def D(self) -> Array:
-        """Samples as rows, each times the root of its weight; 0 where they are missing."""
-        ...
-
-    @property
-    def gamma(self) -> float:
-        """Weight of the nuclear norm."""
-        ...
-
-    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
-        """Minimise over the rows i of X with ``mu/2 |x - g|^2`` added.
-
-        Returns ``d - x`` and the subgradients of the loss, whose search starts at `beta`. The
-        multiplier ``mu (x - g)`` must be feasible for :meth:`bound` up to its norm.
-        """
-        ...
-
-    def at(self, split: Splitting, tol: float) -> Point:
-        """A split with its objective, to far less than `tol` of it."""
-        ...
-
-    def bound(self, Y: Array, beta: Array) -> float:
-        """Lower bound of the optimum from a multiplier, which is scaled into the ball."""
-        ...
-
-    def complete(self, point: Point, out: Array) -> None:
-        """Write the outliers of a split to `out`, if it does not have them."""
-        ...
-
-
-class SplitHistory(History):
-    """Certificates of a split; prints one line every few seconds, or all of them."""
-
-    def __init__(self, verbose: int) -> None:
-        super().__init__(verbose > 1)
-        self.watched, self.spoke = verbose > 0, self.start
-
-    def watch(self, iteration: int, residual: float) -> None:
-        """Print between the checks how far a long search is."""
-        now = time.perf_counter()
-        if self.watched and now - self.spoke > PATIENCE:
-            self.say(f"{iteration:5d} {now - self.start:8.2f}  residual {residual:.1e}")
-
-    def say(self, line: str) -> None:
-        """Print a line."""
-        print(f"    split {line}", flush=True)
-        self.spoke = time.perf_counter()
-
-
-class SplitTracker:
+class SplitTracker(Bounds):
     """Best certified split so far, never worse than the start, whose outliers it overwrites."""
 
     def __init__(
-        self, problem: SplitObjective, start: Decomposition, tol: float, verbose: int
+        self, problem: Coupled, start: Decomposition, tol: float, verbose: int, method: str
     ) -> None:
-        self.problem, self.tol, self.history = problem, tol, SplitHistory(verbose)
-        self.dual, self.E, self.best = 0.0, start.E, problem.at(start, tol)
+        super().__init__(tol, verbose > 1, method)
+        self.problem, self.E, self.best = problem, start.E, problem.at(start, tol)
+        self.primal, self.dual = self.best.primal, 0.0
 
     @property
-    def gap(self) -> float:
-        """Relative gap between the best primal and the best dual value."""
-        return relative_gap(self.best.primal, self.dual)
+    def rank(self) -> int:
+        """Rank of the low-rank part."""
+        return 0 if self.best.factors is None else self.best.factors.rank
 
     def check(self, iteration: int, solver: ExactSplit | PaperSplit) -> bool:
-        """Offer a solver's split and multiplier; tell whether the certificate is good enough."""
+        """Offer a solver's split and multiplier; tell whether to stop."""
         point = self.problem.at(solver, self.tol)
-        if point.primal < self.best.primal:
+        if point.primal < self.primal:
             if point.E is not None:
                 np.copyto(self.E, point.E)
-            self.best = point._replace(E=None)  # a solver overwrites its outliers
+            # A solver overwrites its outliers.
+            self.best, self.primal = point._replace(E=None), point.primal
         self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
-        gap, rank = self.gap, solver.state.rank
-        self.history.add(iteration, self.best.primal, self.dual, gap, rank, solver.method)
-        return tell(solver.method, gap, self.tol) or gap <= self.tol
+        self.record(iteration)
+        return self.converged
 
     def result(self, n_iter: int, state: SplitState) -> Decomposition:
         """Freeze the best split. The next one starts from its low-rank part."""
-        _, d, factors, _, cost, primal = self.best
-        self.problem.complete(self.best, self.E)
-        state.factors = _low_rank(self.problem.D) if factors is None else factors
-        gap, table = self.gap, self.history.table
-        converged = gap <= self.tol
-        return Decomposition(
-            self.E, d, cost, primal, self.dual, gap, n_iter, converged, table, state
-        )
+        best = self.best
+        self.problem.complete(best, self.E)
+        state.factors = _low_rank(self.problem.D) if best.factors is None else best.factors
+        return Decomposition(self.E, best.d, best.cost, state, **self.certificate(n_iter))
 
 
 def _low_rank(D: Array) -> Factors:
@@ -202,14 +100,14 @@ def _low_rank(D: Array) -> Factors:
     return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
 
 
-def _nothing(problem: Any, tol: float) -> Decomposition:
+def _nothing(problem: Coupled, tol: float) -> Decomposition:
     """A split without outliers, and a state from which the method starts."""
-    E, d, state = np.zeros_like(problem.D), singular_values(problem.D, tol), start_state(problem)
-    return Decomposition(E, d, 0.0, np.inf, 0.0, 1.0, 0, False, SplitHistory(0).table, state)
+    E, d = np.zeros_like(problem.D), singular_values(problem.D, tol)
+    return Decomposition(E, d, 0.0, start_state(problem))
 
 
 def decompose(
-    problem: SplitObjective,
+    problem: Coupled,
     method: type[ExactSplit] | type[PaperSplit] = ExactSplit,
     *,
     start: Decomposition | None = None,
@@ -221,7 +119,7 @@ def decompose(
 
     Parameters
     ----------
-    problem : SplitObjective
+    problem : Coupled
         What to solve: SplitProblem, or ReplaceProblem, which needs a start.
     method : type, default=ExactSplit
         :class:`ExactSplit` for either coupling, :class:`PaperSplit` for the squared one.
@@ -256,21 +154,24 @@ def decompose(
     ([[3, 4]], True)
     """
     # Residuals at which a certificate is likely to hold. After a good start it may hold at once.
-    level, fresh = (tol, True) if start is None else (np.inf, False)
+    level = tol if start is None else np.inf
     start = start or _nothing(problem, tol)
-    tracker, state = SplitTracker(problem, start, tol, verbose), start.state
+    tracker = SplitTracker(problem, start, tol, verbose, method.name)
+    state, spoke = start.state, time.perf_counter()
     state.rescale(problem.gamma)
     solver = method(cast(Any, problem), state)
-    if not fresh and tracker.check(0, solver):
-        return tracker.result(0, state)
-    for iteration in range(1, max_iter + 1):
-        solver.step()
+    for iteration in range(max_iter + 1):
+        if iteration > 0:
+            solver.step()
         worst = max(solver.residuals)
-        tracker.history.watch(iteration, worst)
-        if worst <= level or iteration % CHECK_EVERY == 0 or iteration == max_iter:
+        due = (iteration > 0 and iteration % 50 == 0) or iteration == max_iter
+        if worst <= level or due:
             if tracker.check(iteration, solver):
                 break
             level = min(level, worst * max(0.1, min(0.9, tol / tracker.gap)))
-        if iteration % BALANCE_EVERY == 0:
+        if iteration % 10 == 0:
             solver.balance()
+        if verbose and time.perf_counter() - spoke > PATIENCE:
+            print(f"{iteration:5d}   split: residual {worst:.1e}", flush=True)
+            spoke = time.perf_counter()
     return tracker.result(iteration, state)

@@ -27,7 +27,7 @@ class PaperSplit:
     """
 
     eta = 0.999
-    method = "paper's split"
+    name = "paper's split"
 
     def __init__(self, problem: SplitProblem, state: SplitState) -> None:
         self.problem, self.state = problem, state

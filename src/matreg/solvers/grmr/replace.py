@@ -30,9 +30,11 @@ import numpy as np
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors, gram_norm
 from ...linalg.large_svt import WarmStartedSVT
-from .decompose import Decomposition, Point, Splitting, decompose
+from .admm import ExactSplit
+from .coupled import Coupled, Point
+from .decompose import Decomposition, decompose
+from .paper import PaperSplit
 from .row_prox import RowProblem, blocks, square
-from .split import Coupled
 
 # Penalty of the splitting, relative to the weight of the detail.
 PENALTY = 0.3
@@ -50,15 +52,12 @@ class ReplaceProblem(Coupled):
         Positive weight of the detail.
     limit : ndarray of shape (m,)
         Distance from L above which an entry is an outlier, by cell.
-    missing : ndarray of bool of shape (n, m) or None
-        Which entries of the samples are not known.
     flags : ndarray of bool of shape (n, m)
         Which entries are flagged; all missing ones are.
     """
 
     mu: float
     limit: Array
-    missing: Mask | None
     flags: Mask
 
     @cached_property
@@ -89,7 +88,7 @@ class ReplaceProblem(Coupled):
         near = (self.mu * kept + mu * g) / (self.mu + mu)
         return self.D[i] - np.where(self.flags[i], pulled, near), beta
 
-    def at(self, split: Splitting, tol: float) -> Point:
+    def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
         """Low-rank part, which there must be, with the objective of the best samples for it."""
         L = split.state.factors
         assert L is not None

@@ -88,6 +88,5 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
     columns = problem.unpenalised.columns(len(problem.y))
     gamma = np.linalg.lstsq(columns, arrays["offset"], rcond=None)[0]
     fit = starting_point(problem.bases.invert(arrays["W"]), gamma, arrays["beta"])
-    nothing = fit.history
-    split = Decomposition(E, d, cost, np.inf, 0.0, 1.0, 0, False, nothing, state)
-    return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, nothing)
+    split = Decomposition(E, d, cost, state)
+    return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, fit.history)

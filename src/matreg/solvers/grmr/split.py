@@ -19,53 +19,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._typing import Array, Mask
+from ..._typing import Array
 from ...linalg.factors import gram_norm
-from ...losses.piecewise import PiecewiseLoss
-from .decompose import Point, Splitting
-from .row_prox import RowProblem, blocks, priced
+from .coupled import Coupled, Point
+from .row_prox import blocks, priced
 
-
-@dataclass(frozen=True)
-class Coupled:
-    """What both forms of the second half share.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples as rows, each times the root of its weight; 0 where they are missing.
-    root : ndarray of shape (n,)
-        Roots of the sample weights, all positive.
-    target : ndarray of shape (n,)
-        ``y - b``.
-    w : ndarray of shape (m,)
-        Coefficients; zero if the labels are not to be used, as in robust principal component
-        analysis.
-    coupling : PiecewiseLoss
-        Loss of ``target - Xw``.
-    gamma : float
-        Positive weight of the nuclear norm.
-    """
-
-    D: Array
-    root: Array
-    target: Array
-    w: Array
-    coupling: PiecewiseLoss
-    gamma: float
-
-    @property
-    def base(self) -> Array:
-        """Residuals where nothing moves, of shape (n,)."""
-        raise NotImplementedError
-
-    def row_problem(self, i: slice, thr: Array, mu: float, free: Mask | None) -> RowProblem:
-        """Problem of the rows i for one price each, and none where they are `free`."""
-        loss = self.coupling.take(i)
-        return RowProblem(self.w, 1.0 / self.root[i], self.base[i], thr, loss, mu, free)
+if TYPE_CHECKING:
+    from .admm import ExactSplit
+    from .decompose import Decomposition
+    from .paper import PaperSplit
 
 
 @dataclass(frozen=True)
@@ -76,12 +42,9 @@ class SplitProblem(Coupled):
     ----------
     lam : float
         Positive weight of the outliers.
-    missing : ndarray of bool of shape (n, m), default=None
-        Which entries of the samples are not known.
     """
 
     lam: float
-    missing: Mask | None = None
 
     @cached_property
     def base(self) -> Array:
@@ -92,14 +55,6 @@ class SplitProblem(Coupled):
     def threshold(self) -> Array:
         """Price of an outlier in each scaled row, of shape (n,)."""
         return self.lam * self.root
-
-    @cached_property
-    def row_sizes(self) -> Array:
-        """Mean absolute known entry of every row, of shape (n,)."""
-        total = np.abs(self.D).sum(axis=1)
-        if self.missing is None:
-            return total / self.D.shape[1]
-        return total / np.maximum(self.D.shape[1] - self.missing.sum(axis=1), 1)
 
     def prices(self, i: slice) -> Array | float:
         """Price of an outlier in each entry of the rows i: zero where the entry is missing."""
@@ -114,10 +69,6 @@ class SplitProblem(Coupled):
         price = sum(float(np.sum(self.prices(i) * np.abs(E[i]))) for i in blocks(*E.shape))
         return self.gamma * float(d.sum()) + price
 
-    def objective(self, E: Array, d: Array) -> float:
-        """Objective at outliers E, if `d` are the singular values of ``D - E``."""
-        return self.coupling.value(self.residual(E)) + self.cost(E, d)
-
     def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
         """Outliers of the rows i nearest to ``d - g``, and subgradients of the loss."""
         free = None if self.missing is None else self.missing[i]
@@ -126,7 +77,7 @@ class SplitProblem(Coupled):
         beta = rows.solve(move, beta)
         return -rows.move(move, beta), beta
 
-    def at(self, split: Splitting, tol: float) -> Point:
+    def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
         """Outliers with their objective."""
         d = split.clean_values(tol)  # first: it needs memory, and some solvers compute E anew
         E, state = split.E, split.state

@@ -185,12 +185,8 @@ def solve_moments(
         start, fine = results[-1].start if results else None, FINE * tol
         posed = replace(problem, penalty=problem.penalty.at(float(tau)))
         if problem.design.n == 0:  # all samples are equal
-            p, q = reduced.shape
-            empty = np.zeros(0)
-            history = np.zeros(0, dtype=COLUMNS)
-            results.append(
-                SolverResult(zero_factors(p, q), empty, empty, 0.0, 0.0, 0.0, 0, True, history)
-            )
+            W, empty = zero_factors(*reduced.shape), np.zeros(0)
+            results.append(SolverResult(W, empty, empty, primal=0.0, gap=0.0, converged=True))
             continue
         results.append(solve_rglm(posed, start=start, tol=fine, max_iter=max_iter))
     return results

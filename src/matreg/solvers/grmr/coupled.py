@@ -1,0 +1,94 @@
+"""What the two forms of the second half of G-RMR have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..._typing import Array, Mask
+from ...linalg.factors import Factors
+from ...losses.piecewise import PiecewiseLoss
+from .row_prox import RowProblem
+
+if TYPE_CHECKING:
+    from .admm import ExactSplit
+    from .decompose import Decomposition
+    from .paper import PaperSplit
+
+
+class Point(NamedTuple):
+    """Singular values, low-rank part (None is all of the samples) and subgradients of a split.
+
+    `cost` and `primal` are its objective without and with the loss. `E` are its outliers; None if
+    they follow from the low-rank part and are computed in the end.
+    """
+
+    E: Array | None
+    d: Array
+    factors: Factors | None
+    beta: Array
+    cost: float
+    primal: float
+
+
+@dataclass(frozen=True)
+class Coupled(ABC):
+    """Samples that are split, given the regression; what the methods and the certificate ask of it.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Samples as rows, each times the root of its weight; 0 where they are missing.
+    root : ndarray of shape (n,)
+        Roots of the sample weights, all positive.
+    target : ndarray of shape (n,)
+        ``y - b``.
+    w : ndarray of shape (m,)
+        Coefficients; zero if the labels are not to be used, as in robust principal component
+        analysis.
+    coupling : PiecewiseLoss
+        Loss of ``target - Xw``.
+    gamma : float
+        Positive weight of the nuclear norm.
+    missing : ndarray of bool of shape (n, m), default=None
+        Which entries of the samples are not known.
+    """
+
+    D: Array
+    root: Array
+    target: Array
+    w: Array
+    coupling: PiecewiseLoss
+    gamma: float
+    missing: Mask | None = field(default=None, kw_only=True)
+
+    @property
+    @abstractmethod
+    def base(self) -> Array:
+        """Residuals where nothing moves, of shape (n,)."""
+
+    @abstractmethod
+    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+        """Minimise over the rows i of X with ``mu/2 |x - g|^2`` added.
+
+        Returns ``d - x`` and the subgradients of the loss, whose search starts at `beta`. The
+        multiplier ``mu (x - g)`` must be feasible for :meth:`bound` up to its norm.
+        """
+
+    @abstractmethod
+    def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
+        """A solver's iterate or a start, with its objective to far less than `tol` of it."""
+
+    @abstractmethod
+    def bound(self, Y: Array, beta: Array) -> float:
+        """Lower bound of the optimum from a multiplier, which is scaled into the ball."""
+
+    @abstractmethod
+    def complete(self, point: Point, out: Array) -> None:
+        """Write the outliers of a split to `out`, if it does not have them."""
+
+    def row_problem(self, i: slice, thr: Array, mu: float, free: Mask | None) -> RowProblem:
+        """Problem of the rows i for one price each, and none where they are `free`."""
+        loss = self.coupling.take(i)
+        return RowProblem(self.w, 1.0 / self.root[i], self.base[i], thr, loss, mu, free)
