@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVR
 
+import matreg
 from benchmarks import streamed, streamed_dask
 from benchmarks.streamed_data import KINDS, Peak
 from benchmarks.timing import print_table
-from matreg import RMR, AdviceWarning, rmr_path
+from matreg import RMR, AdviceWarning
 from matreg.datasets import make_matrix_regression, make_shape
 
 SIDE = 32
@@ -81,7 +82,7 @@ def along_tau(n: int) -> None:
     data = make_matrix_regression(
         n, coef=make_shape("cross", SIDE), noise_scale=0.5, random_state=0
     )
-    whole, path = timed(lambda: rmr_path(data.X, data.y, C=1.0, epsilon=0.1))
+    whole, path = timed(lambda: matreg.path(RMR(C=1.0, epsilon=0.1), data.X, data.y))
     singles = []
     for tau in path.taus[4::10]:
         model = RMR(tau, C=1.0, epsilon=0.1)

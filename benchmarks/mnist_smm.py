@@ -18,8 +18,9 @@ import warnings
 import numpy as np
 from sklearn.svm import LinearSVC
 
+import matreg
 from benchmarks.timing import print_table
-from matreg import SMM, smm_path
+from matreg import SMM
 from matreg.datasets import load_mnist
 
 # tau, C, objective, rank, test accuracy, seconds.
@@ -78,7 +79,7 @@ def along_C(every: int) -> None:
     X, y, _, _ = data(every)
     Cs = np.geomspace(0.1, 100.0, 51)
     start = time.perf_counter()
-    path = smm_path(X, y, Cs=Cs, tau=10.0)
+    path = matreg.path(SMM(tau=10.0), X, y, Cs=Cs)
     whole = time.perf_counter() - start
     singles = []
     for C in Cs[::10]:

@@ -16,8 +16,9 @@ import warnings
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
+import matreg
 from benchmarks.timing import print_table
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, rglm_path, rmr_path, tau_max
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, tau_max
 from matreg.datasets import make_matrix_regression, make_shape
 
 REPEATS, TAUS = 3, 25
@@ -49,7 +50,7 @@ def paths(sizes, every):
             rows.append(
                 path_row(
                     f"RMR {size} x {size}, C = {C:g}",
-                    lambda data=data, C=C: rmr_path(data.X, data.y, C=C, epsilon=1e-2),
+                    lambda data=data, C=C: matreg.path(RMR(C=C, epsilon=1e-2), data.X, data.y),
                     lambda tau, C=C: RMR(tau, C=C, epsilon=1e-2),
                     data,
                     every,
@@ -58,7 +59,7 @@ def paths(sizes, every):
         rows.append(
             path_row(
                 f"R-GLM {size} x {size}",
-                lambda data=data: rglm_path(data.X, data.y),
+                lambda data=data: matreg.path(RGLM(), data.X, data.y),
                 RGLM,
                 data,
                 every,
@@ -82,7 +83,7 @@ def choice_row(name, ours, single, data):
 
 def values(data, model):
     """Values of tau: all that are given are tried, not from coarse to fine."""
-    return tau_max(data.X, data.y, model=model) * np.geomspace(1.0, 1e-3, TAUS)
+    return tau_max(model, data.X, data.y) * np.geomspace(1.0, 1e-3, TAUS)
 
 
 def rmr_row(size, n, C, noise_scale):

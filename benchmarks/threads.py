@@ -36,7 +36,7 @@ def data(n: int = 300, p: int = 24, q: int = 24) -> tuple[Any, Any]:
 def entry_points() -> dict[str, Callable[[], Callable[[], Any]]]:
     """What to time: functions that prepare the data and return what is timed."""
     import matreg
-    from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, information_criteria, rglm_path, rmr_path
+    from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, information_criteria
 
     X, y = data()
     few = {"n_taus": 10, "cv": 3}
@@ -46,7 +46,7 @@ def entry_points() -> dict[str, Callable[[], Callable[[], Any]]]:
         return lambda: model.predict(X[200:])
 
     def criteria() -> Callable[[], Any]:
-        path = rglm_path(X, y, n_taus=10)
+        path = matreg.path(RGLM(), X, y, n_taus=10)
         return lambda: information_criteria(path, X, y)
 
     return {
@@ -56,9 +56,9 @@ def entry_points() -> dict[str, Callable[[], Callable[[], Any]]]:
         "GRMR.predict": cleaning,
         "RMRCV.fit": lambda: lambda: RMRCV(**few).fit(X, y),
         "RGLMCV.fit": lambda: lambda: RGLMCV(**few).fit(X, y),
-        "rmr_path": lambda: lambda: rmr_path(X, y, n_taus=10),
-        "rglm_path": lambda: lambda: rglm_path(X, y, n_taus=10),
-        "tau_max, ties": lambda: lambda: matreg.tau_max(X, y, C=1.0, epsilon=0.0),
+        "path of RMR": lambda: lambda: matreg.path(RMR(), X, y, n_taus=10),
+        "path of RGLM": lambda: lambda: matreg.path(RGLM(), X, y, n_taus=10),
+        "tau_max, ties": lambda: lambda: matreg.tau_max(RMR(C=1.0, epsilon=0.0), X, y),
         "information_criteria": criteria,
     }
 

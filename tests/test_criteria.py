@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from matreg import RegularizationPath, information_criteria, rglm_path, rmr_path
+import matreg
+from matreg import RGLM, RMR, RegularizationPath, information_criteria
 from matreg.datasets import make_matrix_regression
 
 
@@ -26,7 +27,7 @@ def test_rglm_degrees_of_freedom_are_the_divergence(shape, tau):
     data = make_matrix_regression(30, shape, noise_scale=1.0, random_state=0)
 
     def path(X, y):
-        return rglm_path(X, y, taus=[tau], tol=1e-13)
+        return matreg.path(RGLM(tol=1e-13), X, y, taus=[tau])
 
     table = information_criteria(path(data.X, data.y), data.X, data.y)
     assert table["df"][0] == pytest.approx(divergence(path, data.X, data.y), rel=1e-3)
@@ -48,7 +49,7 @@ def test_rglm_degrees_of_freedom_of_an_orthonormal_design_are_those_of_zhou_and_
         ]
         expected += 1.0 + ratio[0].sum() + ratio[1].sum()
     X = flat.reshape(n, p, q)
-    path = rglm_path(X, y, taus=[tau], fit_intercept=False, tol=1e-13)
+    path = matreg.path(RGLM(fit_intercept=False, tol=1e-13), X, y, taus=[tau])
     table = information_criteria(path, X, y)
     assert table["df"][0] == pytest.approx(expected, rel=1e-5)
 
@@ -57,16 +58,16 @@ def test_rmr_degrees_of_freedom_are_the_divergence():
     data = make_matrix_regression(30, (3, 3), noise_scale=1.0, random_state=0)
 
     def path(X, y):
-        return rmr_path(X, y, taus=[5.0], C=1.0, epsilon=0.1, tol=1e-12)
+        return matreg.path(RMR(C=1.0, epsilon=0.1, tol=1e-12), X, y, taus=[5.0])
 
     table = information_criteria(path(data.X, data.y), data.X, data.y)
     assert table["df"][0] == pytest.approx(divergence(path, data.X, data.y), abs=0.1)
 
 
-@pytest.mark.parametrize("path", [rglm_path, rmr_path])
-def test_bic_finds_the_rank_of_an_easy_problem(path):
+@pytest.mark.parametrize("model", [RGLM(), RMR()])
+def test_bic_finds_the_rank_of_an_easy_problem(model):
     data = make_matrix_regression(300, (6, 5), rank=1, noise_scale=1.0, random_state=1)
-    table = information_criteria(path(data.X, data.y, n_taus=20), data.X, data.y)
+    table = information_criteria(matreg.path(model, data.X, data.y, n_taus=20), data.X, data.y)
     chosen = table["bic"].argmin()
     assert 1 <= table["rank"][chosen] <= 3
     assert table["df"][0] <= 3.0
@@ -75,7 +76,7 @@ def test_bic_finds_the_rank_of_an_easy_problem(path):
 
 def test_a_path_knows_what_it_was_fitted_with():
     data = make_matrix_regression(40, (3, 3), noise_scale=1.0, random_state=0)
-    path = rmr_path(data.X, data.y, n_taus=5, C=20.0, epsilon=0.2, fit_intercept=False)
+    path = matreg.path(RMR(C=20.0, epsilon=0.2, fit_intercept=False), data.X, data.y, n_taus=5)
     assert path.model == "rmr" and path.sample_weight is None
     assert {"C": 20.0, "epsilon": 0.2, "fit_intercept": False}.items() <= path.parameters.items()
     last = path.points[-1]
@@ -86,14 +87,14 @@ def test_a_path_knows_what_it_was_fitted_with():
 
 def test_weights_and_other_data_are_refused():
     data = make_matrix_regression(30, (3, 3), random_state=0)
-    path = rglm_path(data.X, data.y, n_taus=2)
+    path = matreg.path(RGLM(), data.X, data.y, n_taus=2)
     with pytest.raises(ValueError, match="X must hold the 30 samples"):
         information_criteria(path, data.X[:20], data.y[:20])
     with pytest.raises(ValueError, match=r"X must hold matrices of shape \(3, 3\)"):
         information_criteria(path, data.X[:, :2], data.y)
-    weighted = rglm_path(data.X, data.y, n_taus=2, sample_weight=np.arange(30.0))
+    weighted = matreg.path(RGLM(), data.X, data.y, n_taus=2, sample_weight=np.arange(30.0))
     with pytest.raises(ValueError, match="fitted without weights"):
         information_criteria(weighted, data.X, data.y)
     nameless = RegularizationPath(path.taus, path.points, path.matrix_shape)
-    with pytest.raises(ValueError, match="path must be of rglm_path or rmr_path"):
+    with pytest.raises(ValueError, match="path must be one of RMR or RGLM"):
         information_criteria(nameless, data.X, data.y)

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import matreg
 from matreg import (
     GRMR,
     RGLMCV,
@@ -22,7 +23,6 @@ from matreg import (
     CVDisplay,
     OutlierDisplay,
     PathDisplay,
-    rmr_path,
 )
 from matreg.datasets import make_matrix_regression
 
@@ -42,7 +42,7 @@ def model(data):
 def test_path_display(model, data):
     display = PathDisplay.from_estimator(model, data.X, data.y)
     values, ranks = display.axes_
-    path = rmr_path(data.X, data.y, taus=model.taus_, C=model.C_)
+    path = matreg.path(RMR(C=model.C_), data.X, data.y, taus=model.taus_)
     assert len(values.lines) == path.ranks.max() + 1  # and the line of the chosen tau
     np.testing.assert_array_equal(ranks.lines[0].get_ydata(), path.ranks)
     assert ranks.get_xscale() == "log"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .criteria import information_criteria
     from .estimators.grmr import GRMR, GRMRCV
     from .estimators.gsmm import GSMM, GSMMCV
-    from .estimators.path import path, rglm_path, rmr_path, smm_path, tau_max
+    from .estimators.path import path, tau_max
     from .estimators.regularization_path import RegularizationPath
     from .estimators.rglm import RGLM, RGLMCV
     from .estimators.rmr import RMR, RMRCV
@@ -36,9 +36,6 @@ __all__ = [
     "RegularizationPath",
     "information_criteria",
     "path",
-    "rglm_path",
-    "rmr_path",
-    "smm_path",
     "tau_max",
 ]
 
@@ -48,7 +45,7 @@ _HOMES = {
     ".criteria": ["information_criteria"],
     ".estimators.grmr": ["GRMR", "GRMRCV"],
     ".estimators.gsmm": ["GSMM", "GSMMCV"],
-    ".estimators.path": ["path", "rglm_path", "rmr_path", "smm_path", "tau_max"],
+    ".estimators.path": ["path", "tau_max"],
     ".estimators.regularization_path": ["RegularizationPath"],
     ".estimators.rglm": ["RGLM", "RGLMCV"],
     ".estimators.rmr": ["RMR", "RMRCV"],

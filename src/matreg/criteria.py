@@ -63,7 +63,7 @@ def information_criteria(
     Parameters
     ----------
     path : RegularizationPath
-        From :func:`rglm_path` or :func:`rmr_path`, fitted without weights.
+        From :func:`path` of an RMR or RGLM, fitted without weights.
     X, y : array-like
         The data it was fitted to, without duplicates.
     covariates : array-like of shape (n, m), table or dict of columns, default=None
@@ -76,16 +76,16 @@ def information_criteria(
 
     Examples
     --------
-    >>> from matreg import information_criteria, rglm_path
+    >>> from matreg import RGLM, information_criteria, path
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(200, (6, 5), rank=1, noise_scale=1.0, random_state=0)
-    >>> path = rglm_path(data.X, data.y, n_taus=20)
-    >>> table = information_criteria(path, data.X, data.y)
+    >>> found = path(RGLM(), data.X, data.y, n_taus=20)
+    >>> table = information_criteria(found, data.X, data.y)
     >>> int(table["rank"][table["bic"].argmin()])
     2
     """
     if path.model not in ("rglm", "rmr"):
-        raise ValueError(f"path must be of rglm_path or rmr_path; got one of {path.model!r}.")
+        raise ValueError(f"path must be one of RMR or RGLM; got one of {path.model.upper()}.")
     if path.sample_weight is not None:
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
     samples = validate_samples(X, path.matrix_shape)

@@ -99,7 +99,7 @@ def test_paths_warm_starts_searches_and_tau_max_know_the_ridge():
     np.testing.assert_allclose(again.fit(X, y, covariates=Z).coef_, one.coef_, atol=1e-3)
     points = path(model, X, y, taus=[4.0, 2.0], covariates=Z)
     assert points.points[1].primal == pytest.approx(one.objective_, rel=1e-6)
-    largest = tau_max(X, y, model=model, covariates=Z)
+    largest = tau_max(model, X, y, covariates=Z)
     with pytest.warns(UserWarning, match="W = 0"):
         assert clone(model).set_params(tau=1.01 * largest).fit(X, y, covariates=Z).rank_ == 0
     assert clone(model).set_params(tau=0.97 * largest).fit(X, y, covariates=Z).rank_ > 0

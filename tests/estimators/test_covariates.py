@@ -279,7 +279,7 @@ def test_paths_and_tau_max():
     y = labels("normal")
     for model in (RMR(C=1.0, epsilon=0.2), RGLM()):
         found = path(model, X, y, covariates=Z, n_taus=4)
-        assert found.taus[0] == pytest.approx(tau_max(X, y, model=model, covariates=Z), rel=1e-3)
+        assert found.taus[0] == pytest.approx(tau_max(model, X, y, covariates=Z), rel=1e-3)
         assert found.ranks[0] == 0 and found.ranks[-1] > 0
         last = type(model)(**{**model.get_params(), "tau": float(found.taus[-1])})
         last.fit(X, y, covariates=Z)
@@ -313,7 +313,7 @@ def test_label_scores_know_the_covariates():
 
 
 def test_criteria_count_the_covariates():
-    from matreg import information_criteria
+    from matreg import RGLM, information_criteria
 
     X, Z, _ = data()
     y = labels("normal")

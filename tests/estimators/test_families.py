@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, d2_tweedie_score, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
-from matreg import RGLM, RGLMCV, information_criteria, rglm_path
+import matreg
+from matreg import RGLM, RGLMCV, information_criteria
 
 
 def make(family, n=150, p=5, q=4, seed=0):
@@ -101,7 +102,7 @@ def test_duplicate_is_weight_two(family):
 @pytest.mark.parametrize("family", ["binomial", "poisson"])
 def test_path(family):
     X, y = make(family)
-    path = rglm_path(X, y, n_taus=6, family=family)
+    path = matreg.path(RGLM(family=family), X, y, n_taus=6)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
     assert path.parameters["family"] == family
     for k in (2, 5):
@@ -150,7 +151,7 @@ def test_searches_take_it_for_a_classifier(classes):
 @pytest.mark.parametrize("family", ["binomial", "poisson"])
 def test_information_criteria(family):
     X, y = make(family, n=300)
-    path = rglm_path(X, y, n_taus=12, family=family, tau_min_ratio=1e-4)
+    path = matreg.path(RGLM(family=family), X, y, n_taus=12, tau_min_ratio=1e-4)
     table = information_criteria(path, X, y)
     assert table.df[0] == pytest.approx(1.0, rel=1e-12) and np.all(np.diff(table.df) > -0.5)
     # With next to no penalty all 20 coefficients and the intercept are free.
@@ -167,10 +168,10 @@ def test_information_criteria(family):
 def test_degrees_of_freedom_against_differences():
     X, y = make("poisson", n=40, p=4, q=3)
     tau, h = 4.0, 1e-4
-    path = rglm_path(X, y, taus=[tau], family="poisson", tol=1e-12)
+    path = matreg.path(RGLM(family="poisson", tol=1e-12), X, y, taus=[tau])
     slopes = []
     for e in h * np.eye(40):
-        moved = rglm_path(X, y + e, taus=[tau], family="poisson", tol=1e-12)
+        moved = matreg.path(RGLM(family="poisson", tol=1e-12), X, y + e, taus=[tau])
         slopes.append((moved.predict(X) - path.predict(X))[0, e.argmax()] / h)
     df = information_criteria(path, X, y).df[0]
     assert df == pytest.approx(sum(slopes), rel=0.01)

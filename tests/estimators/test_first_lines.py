@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from matreg import RGLM, RGLMCV, RMRCV, SMM, rmr_path
+import matreg
+from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM
 from matreg._runtime import progress
 from matreg.datasets import make_matrix_regression
 
@@ -59,7 +60,7 @@ def test_a_dataset_is_refused_by_its_names():
 
 
 def test_a_path_prints_one_line():
-    said = repr(rmr_path(X, Y, n_taus=4))
+    said = repr(matreg.path(RMR(), X, Y, n_taus=4))
     assert said.startswith("RegularizationPath('rmr', 4 values of tau from ") and len(said) < 200
 
 

@@ -72,7 +72,7 @@ def test_paths_are_of_single_matrices_and_tau_max_of_all_labels():
     X, Y, _ = data()
     with pytest.raises(ValueError, match="path are single matrices"):
         path(RGLM(joint="rows"), X, Y)
-    largest = tau_max(X, Y, model=RGLM(joint="rows"))
+    largest = tau_max(RGLM(joint="rows"), X, Y)
     with pytest.warns(UserWarning, match="W = 0"):
         assert RGLM(1.001 * largest, joint="rows").fit(X, Y).rank_ == 0
     assert RGLM(0.99 * largest, joint="rows").fit(X, Y).rank_ > 0

@@ -20,9 +20,6 @@ from matreg import (
     SMM,
     SMMCV,
     RegularizationPath,
-    rglm_path,
-    rmr_path,
-    smm_path,
 )
 from matreg.datasets import make_matrix_regression
 
@@ -110,9 +107,9 @@ def test_models_survive_skops(model, tmp_path):
     assert np.sum(again.objective_) <= np.sum(model.objective_) * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("walk", [rmr_path, rglm_path, smm_path])
-def test_paths_survive_skops(walk, tmp_path):
-    path = walk(DATA.X, DATA.y > 0.0 if walk is smm_path else DATA.y, n_taus=4)
+@pytest.mark.parametrize("kind", [RMR, RGLM, SMM])
+def test_paths_survive_skops(kind, tmp_path):
+    path = matreg.path(kind(), DATA.X, DATA.y > 0.0 if kind is SMM else DATA.y, n_taus=4)
     again = stored(path, tmp_path)
     assert isinstance(again, RegularizationPath)
     np.testing.assert_array_equal(again.predict(DATA.X), path.predict(DATA.X))

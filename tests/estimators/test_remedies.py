@@ -8,7 +8,8 @@ import pytest
 from sklearn import config_context
 from sklearn.multioutput import MultiOutputClassifier
 
-from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, SMMCV, AdviceWarning, rmr_path
+import matreg
+from matreg import GRMR, GSMM, RGLM, RMR, RMRCV, SMM, SMMCV, AdviceWarning
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(30, (4, 3), noise_scale=0.5, random_state=0)
@@ -67,7 +68,7 @@ def test_two_columns_of_labels():
     both = np.column_stack([Y, -Y])
     assert RMR(tau=1.0).fit(X, both).predict(X).shape == (30, 2)
     with pytest.raises(ValueError, match=r"pass y\[:, 0\]"):
-        rmr_path(X, both)
+        matreg.path(RMR(), X, both)
     classes = both > 0.0
     for model in (SMM(), SMMCV(), GSMM(), RGLM(family="binomial")):
         refused(X, classes, "MultiOutputClassifier; of one column per class pass", model)

@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from matreg import (
-    RGLM,
-    RGLMCV,
-    RMR,
-    RMRCV,
-    SMM,
-    SMMCV,
-    rglm_path,
-    rmr_path,
-    smm_path,
-    tau_max,
-)
+import matreg
+from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, tau_max
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._fit.messages import above_optimum
 
@@ -41,7 +31,7 @@ def test_zero_coefficients_of_classes_name_tau_max(k):
 
 def test_zero_coefficients_name_the_tolerance():
     """A thousandth below tau_max a W that is not zero gains less than the tolerance."""
-    tau = 0.999 * tau_max(DATA.X, DATA.y)
+    tau = 0.999 * tau_max(RMR(), DATA.X, DATA.y)
     with pytest.warns(UserWarning, match=r"W = 0.*is below tau_max=.*Lower tau or tol"):
         RMR(tau, tol=1e-2).fit(DATA.X, DATA.y)
 
@@ -56,7 +46,7 @@ def test_nothing_is_said_where_all_is_well():
         warnings.simplefilter("error")
         RMR().fit(DATA.X, DATA.y)
         RMR().fit(DATA.X, np.ones(40))
-        RMR(0.99 * tau_max(DATA.X, DATA.y)).fit(DATA.X, DATA.y)
+        RMR(0.99 * tau_max(RMR(), DATA.X, DATA.y)).fit(DATA.X, DATA.y)
 
 
 def test_flat_samples_of_many_columns():
@@ -120,14 +110,12 @@ def test_missing_entries_say_what_helps(model, labels, with_missing):
         model.predict(with_missing)
 
 
-@pytest.mark.parametrize(
-    ("path", "labels"), [(rmr_path, "y"), (rglm_path, "y"), (smm_path, "classes")]
-)
-def test_missing_entries_on_a_path(path, labels, with_missing):
+@pytest.mark.parametrize(("kind", "labels"), [(RMR, "y"), (RGLM, "y"), (SMM, "classes")])
+def test_missing_entries_on_a_path(kind, labels, with_missing):
     with pytest.raises(ValueError, match=MISSING):
-        path(with_missing, LABELS[labels], n_taus=3)
+        matreg.path(kind(), with_missing, LABELS[labels], n_taus=3)
     with pytest.raises(ValueError, match=MISSING):
-        path(DATA.X, LABELS[labels], n_taus=3).predict(with_missing)
+        matreg.path(kind(), DATA.X, LABELS[labels], n_taus=3).predict(with_missing)
 
 
 def test_masked_entries_are_missing():

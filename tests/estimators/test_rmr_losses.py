@@ -7,7 +7,8 @@ from sklearn.linear_model import HuberRegressor, QuantileRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
-from matreg import RGLM, RMR, RMRCV, information_criteria, rmr_path
+import matreg
+from matreg import RGLM, RMR, RMRCV, information_criteria
 from problems import RMR_LOSSES, cvxpy_losses, losses, random_data, random_weights
 
 each_loss = pytest.mark.parametrize("loss", RMR_LOSSES)
@@ -123,7 +124,7 @@ def test_units_of_the_labels(loss, scale):
 def test_path_and_choice(loss):
     X, y = random_data(80, 4, 3, noise=0.5)
     p = RMR_LOSSES[loss]
-    path = rmr_path(X, y, n_taus=5, C=1.0, loss=loss, **p)
+    path = matreg.path(RMR(C=1.0, loss=loss, **p), X, y, n_taus=5)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
     assert path.parameters["loss"] == loss
     for k in (1, 4):
@@ -156,7 +157,7 @@ def test_huber_resists_wrong_labels():
 def test_information_criteria():
     X, y = random_data(120, 5, 4, noise=0.5)
     for loss, slopes in (("absolute", (-1.0, 1.0)), ("quantile", (-0.2, 0.8))):
-        path = rmr_path(X, y, n_taus=10, C=1.0, loss=loss, **RMR_LOSSES[loss])
+        path = matreg.path(RMR(C=1.0, loss=loss, **RMR_LOSSES[loss]), X, y, n_taus=10)
         table = information_criteria(path, X, y)
         for k in (3, 9):  # samples that are fitted exactly
             r = y - path.predict(X)[k]
@@ -168,7 +169,7 @@ def test_information_criteria():
             expected = 240.0 * np.log(mean) + 2.0 * table.df[k]
             assert table.aic[k] == pytest.approx(expected)
         assert table.bic.argmin() > 0
-    path = rmr_path(X, y, n_taus=3, loss="huber")
+    path = matreg.path(RMR(loss="huber"), X, y, n_taus=3)
     with pytest.raises(ValueError, match="huber"):
         information_criteria(path, X, y)
 

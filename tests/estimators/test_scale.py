@@ -6,20 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from matreg import (
-    GRMR,
-    GRMRCV,
-    RGLM,
-    RGLMCV,
-    RMR,
-    RMRCV,
-    SMM,
-    SMMCV,
-    rglm_path,
-    rmr_path,
-    smm_path,
-    tau_max,
-)
+import matreg
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, tau_max
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._fit.units import CHANCE, TAU, C
 from matreg.losses.families import EpsilonInsensitive
@@ -88,18 +76,18 @@ def test_words_on_a_part_of_many_samples_do_not_depend_on_units():
 def test_paths_of_classifiers_do_not_depend_on_units(data):
     y = data.y > np.median(data.y)
     for along in ({"n_taus": 5}, {"Cs": np.array([0.1, 1.0])}):
-        expected = smm_path(data.X, y, **along).decision_function(data.X)
+        expected = matreg.path(SMM(), data.X, y, **along).decision_function(data.X)
         if "Cs" in along:
             along = {"Cs": along["Cs"] / 1e12}
-        found = smm_path(1e6 * data.X, y, **along).decision_function(1e6 * data.X)
+        found = matreg.path(SMM(), 1e6 * data.X, y, **along).decision_function(1e6 * data.X)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("path", [rmr_path, rglm_path])
-def test_paths_do_not_depend_on_units(path, data):
-    expected = path(data.X, data.y, n_taus=5).predict(data.X)
+@pytest.mark.parametrize("model", [RMR(), RGLM()])
+def test_paths_do_not_depend_on_units(model, data):
+    expected = matreg.path(model, data.X, data.y, n_taus=5).predict(data.X)
     for a, c in UNITS:
-        found = path(a * data.X, c * data.y, n_taus=5).predict(a * data.X) / c
+        found = matreg.path(model, a * data.X, c * data.y, n_taus=5).predict(a * data.X) / c
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
@@ -129,7 +117,7 @@ def test_the_numbers_used_give_the_same_model(data):
     assert one.epsilon_ == pytest.approx(EpsilonInsensitive.units["epsilon"] * spread)
     assert pytest.approx(C * spread / size) == one.C_
     share = CHANCE * chance_share(data.X, data.y, np.ones(len(data.y)))
-    assert one.tau_ == pytest.approx(max(TAU, share) * tau_max(data.X, data.y))
+    assert one.tau_ == pytest.approx(max(TAU, share) * tau_max(RMR(), data.X, data.y))
 
 
 def test_multiples(data):
@@ -137,12 +125,12 @@ def test_multiples(data):
     two = RMR("10*scale", C="0.5 * scale", epsilon="2*scale").fit(data.X, data.y)
     assert two.C_ == pytest.approx(0.5 * one.C_)
     assert two.epsilon_ == pytest.approx(2.0 * one.epsilon_)
-    largest = tau_max(data.X, data.y, C=two.C_, epsilon=two.epsilon_)
-    assert two.tau_ / largest == pytest.approx(10.0 * one.tau_ / tau_max(data.X, data.y))
+    largest = tau_max(RMR(C=two.C_, epsilon=two.epsilon_), data.X, data.y)
+    assert two.tau_ / largest == pytest.approx(10.0 * one.tau_ / tau_max(RMR(), data.X, data.y))
     search = RMRCV(n_taus=3, cv=2, C=["scale", 1.0], epsilon="0.1*scale").fit(data.X, data.y)
     assert set(search.cv_results_["param_C"]) == {1.0, one.C_}
     assert search.epsilon_ == pytest.approx(0.1 * one.epsilon_)
-    path = rmr_path(data.X, data.y, n_taus=2, C="2*scale")
+    path = matreg.path(RMR(C="2*scale"), data.X, data.y, n_taus=2)
     assert path.parameters["C"] == pytest.approx(2.0 * one.C_)
 
 
@@ -164,15 +152,15 @@ def test_tau_max_is_where_the_coefficients_vanish(data):
         (RGLM(family="poisson"), counts),
         (SMM(), classes),
     ):
-        largest = tau_max(data.X, y, model=model)
+        largest = tau_max(model, data.X, y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert clone(model).set_params(tau=1.001 * largest).fit(data.X, y).rank_ == 0
         assert clone(model).set_params(tau=0.99 * largest).fit(data.X, y).rank_ > 0
     flat = data.X.reshape(40, -1)
-    assert tau_max(flat, data.y, matrix_shape=(5, 4)) == tau_max(data.X, data.y)
-    with pytest.raises(ValueError, match=r"model must be .rmr., .rglm. or .smm..*got 'svm'"):
-        tau_max(data.X, data.y, model="svm")
+    assert tau_max(RMR(matrix_shape=(5, 4)), flat, data.y) == tau_max(RMR(), data.X, data.y)
+    with pytest.raises(TypeError, match="model must be an RMR, RGLM or SMM; got str"):
+        tau_max("svm", data.X, data.y)
 
 
 def test_constant_labels_and_samples():

@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
-from matreg import RMR, SMM, SMMCV, PathDisplay, smm_path
+import matreg
+from matreg import RMR, SMM, SMMCV, PathDisplay
 from matreg.datasets import load_mnist
 
 LOSSES = ["hinge", "squared_hinge"]
@@ -198,7 +199,7 @@ def test_several_jobs():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_path_along_tau(loss):
     X, y = make(seed=2)
-    path = smm_path(X, y, n_taus=6, C=0.5, loss=loss)
+    path = matreg.path(SMM(C=0.5, loss=loss), X, y, n_taus=6)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
     assert path.model == "smm" and path.parameters["loss"] == loss
     for k in (1, 3, 5):
@@ -210,7 +211,7 @@ def test_path_along_tau(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_path_along_C(loss):
     X, y = make(seed=2)
-    path = smm_path(X, y, Cs=np.geomspace(100.0, 0.01, 7), tau=1.0, loss=loss)
+    path = matreg.path(SMM(tau=1.0, loss=loss), X, y, Cs=np.geomspace(100.0, 0.01, 7))
     assert np.all(np.diff(path.Cs) > 0.0) and np.all(path.taus == 1.0)
     assert path.gaps.max() <= 1e-6
     for k in (0, 3, 6):
@@ -223,7 +224,7 @@ def test_one_small_class_has_a_path():
     X, y = make(300, 3, 3)
     few = np.flatnonzero(y == 1)[:12]
     X, y = np.r_[X[y == 0], X[few]], np.r_[np.zeros(np.sum(y == 0)), np.ones(12)]
-    path = smm_path(X, y, n_taus=4, C=0.1)
+    path = matreg.path(SMM(C=0.1), X, y, n_taus=4)
     assert path.ranks[0] == 0 and path.gaps.max() <= 1e-6
 
 
@@ -346,7 +347,7 @@ def test_bad_input_is_named(make_model, parameters, y, weights, parts):
 )
 def test_bad_paths_are_named(parameters, k, parts):
     with pytest.raises(ValueError) as error:
-        smm_path(*make(30, k=k), **parameters)
+        matreg.path(SMM(), *make(30, k=k), **parameters)
     for part in parts:
         assert part in str(error.value)
 
@@ -356,7 +357,7 @@ def test_a_path_of_unequal_classes_starts_at_zero():
     X, y = make(300, 8, 6, noise=0.2)
     few = np.flatnonzero(y == 1)[:60]
     X, y = np.r_[X[y == 0], X[few]], np.r_[np.zeros(np.sum(y == 0)), np.ones(60)]
-    path = smm_path(X, y, n_taus=3)
+    path = matreg.path(SMM(), X, y, n_taus=3)
     assert path.ranks[0] == 0 and path.gaps.max() <= 1e-6
     below = SMM(0.99 * path.taus[0], C=path.parameters["C"], tol=1e-8).fit(X, y)
     assert below.rank_ >= 1
@@ -386,7 +387,7 @@ def test_digits():
 
 def test_figure_of_a_path_along_C():
     plt = pytest.importorskip("matplotlib.pyplot")
-    path = smm_path(*make(40), Cs=[0.01, 0.1, 1.0])
+    path = matreg.path(SMM(), *make(40), Cs=[0.01, 0.1, 1.0])
     display = PathDisplay(path).plot()
     assert display.axes_[-1].get_xlabel() == "C"
     np.testing.assert_array_equal(display.axes_[0].lines[0].get_xdata(), path.Cs)

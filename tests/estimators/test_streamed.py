@@ -7,20 +7,8 @@ import pytest
 import sklearn
 from sklearn.base import clone
 
-from matreg import (
-    GRMR,
-    GRMRCV,
-    RGLM,
-    RGLMCV,
-    RMR,
-    RMRCV,
-    SMM,
-    SMMCV,
-    rglm_path,
-    rmr_path,
-    smm_path,
-    tau_max,
-)
+import matreg
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, tau_max
 from matreg._validation.stored import is_stored, is_streamed
 from matreg.datasets import make_matrix_regression
 from problems import certified_gap, random_data
@@ -254,9 +242,13 @@ def test_nothing_is_loaded_silently(data, mapped):
 
     X, y = data
     refused = {
-        "rmr_path needs all samples in memory.*RMRCV chooses": lambda: rmr_path(mapped, y),
-        "smm_path needs all samples in memory.*SMMCV chooses": lambda: smm_path(mapped, y > 0.0),
-        "tau_max needs all samples in memory": lambda: tau_max(mapped, y),
+        "A path of RMR needs all samples in memory.*RMRCV chooses": lambda: matreg.path(
+            RMR(), mapped, y
+        ),
+        "A path of SMM needs all samples in memory.*SMMCV chooses": lambda: matreg.path(
+            SMM(), mapped, y > 0.0
+        ),
+        "tau_max needs all samples in memory": lambda: tau_max(RMR(), mapped, y),
         "GRMRCV needs all samples in memory.*clean all": lambda: GRMRCV().fit(mapped, y),
         "'squared_hinge' needs all": lambda: SMM(loss="squared_hinge").fit(mapped, y > 0.0),
         "'squared_hinge' needs": lambda: SMMCV(loss="squared_hinge").fit(mapped, y > 0.0),
@@ -271,9 +263,12 @@ def test_nothing_is_loaded_silently(data, mapped):
             call()
 
 
-def test_rglm_path_in_two_passes(data, mapped):
+def test_a_path_of_rglm_in_two_passes(data, mapped):
     X, y = data
-    path, memory = rglm_path(mapped, y, n_taus=6), rglm_path(X.astype(float), y, n_taus=6)
+    path, memory = (
+        matreg.path(RGLM(), mapped, y, n_taus=6),
+        matreg.path(RGLM(), X.astype(float), y, n_taus=6),
+    )
     np.testing.assert_allclose(path.taus, memory.taus, rtol=1e-6)
     np.testing.assert_allclose(path.objectives, memory.objectives, rtol=2e-6)
     assert path.gaps.max() <= 1e-6

@@ -261,7 +261,7 @@ def test_sparse_blocks_from_few_samples():
 @pytest.mark.parametrize("model", [RMR(l1=0.5), SMM(l1=0.5), RGLM(l1=0.5, family="binomial")])
 def test_l1_is_zero_from_tau_max_on(model, data):
     y = data.y if isinstance(model, RMR) else classes(data)
-    largest = tau_max(data.X, y, model=model)
+    largest = tau_max(model, data.X, y)
     with pytest.warns(UserWarning, match="W = 0"):
         zero = clone(model).set_params(tau=1.001 * largest, tol=1e-4).fit(data.X, y)
     assert zero.rank_ == 0
@@ -294,7 +294,7 @@ def test_ridge_against_scikit_learn(data):
     model = RGLM(tau=1e-3, ridge=0.999999, tol=1e-10).fit(data.X, data.y)
     flat = data.X.reshape(len(data.X), -1)
     centred = flat - flat.mean(axis=0)
-    largest = tau_max(data.X, data.y, model=RGLM())
+    largest = tau_max(RGLM(), data.X, data.y)
     mean = np.sum(centred**2) / min(flat.shape)
     alpha = 0.999999 / 1e-6 * 1e-3 / largest * mean
     ridge = Ridge(alpha=alpha, tol=1e-10).fit(flat, data.y)

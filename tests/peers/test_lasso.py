@@ -7,7 +7,8 @@ from sklearn import linear_model
 from sklearn.model_selection import KFold
 from sklearn.svm import l1_min_c
 
-from matreg import RGLM, RGLMCV, rglm_path, tau_max
+import matreg
+from matreg import RGLM, RGLMCV, tau_max
 from vectors import Lasso, diagonal
 
 N, M = 60, 8
@@ -54,7 +55,7 @@ def test_alpha_max_is_where_the_first_coefficient_appears(fit_intercept, data, w
     x, y = data
     largest = alpha_max(x, y, weights, fit_intercept)
     model = RGLM(fit_intercept=fit_intercept)
-    found = tau_max(diagonal(x), y, model=model, sample_weight=weights)
+    found = tau_max(model, diagonal(x), y, sample_weight=weights)
     assert found == pytest.approx(largest * weights.sum(), rel=1e-12)
     below = Lasso(0.999 * largest, fit_intercept=fit_intercept).fit(x, y, weights)
     assert np.count_nonzero(below.coef_) == 1
@@ -70,7 +71,7 @@ def test_a_path_is_that_of_scikit_learn_with_its_gaps(data):
     alphas, coefs, _ = linear_model.lasso_path(
         x - x.mean(0), y - y.mean(), alphas=alpha_max(x, y) * np.geomspace(0.99, 0.01, 9), tol=1e-13
     )
-    path = rglm_path(diagonal(x), y, taus=N * alphas, tol=1e-12)
+    path = matreg.path(RGLM(tol=1e-12), diagonal(x), y, taus=N * alphas)
     np.testing.assert_allclose(path.taus, N * alphas)
     ours = np.array([np.diag(point.W.matrix) for point in path.points]).T
     np.testing.assert_allclose(ours, coefs, atol=1e-5)
@@ -172,4 +173,4 @@ def test_the_smallest_C_of_logistic_regression_is_one_over_tau_max(data):
     y = np.where(y > np.median(y), 1, -1)
     model = RGLM(family="binomial", fit_intercept=False)
     smallest = l1_min_c(x, y, loss="log", fit_intercept=False)
-    assert tau_max(diagonal(x), y, model=model) == pytest.approx(1.0 / smallest, rel=1e-9)
+    assert tau_max(model, diagonal(x), y) == pytest.approx(1.0 / smallest, rel=1e-9)

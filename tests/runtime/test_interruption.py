@@ -17,14 +17,14 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 DATA = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from matreg import RMRCV, rmr_path
+from matreg import RMR, RMRCV, path
 from matreg.datasets import make_matrix_regression
 from sklearn.model_selection import cross_val_score
 data = make_matrix_regression(120, (8, 8), noise_scale=0.5, random_state=0)
 search = RMRCV(C="scale", cv=10, verbose=1)
 """
 LOOPS = {
-    "paths": "while True: rmr_path(data.X, data.y, n_taus=200, verbose=1)",
+    "paths": "while True: path(RMR(), data.X, data.y, n_taus=200, verbose=1)",
     "searches": "cross_val_score(search, data.X, data.y, cv=100)",
 }
 SEARCH = """

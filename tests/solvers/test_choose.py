@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from matreg import RMR, rmr_path
+import matreg
+from matreg import RMR
 from matreg.datasets import make_matrix_regression
 from matreg.solvers import choose
 from matreg.solvers.active_set import active_set
@@ -27,7 +28,7 @@ def assert_path_is_certified(path, X, y):
 
 def test_a_degenerate_path_is_followed():
     data = make_matrix_regression(60, (6, 5), rank=1, noise_scale=0.0, random_state=0)
-    path = rmr_path(data.X, data.y, C=100.0, epsilon=0.0, n_taus=20)
+    path = matreg.path(RMR(C=100.0, epsilon=0.0), data.X, data.y, n_taus=20)
     for point in path.points:  # what failed is counted too
         assert point.n_iter == point.history["iteration"].max()
     assert_path_is_certified(path, data.X, data.y)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,16 +18,12 @@ from .._runtime.warn import warn
 from .._typing import Array, Covariates, Parameters, Weights
 from .._validation.arrays import check_grid
 from .._validation.stored import is_streamed, refuse_streamed
-from ..data.samples import Samples
 from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
 from ._fit.units import bases_of
 from ._input.given import Given
 from .regularization_path import RegularizationPath
-from .rglm import RGLM
-from .rmr import RMR
-from .smm import SMM
 
 
 def path(
@@ -85,16 +80,13 @@ def path(
     >>> bool((found.gaps <= 1e-6).all())
     True
     """
-    if not isinstance(model, ConvexEstimator):
-        raise TypeError(f"model must be an RMR, RGLM or SMM; got {type(model).__name__}.")
     if taus is not None and Cs is not None:
         raise ValueError("taus and Cs must not both be given: a path goes along one of them.")
-    model = clone(model)
-    model._validate_params()
+    model = checked_copy(model)
     name = type(model).__name__
     if not (is_streamed(X) and quadratic(model._sketch()) and Cs is None):
         instead = f" {name}CV chooses tau on a part and fits it to all samples."
-        refuse_streamed(f"{name.lower()}_path", X, instead)
+        refuse_streamed(f"A path of {name}", X, instead)
     samples = model._structured(model._read(Given(X, y, sample_weight, covariates)))
     parts = model._parts(samples)
     if parts[0].beside is not None:
@@ -128,70 +120,6 @@ def path(
     taus = values if along == "tau" else np.full(len(values), model.tau_)
     found = make_path(model, np.asarray(taus), points, sample_weight)
     return found if along == "tau" else replace(found, Cs=values[: len(points)])
-
-
-def rmr_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
-    """Fit RMR for a whole sequence of tau or C: ``path(RMR(...), X, y, ...)``.
-
-    Parameters
-    ----------
-    X, y
-        As in :func:`path`.
-    **options
-        Those of :func:`path`, and parameters of :class:`RMR`.
-
-    Returns
-    -------
-    RegularizationPath
-        Solutions with their certificates, largest tau first.
-    """
-    return _path_of(RMR, X, y, options)
-
-
-def rglm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
-    """Fit R-GLM for a whole sequence of tau: ``path(RGLM(...), X, y, ...)``.
-
-    Parameters
-    ----------
-    X, y
-        As in :func:`path`.
-    **options
-        Those of :func:`path`, and parameters of :class:`RGLM`.
-
-    Returns
-    -------
-    RegularizationPath
-        Solutions with their certificates, largest tau first.
-    """
-    return _path_of(RGLM, X, y, options)
-
-
-def smm_path(X: ArrayLike, y: ArrayLike, **options: Any) -> RegularizationPath:
-    """Fit SMM to two classes for a whole sequence of tau or C: ``path(SMM(...), X, y, ...)``.
-
-    Parameters
-    ----------
-    X, y
-        As in :func:`path`.
-    **options
-        Those of :func:`path`, and parameters of :class:`SMM`.
-
-    Returns
-    -------
-    RegularizationPath
-        Solutions with their certificates, largest tau or smallest C first.
-    """
-    return _path_of(SMM, X, y, options)
-
-
-_OPTIONS = ("taus", "n_taus", "tau_min_ratio", "Cs", "sample_weight", "covariates", "verbose")
-
-
-def _path_of(
-    kind: type[ConvexEstimator], X: Any, y: Any, options: Parameters
-) -> RegularizationPath:
-    given = {name: options.pop(name) for name in _OPTIONS if name in options}
-    return path(kind(**options), X, y, **given)
 
 
 def check_Cs(Cs: ArrayLike) -> Array:
@@ -233,8 +161,8 @@ def make_path(
     if worst > tol:
         failed = sum(point.gap > tol for point in points)
         warn(
-            f"{name}_path: {failed} of {len(points)} points have a relative duality gap above "
-            f"tol={tol:g}, the worst {worst:.1e}. They are kept. Raise max_iter or tol.",
+            f"Path of {name.upper()}: {failed} of {len(points)} points have a relative duality gap "
+            f"above tol={tol:g}, the worst {worst:.1e}. They are kept. Raise max_iter or tol.",
             ConvergenceWarning,
         )
     weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
@@ -251,26 +179,21 @@ def make_path(
 
 
 def tau_max(
+    model: MatrixEstimator,
     X: ArrayLike,
     y: ArrayLike,
     *,
-    model: MatrixEstimator | str = "rmr",
     sample_weight: Weights = None,
     covariates: Covariates = None,
-    **parameters: Any,
 ) -> float:
     """Smallest tau at which the coefficients are zero: values worth a try are shares of it.
 
     Parameters
     ----------
-    X, y
-        As in `fit`.
-    model : RMR, RGLM, SMM, or "rmr", "rglm", "smm", default="rmr"
-        The model, its tau aside.
-    sample_weight, covariates
-        As in `fit`.
-    **parameters
-        Those of the model, where it is given by its name.
+    model : RMR, RGLM or SMM
+        The model; its tau does not matter, and it is not fitted itself.
+    X, y, sample_weight, covariates
+        As in `fit` of the model.
 
     Returns
     -------
@@ -284,23 +207,22 @@ def tau_max(
     >>> from matreg import RMR, tau_max
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), random_state=0)
-    >>> largest = tau_max(data.X, data.y)
+    >>> largest = tau_max(RMR(), data.X, data.y)
     >>> RMR(tau=0.1 * largest).fit(data.X, data.y).rank_ > 0
     True
     """
-    kinds: dict[str, type[ConvexEstimator]] = {"rmr": RMR, "rglm": RGLM, "smm": SMM}
-    if isinstance(model, str) and model in kinds:
-        model = kinds[model](**parameters)
-    elif not isinstance(model, ConvexEstimator) or parameters:
-        raise ValueError(
-            'model must be "rmr", "rglm" or "smm" with its parameters, or an RMR, RGLM or SMM '
-            f"without; got {model!r}."
-        )
-    single: ConvexEstimator = clone(model)
-    single._validate_params()
+    model = checked_copy(model)
     refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
-    samples = single._structured(single._read(Given(X, y, sample_weight, covariates)))
-    assert isinstance(samples, Samples)
-    parts = single._parts(samples)
-    declared = single._declare(samples, parts, 0.0)
+    samples = model._structured(model._read(Given(X, y, sample_weight, covariates)))
+    parts = model._parts(samples)
+    declared = model._declare(samples, parts, 0.0)
     return max(solvers.tau_max(declared, part.samples, 1e-6) for part in parts)
+
+
+def checked_copy(model: MatrixEstimator) -> ConvexEstimator:
+    """An unfitted copy of a model whose parameters are valid; other models are refused."""
+    if not isinstance(model, ConvexEstimator):
+        raise TypeError(f"model must be an RMR, RGLM or SMM; got {type(model).__name__}.")
+    copy: ConvexEstimator = clone(model)
+    copy._validate_params()
+    return copy

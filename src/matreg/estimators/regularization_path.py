@@ -45,13 +45,13 @@ class RegularizationPath:
 
     Examples
     --------
-    >>> from matreg import rmr_path
+    >>> from matreg import RMR, path
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), random_state=0)
-    >>> path = rmr_path(data.X, data.y, n_taus=5, C=2.0)
-    >>> path.model, path.parameters["C"]
+    >>> found = path(RMR(C=2.0), data.X, data.y, n_taus=5)
+    >>> found.model, found.parameters["C"]
     ('rmr', 2.0)
-    >>> path.predict(data.X[:3]).shape
+    >>> found.predict(data.X[:3]).shape
     (5, 3)
     """
 

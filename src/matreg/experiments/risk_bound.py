@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from .. import rmr_path
+from .. import RMR, path
 from .._typing import Array
 from ..datasets import make_matrix_regression
 from .figures import STYLE, require_matplotlib
@@ -137,13 +137,14 @@ def _excess(truth: Array, n: int, seed: int) -> float:
     data = make_matrix_regression(
         n, coef=truth, noise="gaussian", noise_scale=NOISE, random_state=seed
     )
-    path = rmr_path(data.X, data.y, n_taus=25, tau_min_ratio=1e-2, C=C, epsilon=EPSILON, tol=1e-4)
+    model = RMR(C=C, epsilon=EPSILON, tol=1e-4)
+    found = path(model, data.X, data.y, n_taus=25, tau_min_ratio=1e-2)
     # The constrained problem has its solution on the path, where the norm reaches the constraint;
     # the norm grows as tau falls.
-    sizes = np.array([np.linalg.norm(coef, "nuc") for coef in path.coefs])
+    sizes = np.array([np.linalg.norm(coef, "nuc") for coef in found.coefs])
     inside = np.flatnonzero(sizes <= np.linalg.norm(truth, "nuc"))[-1]
-    distance = float(np.linalg.norm(path.coefs[inside] - truth))
-    return risk(distance, path.intercepts[inside] - data.intercept) - risk(0.0)
+    distance = float(np.linalg.norm(found.coefs[inside] - truth))
+    return risk(distance, found.intercepts[inside] - data.intercept) - risk(0.0)
 
 
 def _table(samples: Sequence[int], excess: Array, bounds: Array) -> Table:

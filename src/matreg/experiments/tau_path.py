@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVR
 
-from .. import rmr_path
+from .. import RMR
+from .. import path as fit_path
 from ..datasets import make_matrix_regression, make_shape
 from .figures import STYLE, require_matplotlib
 from .methods import flatten, rae
@@ -41,9 +42,8 @@ def run(options: Options, *, shape: str = "square", size: int = 64, n_train: int
         size, n_train, n_taus = min(size, 32), min(n_train, 200), 15
     truth = make_shape(shape, size)
     data = make_matrix_regression(n_train, coef=truth, random_state=options.seed)
-    path = rmr_path(
-        data.X, data.y, n_taus=n_taus, tau_min_ratio=1e-6, C=C, epsilon=EPSILON, tol=1e-6, verbose=1
-    )
+    model = RMR(C=C, epsilon=EPSILON, tol=1e-6)
+    path = fit_path(model, data.X, data.y, n_taus=n_taus, tau_min_ratio=1e-6, verbose=1)
     svr = SVR(kernel="linear", C=C, epsilon=EPSILON).fit(flatten(data.X), data.y)
     residuals = np.tensordot(path.coefs, data.X, axes=([1, 2], [1, 2]))
     residuals += path.intercepts[:, None] - data.y

@@ -86,7 +86,7 @@ class PathDisplay:
         if not hasattr(model, "path"):
             raise TypeError(
                 f"estimator must be an RMRCV or an RGLMCV; got {type(model).__name__}. Draw "
-                "other paths with PathDisplay(rmr_path(X, y)).plot()."
+                "other paths with PathDisplay(matreg.path(model, X, y)).plot()."
             )
         pyplot()  # without it there is no need to begin
         path = model.path(part.transformed(X), part.transformed_target(y), sample_weight)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from matreg import smm_path
+import matreg
+from matreg import SMM
 from matreg.datasets import make_matrix_regression
 from matreg.losses.piecewise import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
@@ -49,10 +50,10 @@ def test_a_path_along_C_of_many_samples_is_that_of_single_fits():
     data = make_matrix_regression(3000, (6, 5), noise_scale=0.5, random_state=0)
     y = data.y > 0.0
     Cs = np.geomspace(0.02, 0.1, 8)
-    path = smm_path(data.X, y, Cs=Cs, tau=1.0)
+    path = matreg.path(SMM(tau=1.0), data.X, y, Cs=Cs)
     assert "working set" in path.methods and (path.gaps <= 1e-6).all()
     for k in (3, 7):
-        alone = smm_path(data.X, y, Cs=Cs[[k]], tau=1.0)
+        alone = matreg.path(SMM(tau=1.0), data.X, y, Cs=Cs[[k]])
         assert path.points[k].primal == pytest.approx(alone.points[0].primal, rel=2e-6)
 
 
