@@ -298,15 +298,16 @@ def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None
 
 
 def r2_of_rows(y: Array, predictions: Array, weights: Array | None) -> Array:
-    """R^2 of each of the rows of predictions (k, n) against labels (n,).
+    """R^2 of each of the rows of predictions (k, n) against labels (n,), NaN of a single label.
 
-    All at once: one by one they would take as long as some fits.
+    The same numbers as those of scikit-learn, whose checks would take a tenth of a search.
     """
-    from sklearn.metrics import r2_score
-
-    labels = np.broadcast_to(y[:, None], predictions.T.shape)
-    scores = r2_score(labels, predictions.T, multioutput="raw_values", sample_weight=weights)
-    return np.asarray(scores, dtype=float)
+    if len(y) < 2:
+        return np.full(len(predictions), np.nan)
+    weights = np.ones(len(y)) if weights is None else weights
+    errors = (weights * np.square(y - predictions)).sum(axis=1)
+    spread = float((weights * np.square(y - np.average(y, weights=weights))).sum())
+    return 1.0 - errors / spread if spread > 0.0 else (errors == 0.0).astype(float)
 
 
 def laplace_deviance(residual: Array, lower: float, upper: float) -> float:
