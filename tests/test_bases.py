@@ -9,15 +9,12 @@ import pytest
 from matreg.bases import (
     Bases,
     BasisBlocks,
-    BasisDesign,
-    design_in,
     graph_basis,
     in_bases,
     smooth_basis,
     whitening,
 )
 from matreg.data.blocks import ArrayBlocks
-from matreg.design import ArrayDesign
 from matreg.solvers import solve_streamed_rglm
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm
@@ -89,28 +86,6 @@ def test_dual_point_belongs_to_the_samples_as_they_are():
 def rectangular():
     rng = np.random.default_rng(0)
     return Bases(rng.standard_normal((P, 3)), rng.standard_normal((4, Q)))
-
-
-def test_samples_read_anew_are_those_of_the_copy():
-    rng, bases = np.random.default_rng(1), rectangular()
-    design = ArrayDesign(rng.standard_normal((20, P, Q)))
-    copy, lazy = design_in(design, bases), BasisDesign(design, bases)
-    V, beta = rng.standard_normal((3, 4)), rng.standard_normal(20)
-    assert (lazy.n, lazy.p, lazy.q, lazy.size) == (copy.n, copy.p, copy.q, copy.size)
-    np.testing.assert_allclose(lazy.forward(V), copy.forward(V))
-    np.testing.assert_allclose(lazy.forward_each(V, 2 * V), copy.forward_each(V, 2 * V))
-    np.testing.assert_allclose(lazy.adjoint(beta), copy.adjoint(beta))
-    assert lazy.forward(V) @ beta == pytest.approx(np.vdot(lazy.adjoint(beta), V))
-    for name in ("gram", "norms", "norm"):
-        np.testing.assert_allclose(getattr(lazy, name), getattr(copy, name))
-    np.testing.assert_allclose(lazy.stack(), copy.X)
-    np.testing.assert_allclose(lazy.take(slice(3, 9)).stack(), copy.X[3:9])
-    pieces = [(part, X.copy()) for part, X in lazy.blocks(2 * P * Q)]
-    assert len(pieces) == 10
-    np.testing.assert_allclose(np.concatenate([X for _, X in pieces]), copy.X)
-    problem = replace(random_problem(20, 3, 4), design=copy)
-    one, other = solve_rmr(problem), solve_rmr(replace(problem, design=lazy))
-    assert one.primal == pytest.approx(other.primal, rel=1e-6)
 
 
 def test_blocks_in_bases():

@@ -8,23 +8,20 @@ samples ``L'X R'``, for any loss and any solver. The dual variables are the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._typing import Array, Index
 from .data.blocks import Block, BlockSamples
 from .data.samples import Samples, SampleSet
-from .design import PIECE, ArrayDesign, Design
+from .design import ArrayDesign, Design
 from .known_structure import graph_basis as graph_basis
 from .known_structure import smooth_basis as smooth_basis
 from .known_structure import whitening as whitening
 from .linalg.factors import Factors, svd
-from .linalg.threads import LARGE
 from .problem import Problem
 
 
@@ -173,94 +170,12 @@ def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
 
 
 def in_bases(problem: Problem, bases: Bases) -> Problem:
-    """The problem in V of coefficients ``W = L V R``.
+    """The problem in V of coefficients ``W = L V R``, with a copy of its samples.
 
-    Parameters
-    ----------
-    problem : Problem
-        A problem in W.
-    bases : Bases
-        L and R.
-
-    Returns
-    -------
-    Problem
-        Its penalty is that of V. Dual points, objectives and intercepts of a result are those of
-        W; :meth:`Bases.restore` makes W of V.
+    Dual points, objectives and intercepts of its solution are those of the problem in W.
     """
     linear = None if problem.linear is None else bases.image(problem.linear)
-    return replace(problem, design=design_in(problem.design, bases), linear=linear)
-
-
-def design_in(design: Design, bases: Bases) -> Design:
-    """Samples ``L'X_i R'``: a copy, or computed whenever they are read if that is too large.
-
-    A copy costs as much as the transformation in a single pass, and every method but the first
-    order ones reads the samples many times.
-    """
-    double = isinstance(design, ArrayDesign) and design.X.dtype == np.float64
-    if double or design.size <= LARGE:
-        return ArrayDesign(images(design, bases))
-    return BasisDesign(design, bases)
-
-
-class BasisDesign:
-    """Samples ``L'X_i R'`` that are computed whenever they are read.
-
-    Parameters
-    ----------
-    source : Design
-        The samples X_i.
-    bases : Bases
-        L and R.
-    """
-
-    def __init__(self, source: Design, bases: Bases) -> None:
-        self.source, self.bases = source, bases
-        self.n = source.n
-        self.p, self.q = bases.shape(source.p, source.q)
-        self.size = self.n * self.p * self.q
-
-    def forward(self, W: Array) -> Array:
-        """``(<X_i, L W R>)_i``."""
-        return self.source.forward(self.bases.expand(W))
-
-    def forward_each(self, *Ws: Array) -> Array:
-        """Images of several matrices in one pass over the samples, one row per matrix."""
-        return self.source.forward_each(*map(self.bases.expand, Ws))
-
-    def adjoint(self, beta: Array) -> Array:
-        """``L' (sum_i beta_i X_i) R'``."""
-        return self.bases.image(self.source.adjoint(beta))
-
-    def take(self, index: NDArray[Any] | slice) -> Design:
-        """Some of the samples, in memory."""
-        return ArrayDesign(self.bases.image(self.source.take(index).stack()))
-
-    def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
-        """Slices of about so many entries with their samples in float64."""
-        for part, X in self.source.blocks(entries):
-            yield part, self.bases.image(X)
-
-    def stack(self) -> Array:
-        """All samples in float64."""
-        return self.bases.image(self.source.stack())
-
-    @cached_property
-    def gram(self) -> Array:
-        """Inner products of the samples."""
-        return ArrayDesign(self.stack()).gram
-
-    @cached_property
-    def norms(self) -> Array:
-        """Frobenius norms of the samples."""
-        parts = [np.linalg.norm(X.reshape(len(X), -1), axis=1) for _, X in self.blocks()]
-        return np.concatenate(parts)
-
-    @cached_property
-    def norm(self) -> float:
-        """Largest singular value of the map."""
-        return ArrayDesign(self.stack()).norm
+    return replace(problem, design=ArrayDesign(images(problem.design, bases)), linear=linear)
 
 
 @dataclass(frozen=True)
