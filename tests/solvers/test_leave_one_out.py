@@ -245,7 +245,7 @@ def test_many_samples_by_their_coordinates(name, monkeypatch):
     problem = posed(name, 1.0, n=300, C=0.05)
     fit = solve(problem)
     full = formula(problem, fit)
-    monkeypatch.setattr(loo_residuals, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(loo_residuals, "follows", lambda problem: False)
     short = formula(problem, fit)
     np.testing.assert_allclose(short.leverage, full.leverage, atol=1e-4)
     first = full.training + full.beta * spans_of(full.removals.pivoting)
@@ -279,8 +279,10 @@ def test_refits_mend_it():
     assert off(everything.residuals, true)[0] < 0.01
 
 
-def test_refits_of_a_family():
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_refits_of_a_family(ridge):
     problem = glm("binomial", 1.0, n=30)
+    problem = replace(problem, penalty=replace(problem.penalty, ridge=ridge))
     fit = solve(problem)
     loo = formula(problem, fit)
     some = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=4)

@@ -1,8 +1,9 @@
 """Fits without one of the samples, all of them from the fit to all samples.
 
 residuals    leave-one-out residuals, leverage, influence, and how far to trust them
-response     how decisions respond to multipliers; pivoting: exact removal of a sample
-primal       many samples, through the coordinates of W
+response     how predictions follow the dual variables
+pivoting     the exact removal of a sample, with that response held fixed
+primal       the first-order formula for many samples, through the coordinates of W
 refits       true fits without the few samples that are in doubt
-intervals    jackknife+
+intervals    prediction intervals: jackknife+
 """

@@ -10,13 +10,13 @@ five sides:
     +-2    outside                 beta at its bound,       +-e >= epsilon
 
 On an edge de is known and dbeta is not, elsewhere it is the other way round. Solved for what is not
-known this is a linear map T of what is (the principal pivot transform of ``-(K + D)``), and T for
-other sides follows from that for the first ones by a system of as many equations as samples have
-changed between edge and elsewhere. So one matrix serves all samples that are removed. Sides that
-turn out to be wrong change all at once (block principal pivoting: Portugal, Judice and Vicente,
-Math. Comp. 1994). Where that does not end beta_i goes to 0 step by step, from one change of a side
-to the next (G. Cauwenberghs and T. Poggio, Incremental and decremental support vector machine
-learning, NIPS 2000).
+known this is a linear map T of what is (the principal pivot transform of ``-(K + D)``). T for other
+sides follows from that for the first ones by a system of as many equations as samples have changed
+between edge and elsewhere, so that one matrix serves all samples that are removed. Sides that turn
+out to be wrong change all at once (block principal pivoting: Portugal, Judice and Vicente, Math.
+Comp. 1994). If that does not end, beta_i goes to 0 step by step, from one change of a side to the
+next (G. Cauwenberghs and T. Poggio, Incremental and decremental support vector machine learning,
+NIPS 2000).
 """
 
 from __future__ import annotations
@@ -31,17 +31,8 @@ from ...linalg.bordered import cholesky
 from ...losses.piecewise import PiecewiseLoss
 from ..active_set.box_qp import next_sides, without_inside
 
-# Rounds without fewer samples on a wrong side after which they change one at a time.
-PATIENCE = 3
-# Changes one at a time after which to give up.
-MAX_CHANGES = 200
-# Violations that are but rounding, relative to bounds and residuals.
+# Violations that are rounding, relative to bounds and residuals.
 ROUNDING = 1e-7
-# Curvature of a kink, relative to the diagonal of K: K alone may be singular, with more samples
-# on an edge than it has coordinates.
-AT_KINK = 1e-7
-# A dual variable this close to zero or to its bound, relative to the bound, is there.
-SNAP = 1e-4
 
 
 class Solution(NamedTuple):
@@ -79,20 +70,13 @@ class Pivoting:
         Bounds, tube and curvature.
     r, beta : ndarray of shape (n,)
         Residuals and dual variables of the solution.
-    size : float
-        Typical entry of the diagonal of K, without what is not penalised.
+    kink : float
+        Curvature of a kink.
     """
 
-    def __init__(
-        self,
-        F: Array,
-        loss: PiecewiseLoss,
-        r: Array,
-        beta: Array,
-        size: float,
-    ) -> None:
+    def __init__(self, F: Array, loss: PiecewiseLoss, r: Array, beta: Array, kink: float) -> None:
         self.loss, self.r = loss, r
-        self.D = np.where(loss.curvature > 0.0, loss.curvature, AT_KINK * size)
+        self.D = np.where(loss.curvature > 0.0, loss.curvature, kink)
         self.no_inside = without_inside(loss)
         self.side = sides_at(loss, beta)
         self.free = np.abs(self.side) == 1.0
@@ -122,8 +106,11 @@ class Pivoting:
         return float(e[i] - solution.e[i])
 
     def _all_at_once(self, i: int) -> Solution | None:
-        """Solution by changing all wrong sides at once; None where that does not end."""
-        side, fewest, patience = self.side.copy(), len(self.side) + 1, PATIENCE
+        """Solution by changing all wrong sides at once; None where that does not end.
+
+        It gives up after three rounds in which no fewer samples were on a wrong side.
+        """
+        side, fewest, patience = self.side.copy(), len(self.side) + 1, 3
         side[i] = 0.0
         while patience > 0:
             beta, e = self._solve(side, i, self.e)
@@ -140,10 +127,7 @@ class Pivoting:
             wrong = int(np.count_nonzero(after != side))
             if wrong == 0:
                 return Solution(beta, e, side, True)
-            if wrong < fewest:
-                fewest, patience = wrong, PATIENCE
-            else:
-                patience -= 1
+            fewest, patience = (wrong, 3) if wrong < fewest else (fewest, patience - 1)
             side = after
         return None
 
@@ -154,11 +138,11 @@ class Pivoting:
         """
         side, beta, e, last = self.side.copy(), self.beta, self.e, -1
         side[i] = 0.0
-        for _ in range(MAX_CHANGES):
+        for _ in range(200):  # few samples need more than a dozen changes
             end_beta, end_e = self._solve(side, i, self.e)
             reach, after = self._reach(side, beta, e, end_beta, end_e)
             reach[i] = np.inf
-            if last >= 0 and reach[last] <= ROUNDING:  # it has only just come there
+            if last >= 0 and reach[last] <= ROUNDING:  # this sample has just changed its side
                 reach[last] = np.inf
             last = int(np.argmin(reach))
             if reach[last] >= 1.0:
@@ -214,12 +198,14 @@ class Pivoting:
 
 
 def sides_at(loss: PiecewiseLoss, beta: Array) -> Array:
-    """The side of each sample at a solution, by its dual variable."""
-    snap, no_inside = SNAP, without_inside(loss)
+    """The side of each sample at a solution, by its dual variable.
+
+    A dual variable within 1e-4 of zero or of its bound, relative to the bound, is there.
+    """
     bound = np.where(beta > 0.0, loss.upper, -loss.lower)
     finite = np.where(np.isfinite(bound), bound, np.abs(beta).max(initial=0.0))
-    size = np.where(np.abs(beta) <= snap * finite, 0.0, 1.0)
-    size[np.abs(beta) >= bound - snap * finite] = 2.0
+    size = np.where(np.abs(beta) <= 1e-4 * finite, 0.0, 1.0)
+    size[np.abs(beta) >= bound - 1e-4 * finite] = 2.0
     size[bound == 0.0] = 0.0
-    size[no_inside & (size == 0.0)] = 1.0
+    size[without_inside(loss) & (size == 0.0)] = 1.0
     return np.where(beta < 0.0, -size, size)

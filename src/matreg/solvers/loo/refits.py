@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,17 +11,9 @@ from ..._runtime.progress import span, track
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...problem import Problem
-from ..choose import solve_rmr
-from ..rglm.solve import solve_rglm
+from ..dispatch import solve_problem
 from ..warm_start import Start
 from .residuals import LeaveOneOut
-
-# Solution (W, gamma) of a problem without a sample, from W, gamma and beta of the one with it.
-Refit = Callable[[Problem, Factors, Array, Array], tuple[Factors, Array]]
-# Accuracy of a refit, a relative duality gap.
-TOL = 1e-6
-# Errors relative to the mean residual that are not worth a refit.
-WORTHWHILE = 0.02
 
 
 class Refined(NamedTuple):
@@ -33,7 +24,7 @@ class Refined(NamedTuple):
     residuals : ndarray of shape (n,)
         True ones where the samples were refitted, else of second order.
     refitted : ndarray of bool of shape (n,)
-        Which were.
+        Samples that were refitted.
     doubt : float
         Mean size of the second-order terms of the others, relative to the mean residual.
     """
@@ -52,31 +43,27 @@ def refined(
     *,
     most: int = 10,
     enough: float = 0.0,
-    refit: Refit | None = None,
 ) -> Refined:
-    """Fit anew without those samples whose residuals are most in doubt.
+    """Fit again without those samples whose residuals are most in doubt.
 
     Parameters
     ----------
     loo : LeaveOneOut
-        What one fit tells.
+        Residuals from one fit.
     problem : Problem
-        Of all samples.
+        The problem with all samples.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution, from which the fits start.
     most : int, default=10
-        Number of fits at most.
+        Largest number of fits.
     enough : float, default=0.0
         Doubt at which to stop.
-    refit : callable, default=None
-        How to solve the problem without a sample.
 
     Returns
     -------
     Refined
-        Residuals, which of them are of fits of their own, and the doubt that is left.
+        Residuals, which samples were refitted, and the doubt that is left.
     """
-    again = refit or solve_again
     size = float(np.abs(loo.residuals).mean())
     doubts = np.where(loo.ended, np.abs(loo.error), np.inf)
     doubts[loo.beta == 0.0] = 0.0
@@ -85,12 +72,12 @@ def refined(
     worst = np.argsort(-doubts, kind="stable")[:most]
     left = doubts.sum() - np.cumsum(doubts[worst]) + doubts[worst]  # before each of the fits
     needed = ~(left <= enough * size * len(doubts))  # NaN where some are in infinite doubt
-    worst = worst[needed & (doubts[worst] > WORTHWHILE * size)]
+    worst = worst[needed & (doubts[worst] > 0.02 * size)]  # smaller errors are not worth a fit
     out = loo.residuals + loo.error
     with span(0.6, 1.0):
         for i in track(worst, "refits", len(worst)):
             rest, keep = without(problem, int(i))
-            coef, others = again(rest, W, gamma, every[keep])
+            coef, others = solve_again(rest, W, gamma, every[keep])
             own = np.array([i])
             predicted = problem.design.take(own).forward(coef.matrix)
             predicted = predicted + problem.unpenalised.take(own).times(others)
@@ -110,9 +97,6 @@ def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
 
 
 def solve_again(problem: Problem, W: Factors, gamma: Array, beta: Array) -> tuple[Factors, Array]:
-    """Solution of a problem from that of one nearby."""
-    if problem.penalty.ridge == 0.0:
-        result = solve_rglm(problem, tol=TOL, start=Start(W.matrix, gamma, beta))
-    else:
-        result = solve_rmr(problem, tol=TOL, start=Start(W.matrix, gamma, beta))
+    """Solution (W, gamma) of a problem, to a relative gap of 1e-6, from that of one nearby."""
+    result = solve_problem(problem, tol=1e-6, start=Start(W.matrix, gamma, beta))
     return result.W, result.gamma

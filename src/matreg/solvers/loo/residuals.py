@@ -28,22 +28,15 @@ from ...linalg.threads import single_threaded
 from ...losses.piecewise import PiecewiseLoss, squared
 from ...losses.smooth import SmoothLoss
 from ...problem import Problem
+from ..choose import follows
 from .pivoting import Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
 
-# Numbers in a square matrix of all samples, up to which it is formed: 64 MB. Beyond, only the
-# first-order formula is used.
-MOST_NUMBERS = 2**23
-# Second derivatives of a smooth loss relative to the largest one; smaller ones are nothing.
-NO_WEIGHT = 1e-12
-# Doubt up to which residuals are trusted.
-DOUBT = 0.05
-
 
 @dataclass(frozen=True)
 class Removals:
-    """What is known of the fits without one sample, None where nothing changes."""
+    """Solutions without one sample each, None where nothing changes."""
 
     problem: Problem
     pivoting: Pivoting
@@ -89,10 +82,10 @@ class LeaveOneOut:
 
     @cached_property
     def error(self) -> Array:
-        """What W and smooth losses, made linear, miss in the residuals, to second order: (n,).
+        """Second-order term of the residuals (n,), which linear models of W and the loss miss.
 
-        To be added to them; where it is large neither is to be trusted. It takes a singular value
-        decomposition per sample.
+        The residuals plus this term are more accurate; where the term is large, do not trust
+        either. It takes a singular value decomposition per sample.
         """
         out = np.zeros(len(self.beta))
         if self.removals is None:
@@ -116,8 +109,8 @@ class LeaveOneOut:
 
     @property
     def trusted(self) -> bool:
-        """Whether the residuals are of use: all of them found, and the doubt small."""
-        return bool(self.ended.all()) and self.doubt <= DOUBT
+        """Whether the residuals can be used: all of them found, and a doubt of at most 5 %."""
+        return bool(self.ended.all()) and self.doubt <= 0.05
 
     @cached_property
     def shifts(self) -> Array:
@@ -164,10 +157,10 @@ def leave_one_out(
     Parameters
     ----------
     problem : Problem
-        A loss of four numbers a sample or a smooth one, a spectral penalty, samples in memory.
+        A piecewise or a smooth loss, a spectral penalty, samples in memory.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
-        Its solution. The more accurate the better: to a relative gap of 1e-6 or less. Samples of
-        the problem beyond these n, those of a ridge on covariates, are never left out.
+        Its solution, to a relative gap of 1e-6 or less. Samples of the problem beyond these n,
+        those of a ridge on covariates, are never left out.
     columns : ndarray of shape (n, k), default=None
         Unpenalised columns; by default those of the problem.
     residual : ndarray of shape (n,), default=None
@@ -176,7 +169,7 @@ def leave_one_out(
     Returns
     -------
     LeaveOneOut
-        The residuals, and what the samples do to the fit.
+        The residuals, and the leverage and influence of the samples.
 
     Examples
     --------
@@ -203,9 +196,9 @@ def leave_one_out(
     if own < n:
         beta = np.append(beta, problem.loss.gradient(residual)[own:])
     response = Response(problem, W, beta, columns)
-    if n * n > MOST_NUMBERS:
-        return _by_spans(problem, residual, beta, response)
-    return _by_pivoting(problem, residual, beta, response, own)
+    if follows(problem):
+        return _by_pivoting(problem, residual, beta, response, own)
+    return _by_spans(problem, residual, beta, response)
 
 
 def _by_pivoting(
@@ -214,7 +207,7 @@ def _by_pivoting(
     """The quadratic problem without each of the first samples that takes part in the fit."""
     n = len(beta)
     loss = parabola(problem.loss, residual)
-    pivoting = Pivoting(response.F, loss, residual, beta, response.size)
+    pivoting = Pivoting(response.F, loss, residual, beta, response.kink)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     removed = np.flatnonzero(pivoting.beta[:own])
@@ -231,10 +224,10 @@ def _by_pivoting(
 
 
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
-    """The first-order formula for many samples."""
+    """The first-order formula, for so many samples that a matrix of order n is too large."""
     loss = parabola(problem.loss, residual)
     free = np.abs(sides_at(loss, beta)) == 1.0
-    S = spans(response.F, loss.curvature, free, response.size)
+    S = spans(response.F, np.maximum(loss.curvature, response.kink), free)
     h = leverage(S, loss.curvature, free)
     ended = np.ones(len(beta), dtype=bool)
     return LeaveOneOut(residual, residual + beta * S, h, beta, ended, free, response)
@@ -245,7 +238,7 @@ def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss
     if isinstance(loss, PiecewiseLoss):
         return loss
     weights = loss.second_derivative(residual)
-    return squared(np.maximum(weights, NO_WEIGHT * weights.max()))
+    return squared(np.maximum(weights, 1e-12 * weights.max()))  # positive, but nothing beside it
 
 
 def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: int) -> Array:

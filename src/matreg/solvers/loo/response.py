@@ -10,9 +10,9 @@ tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
 That does not depend on sigma, which decides how far the linear response holds: Lambda and
 ``sigma W`` should be of the same size. Without a ridge W moves freely where h is linear (``O = 1``:
 the symmetric part of the directions between singular vectors of W), like the coefficients of
-unpenalised columns do. Both kinds get a penalty that is tiny beside all others, so that
-``K = F F'`` with F the coordinates of the samples beside the columns is all there is: predictions
-follow by ``K dbeta``.
+unpenalised columns do. Both kinds get a penalty that is tiny beside all others. With F the
+coordinates of the samples beside the columns, predictions then follow by ``K dbeta`` with
+``K = F F'``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ...linalg.thresholding import SmoothedThresholding
 from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
 
-# What is not penalised is penalised this much less than what is.
+# Directions without a penalty get one that is smaller than the others by this factor.
 FREEDOM = 1e7
 
 
@@ -47,8 +47,9 @@ class Response:
     ----------
     F : ndarray of shape (n, d)
         Coordinates of the samples of the problem.
-    size : float
-        Typical entry of the diagonal of K, without what is not penalised.
+    kink : float
+        Curvature that stands for that of a kink: tiny beside the diagonal of K, but far above its
+        rounding. With more samples on an edge than coordinates, K alone is singular.
     """
 
     def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array) -> None:
@@ -60,11 +61,13 @@ class Response:
         self.threshold = SmoothedThresholding(M, self._shrink, 0.0, 0.0)
         self.coordinates = self.threshold.coordinates(self.phi)
         Phi = self.coordinates.of_samples(problem.design)
-        self.size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
-        if self.size == 0.0:  # all of it, or W, is free to move
-            self.size = float(np.mean(problem.design.norms**2)) / self.sigma or 1.0
+        # A typical entry of the diagonal of K, without the directions that have no penalty.
+        size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
+        if size == 0.0:  # all of it, or W, is free to move
+            size = float(np.mean(problem.design.norms**2)) / self.sigma or 1.0
+        self.kink = 1e-6 * size
         squares = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
-        self.unit = np.sqrt(FREEDOM * self.size / squares)
+        self.unit = np.sqrt(FREEDOM * size / squares)
         self.F = np.hstack([Phi, columns * self.unit])
 
     def _shrink(self, d: Array, m: float) -> tuple[Array, Array]:
@@ -75,7 +78,7 @@ class Response:
         return g, slope
 
     def psi(self, O: Array) -> Array:
-        """Slopes by which W makes up for an error of the thresholding."""
+        """Slopes by which W corrects an error of the thresholding."""
         stiff = self.ridge * O + self.sigma * (1.0 - O)
         return 1.0 / (stiff if self.ridge else np.maximum(stiff, self.sigma / FREEDOM))
 
@@ -84,7 +87,7 @@ class Response:
         return O * self.psi(O)
 
     def error(self, dZ: Array) -> Array:
-        """What the linear response of W to a change of Z misses, to second order: (p, q)."""
+        """Second-order term (p, q) of the response of W to a change of Z."""
         at = self.threshold
         W = self.W + at.apply(dZ, self.phi)
         f = svd(self.M + dZ + (self.sigma - self.ridge) * (W - self.W))
