@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMMCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
 from matreg.losses.smooth import Logistic
 
 rng = np.random.default_rng(0)
@@ -95,6 +95,22 @@ def test_units_beyond_float64_are_refused(model, unit):
         model.fit(X, y, sample_weight=np.full(40, unit))
 
 
+@pytest.mark.parametrize(
+    ("model", "unit", "of_labels"),
+    [
+        (RMR(loss="huber"), 1e-65, 1e66),
+        (RGLM(), 1e73, 1e72),
+        (SMM(loss="squared_hinge"), 1e-93, 1.0),
+        (GRMR(), 1e-60, 1.0),
+        (GRMR(outliers="split"), 1e-34, 1e36),
+    ],
+)
+def test_units_whose_products_are_beyond_float64_are_refused(model, unit, of_labels):
+    labels = (y > 0).astype(int) if isinstance(model, SMM) else of_labels * y
+    with pytest.raises(ValueError, match=r"products leave the range .* in other units"):
+        model.fit(unit * X, labels)
+
+
 @pytest.mark.parametrize("unit", [1e-60, 1e60])
 def test_far_units_change_nothing(unit):
     assert RMR().fit(unit * X, y).dual_gap_ <= 1e-6
@@ -145,3 +161,13 @@ def test_sparse_coefficients_without_a_penalty_are_plain_ones(model):
     plain = clone(model).set_params(l1=0.0).fit(X, y)
     assert model.fit(X, y).dual_gap_ <= 1e-6
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("tau", [0.0, "scale"])
+def test_several_classes_of_samples_that_are_zero(tau, intercept):
+    model = RGLM(tau, family="multinomial", fit_intercept=intercept)
+    with pytest.warns(UserWarning, match="do not vary with the labels"):
+        model.fit(np.zeros((12, 2, 2)), np.arange(12) % 3)
+    assert model.dual_gap_ <= 1e-12
+    assert model.objective_ == pytest.approx(12 * np.log(3.0))

@@ -74,6 +74,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     # Parameters of losses in the units of the labels, with what "scale" is for them.
     _loss_units: ClassVar[Mapping[str, float]] = {}
     _several_labels = False  # whether labels may have several columns
+    _orders = 150.0  # of magnitude that the units of samples, labels and weights may span
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Tags:
@@ -129,8 +130,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         flat = self._validate_entries(flat, True, not self._takes_missing)
         y = self._validate_labels(y, len(flat))
         weights = validate_weights(sample_weight, len(flat))
-        for name, numbers in (("X", flat), ("y", y), ("sample_weight", weights)):
-            check_units(name, numbers)
+        check_units(flat, y, weights, self._orders)
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored

@@ -80,6 +80,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     max_iter: int = 20
     split_tol: float = 1e-4
 
+    _orders = 65.0  # cleaning multiplies more of them
     _takes_missing = True
 
     def _decide(self, X: Any, covariates: Covariates = None) -> Any:
