@@ -120,6 +120,10 @@ def solve_universal(
     if start is not None:
         tracker.offer_primal(svd(start.W))
         tracker.offer_dual(start.beta)
+    if hasattr(problem.loss, "gradient"):
+        residual = problem.y - problem.design.forward(tracker.W.matrix)
+        columns = problem.unpenalised.times(tracker.gamma)
+        tracker.offer_dual(problem.loss.gradient(residual - columns))
     tracker.record(0)
     k = 0
     if tracker.converged or not 0.0 < problem.design.norm < np.inf:  # then no step has a length
