@@ -37,6 +37,8 @@ EXTRAS = {
 SOLVERS = ["auto", "auto", "interior", "active-set", "augmented", "first-order", "admm"]
 SAMPLES = ["normal", "tied", "duplicated", "constant", "one-hot", "heavy-tailed", "collinear"]
 WEIGHTS = ["none", "uniform", "zeros", "huge"]
+# What may be added to most extras.
+TWISTS = ["covariates", "early", "loose", "units", "C", "again", "many weights"]
 
 
 @dataclass
@@ -52,6 +54,7 @@ class Case:
     Z: Any
     storage: str
     parameters: dict[str, Any]
+    twist: str = ""
 
 
 def random_case(seed: int, many: float = 0.02) -> Case:
@@ -87,7 +90,8 @@ def random_case(seed: int, many: float = 0.02) -> Case:
     if streams and name not in ("GRMR", "GSMM") and parameters.get("solver") != "admm":
         storage = str(g.choice(["file", "dask"])) if g.random() < 0.15 else "array"
     case = Case(name, kind, extra, X, y, s, None, storage, parameters)
-    return with_extra(g, case)
+    case = with_extra(g, case)
+    return with_twist(g, case) if g.random() < 0.4 else case
 
 
 def with_extra(g: np.random.Generator, case: Case) -> Case:
@@ -132,6 +136,33 @@ def with_extra(g: np.random.Generator, case: Case) -> Case:
             case.s = None if case.s is None else np.maximum(case.s, 0.1)
         case "split":
             own["outliers"] = "split"
+    return case
+
+
+def with_twist(g: np.random.Generator, case: Case) -> Case:
+    """The case with something that its extra is seldom seen with."""
+    n, own = len(case.X), case.parameters
+    warm = "warm_start" in getattr(matreg, case.name)().get_params()
+    case.twist = str(g.choice(TWISTS))
+    match case.twist:
+        case "covariates" if case.extra in ("l1", "adaptive", "bases", "ridge", "search", "split"):
+            case.Z = g.standard_normal((n, 1)) + (case.X[:, 0, :1] if g.random() < 0.5 else 0.0)
+        case "early" if case.extra not in ("search", "path"):
+            own["max_iter"] = int(g.integers(1, 6))
+        case "loose":
+            own["tol"] = 10.0 ** g.uniform(-4, -0.5)
+        case "units":
+            case.X = case.X * 10.0 ** g.integers(-12, 13)
+            if case.name in ("RMR", "GRMR") or case.kind == "normal":
+                case.y = case.y * 10.0 ** g.integers(-12, 13)
+        case "C" if "C" in own:
+            own["C"] = 10.0 ** g.uniform(-12, 12)
+        case "again" if warm and case.extra not in ("search", "path", "adaptive"):
+            own["warm_start"] = True
+        case "many weights" if case.s is not None and case.storage == "array":
+            case.s = case.s * 10.0 ** g.uniform(-12, 12)
+        case _:
+            case.twist = ""
     return case
 
 
@@ -211,6 +242,10 @@ def fitted(case: Case, folder: str) -> Any:
             model = getattr(matreg, case.name)(**own)
             return matreg.path(model, X, case.y, n_taus=4, **more)
         model = searching(case) if case.extra == "search" else plain(case)
+        if case.twist == "again":  # from a solution that is far away
+            first = {"C": 1e-3} if "C" in case.parameters else {"tau": 1e3}
+            model.set_params(**first).fit(X, case.y, **more)
+            model.set_params(**case.parameters)
         model.fit(X, case.y, **more)
         if "dual_coef_" not in vars(model) and not hasattr(model, "estimators_"):
             model.dual_coef_  # noqa: B018  (computed when asked for)
