@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._runtime.packages import optional
 from ._typing import Array
 from .estimators._fit.classifier import one_vs_rest
 from .estimators._linear_part import linear_part
@@ -211,11 +212,7 @@ def _class_names(graph: _Graph, classes: NDArray[Any]) -> str:
 
 
 def _onnx() -> Any:
-    try:
-        import onnx
-        import onnx.checker
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError as error:
-        raise ImportError('ONNX graphs need onnx: pip install "matreg[onnx]"') from error
-    return onnx
+    """The package with those of its modules that are used."""
+    for module in ("checker", "helper", "numpy_helper"):
+        optional(f"onnx.{module}", "onnx")
+    return optional("onnx", "onnx")

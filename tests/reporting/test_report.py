@@ -54,7 +54,7 @@ def test_the_page_says_how_samples_were_left_out(data):
     model = RMR(1.0, C=0.1).fit(X, y)
     page = model.report(X, y, cv=3).html
     assert "by the model without it (leave-one-out)" in page
-    assert f"(leave-one-out) it is {model.leave_one_out(X, y).score:.3g}" in page
+    assert f"By leave-one-out it is {model.leave_one_out(X, y).score:.3g}" in page
     machine = SMM(1.0, C=0.1).fit(X, y > 0.0).report(X, y > 0.0, cv=3).html
     assert "by the model without it (leave-one-out)" in machine
     weighted = RMR(1.0, C=0.1).fit(X, y, np.linspace(0.0, 3.0, len(y)))
@@ -65,7 +65,7 @@ def test_the_page_says_how_samples_were_left_out(data):
         make_report(pipeline, X.reshape(len(X), -1), y, cv=3).html,
         RMR(1.0, C=0.1, adaptive=1).fit(X, y).report(X, y, cv=3).html,
     ):
-        assert "by the fit of a fold that had not seen it" in page
+        assert "by the fit of a fold without it" in page
         assert "leave-one-out" not in page
 
 
@@ -108,7 +108,7 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     piped = make_pipeline(StandardScaler(), RMR(tau=2.0, matrix_shape=(5, 4))).fit(flat, y)
     report = make_report(piped, flat, y, cv=None, title="Ours & theirs")
     assert "samples went through StandardScaler" in report.html
-    assert "the samples are those after StandardScaler." in report.html
+    assert "the samples are meant as they are after StandardScaler." in report.html
     assert report.save(tmp_path / "r.html").read_text() == report.html
     assert "<h1>Ours &amp; theirs</h1>" in report.html
     assert report._repr_html_().startswith("<iframe srcdoc=")
@@ -127,7 +127,7 @@ def test_every_problem_of_several_classes_has_its_maps(data, multi_class):
     assert page.count('aria-label="pattern ') == 3
     assert page.count('aria-label="row profiles ') == 3
     assert "3 problems of two classes" in page
-    assert "On the diagonal, both agree" in page and "of the training samples" in page
+    assert "labels agree on the diagonal" in page and "of the training samples" in page
     assert "<low>" not in page
 
 

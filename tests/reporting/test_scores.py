@@ -262,7 +262,7 @@ def test_stored_samples_are_reported_on_a_part_of_them(tmp_path):
         facts = gather(model, stored, big.y, **DEFAULTS)
         page = model.report(stored, big.y).html
     assert 0 < len(facts.y) < 500 and facts.total == 3000
-    assert f"of {len(facts.y)} samples of the 3000" in words(page)
+    assert f"about {len(facts.y)} of the 3000 samples" in words(page)
     np.testing.assert_allclose(facts.predicted, model.predict(facts.X))
     assert np.isin(facts.y, big.y).all()
 
@@ -276,9 +276,9 @@ def test_pictures_show_something():
     units = np.array([1e-3, 10.0, 0.1, 500.0, 1.0, 30.0])
     scale = picture_of(image[1:] * units + 100.0 * units)
     shown = scale.of(image[1] * units + 100.0 * units)
-    assert "columns have units of their own" in scale.note
+    assert "columns have different units" in scale.note
     assert np.all(shown.std(axis=0) > 0.3) and np.abs(shown).max() < 5.0
-    assert "rows have units" in picture_of((image[1:] * units).transpose(0, 2, 1)).note
+    assert "rows have different units" in picture_of((image[1:] * units).transpose(0, 2, 1)).note
     constant = picture_of(np.ones((4, 3, 3)))
     assert constant.low <= 1.0 <= constant.high
 

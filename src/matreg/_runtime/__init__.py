@@ -2,5 +2,5 @@
 
 ``progress`` is the line on a terminal, ``interruption`` decides what Ctrl-C keeps, ``files``
 writes a file whole or not at all, ``parallel`` runs workers that end with their parent, ``warn``
-points a warning at the user's line.
+points a warning at the user's line, ``packages`` imports what extras install.
 """

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 import matreg
 
 from .._runtime.files import writing
+from .._runtime.packages import optional
 from ..inspection import MapAxes
 from ..preprocessing import MatrixScaler
 from .data import Origin
@@ -90,11 +91,7 @@ def trusted_types() -> set[str]:
 
 def skops_io() -> Any:
     """The module that reads and writes model files."""
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError('Model files need skops: pip install "matreg[files]"') from error
-    return skops.io
+    return optional("skops.io", "files")
 
 
 def _check_schema(path: str) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.packages import optional
+
 KINDS = "an .npz, .npy, .csv, .h5 or .nc file or a folder of zarr or of .nc files"
 NETCDF = (".nc", ".netcdf", ".h5netcdf")
 HDF5 = (".h5", ".hdf5", ".he5")
@@ -105,10 +107,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 
 def _open_hdf5(path: Path) -> dict[str, Any]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError('An .h5 file needs h5py: pip install "matreg[files]"') from error
+    h5py = optional("h5py", "files")
     found: dict[str, Any] = {}
 
     def note(name: str, item: Any) -> None:  # links to other files are not followed
@@ -124,10 +123,7 @@ def _open_hdf5(path: Path) -> dict[str, Any]:
 
 
 def _open_zarr(path: Path, samples: str) -> Content:
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError('A zarr folder needs zarr: pip install "matreg[files]"') from error
+    zarr = optional("zarr", "files")
     try:
         opened = zarr.open(str(path), mode="r")
         arrays = {samples: opened} if isinstance(opened, zarr.Array) else dict(opened.arrays())
@@ -158,10 +154,7 @@ def _zarr_dims(array: Any) -> tuple[str, ...]:
 
 def _read_netcdf(files: list[Path], samples: str) -> Content:
     """Variables of a file, or of several whose samples follow each other in the order of names."""
-    try:
-        import xarray
-    except ImportError as error:
-        raise ImportError('A .nc file needs xarray: pip install "matreg[files]"') from error
+    xarray = optional("xarray", "files")
     parts = []
     for path in files:
         try:

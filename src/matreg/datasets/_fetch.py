@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.packages import optional
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -73,14 +75,6 @@ def load(source: Source, data_home: str | os.PathLike[str] | None = None) -> Arr
     return _download(source, cache_folder())
 
 
-def optional(module: str) -> Any:
-    """Import a module of the ``data`` extra."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f'{module} is missing: run `pip install "matreg[data]"`.') from error
-
-
 def cache_folder() -> Path:
     """Folder of the current user for downloaded files, by the custom of the platform."""
     custom = {
@@ -125,7 +119,7 @@ def _read_npz(path: Path) -> Arrays:
 def _download(source: Source, folder: Path) -> Arrays:
     """Fetch the public file; only an intact one ever appears in the folder under its name."""
     try:
-        retrieve = optional("pooch").HTTPDownloader(progressbar=_has_tqdm())
+        retrieve = optional("pooch", "data").HTTPDownloader(progressbar=_has_tqdm())
         folder.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(dir=folder, prefix="download-")
     except (ImportError, OSError) as error:

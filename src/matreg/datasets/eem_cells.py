@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._runtime.packages import optional
 from ._archive import read_members
-from ._fetch import Arrays, Source, load, optional
+from ._fetch import Arrays, Source, load
 
 COMMIT = "f5deded1a23f199df0a489e33523461bb5d421fb"
 SHAPE = (30, 25)
@@ -54,7 +55,9 @@ def _read_counts(workbook: bytes) -> dict[str, float]:
 
     The home calls it TCC, with its unit; the time is part of the sample's name, in any column.
     """
-    book = optional("openpyxl").load_workbook(io.BytesIO(workbook), read_only=True, data_only=True)
+    book = optional("openpyxl", "data").load_workbook(
+        io.BytesIO(workbook), read_only=True, data_only=True
+    )
     header, *rows = book.worksheets[0].iter_rows(values_only=True)
     columns = [k for k, name in enumerate(header) if re.search(_COUNT, str(name), re.IGNORECASE)]
     if len(columns) != 1:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_scalar
 
+from .._runtime.packages import optional
 from ._archive import read_members
-from ._fetch import Arrays, Source, load, optional
+from ._fetch import Arrays, Source, load
 
 YAW = {"left": 0.0, "straight": 90.0, "right": 180.0}
 _CMU_NAME = r"[a-z0-9]+_(left|straight|right|up)_[a-z]+_(open|sunglasses)_4\.pgm"
@@ -207,7 +208,7 @@ def load_fei_faces(folder: str | os.PathLike[str], *, size: int = 32) -> Bunch:
 
 def _read_gray(paths: Collection[Path], size: int) -> NDArray[np.float64]:
     """Images (n, size, size) with gray levels in [0, 1]."""
-    image = optional("PIL.Image")
+    image = optional("PIL.Image", "data")
     X = np.empty((len(paths), size, size))
     for row, path in enumerate(paths):
         with image.open(path) as picture:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch, check_scalar
 
+from .._runtime.packages import optional
 from ..preprocessing import windows
 from ._archive import read_members
-from ._fetch import Arrays, Source, load, optional
+from ._fetch import Arrays, Source, load
 
 COLUMNS = ("ISE_TL", "ISE_USD", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM")
 TRAIN_SHARE = 0.3
@@ -51,7 +52,9 @@ def _parse_csv(content: bytes) -> Arrays:
 
 
 def _parse_xlsx(content: bytes) -> Arrays:
-    book = optional("openpyxl").load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    book = optional("openpyxl", "data").load_workbook(
+        io.BytesIO(content), read_only=True, data_only=True
+    )
     return _to_arrays(book.worksheets[0].iter_rows(values_only=True))
 
 

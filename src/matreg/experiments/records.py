@@ -6,22 +6,20 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._runtime.files import writing
+from .._runtime.packages import versions
 from .figures import save
 from .tables import Table
 
-PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "joblib", "matplotlib")
 WHOLE = 10  # the paper's repetitions
 
 
@@ -202,17 +200,6 @@ def _command(name: str, options: Options) -> str:
     words += ["--quick"] if options.quick else []
     words += ["--data", "DIR"] if options.data else []
     return " ".join(words)
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that matter, where installed."""
-    found = {"python": sys.version.split()[0]}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _plain(value: Any) -> Any:

@@ -10,8 +10,7 @@ from .._typing import Array
 from ..plotting._style import set_ticks, show_matrix
 
 MOST_NAMES = 12
-# Photographs are 3 : 2 at most.
-LONGEST_IMAGE = 1.5
+LONGEST_IMAGE = 1.5  # photographs are 3 : 2 at most
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class MapAxes:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """Names that a model remembers of the samples it was fitted to, if they had any."""
+        """Names of the samples that a model was fitted to, if they had any."""
         labels = model._matrix_labels()
         if labels is None:
             return cls()
@@ -55,11 +54,10 @@ class MapAxes:
                 entries = "entry" if length == 1 else "entries"
                 raise ValueError(f"{name} must have {length} {entries}; got {len(coords)}.")
 
-    def draw(self, axis: Any, matrix: Array, limit: float | None = None, **image: Any) -> Any:
+    def draw(self, axis: Any, matrix: Array) -> Any:
         """Draw a map with its rows and columns named."""
         self.check(matrix.shape)
-        drawn = show_matrix(axis, matrix, limit)
-        drawn.set(**image)
+        drawn = show_matrix(axis, matrix)
         axis.set_aspect(aspect_of(matrix.shape))
         self.rows(axis.yaxis)
         self.columns(axis.xaxis)
@@ -75,15 +73,14 @@ class MapAxes:
 
 
 def aspect_of(shape: tuple[int, ...]) -> str:
-    """Square entries for what may be an image; the room that there is for what is long."""
+    """Square entries for a matrix that may be an image; a long one fills the axes."""
     return "auto" if max(shape) > LONGEST_IMAGE * min(shape) else "equal"
 
 
 def _name(axis: Any, coords: Sequence[Any] | None, label: str) -> None:
     axis.set_label_text(label)
     set_ticks(axis, coords, MOST_NAMES)
-    if axis.axis_name == "x" and coords is not None:  # long names would run into each other
-        texts = [text.get_text() for text in axis.get_ticklabels()]
-        if sum(len(text) for text in texts) > 25:
-            axis.set_tick_params(labelrotation=90)
+    length = sum(len(text.get_text()) for text in axis.get_ticklabels())
+    if axis.axis_name == "x" and coords is not None and length > 25:  # names would overlap
+        axis.set_tick_params(labelrotation=90)
     axis.set_tick_params(labelsize=8)

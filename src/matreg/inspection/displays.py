@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,17 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ..plotting import BLUE, GREEN, GREY, ORANGE, pyplot
+from ..plotting import COLOURS, GREY, ORANGE, Display, pyplot
 from ._axes import MapAxes
 from .bootstrap import BootstrapMaps
 from .maps import Components, components, pattern
 from .permutation import PermutationMap
 
-COLOURS = (BLUE, ORANGE, GREEN, GREY)
-
 
 @dataclass(repr=False)
-class PatternDisplay:
+class PatternDisplay(Display):
     """The filter W and the pattern side by side.
 
     Parameters
@@ -50,8 +48,6 @@ class PatternDisplay:
     coef: Array
     pattern: Array
     names: MapAxes | None = None
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -71,18 +67,13 @@ class PatternDisplay:
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""
         axes = _axes(axes, 2)
-        for axis, matrix, title in zip(
-            axes, (self.coef, self.pattern), ("filter W", "pattern"), strict=True
-        ):
-            image = (self.names or MapAxes()).draw(axis, matrix)
-            axis.set_title(title)
-            axis.figure.colorbar(image, ax=axis, shrink=0.8)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self
+        draw_map(axes[0], self.coef, "filter W", self.names)
+        draw_map(axes[1], self.pattern, "pattern", self.names)
+        return self._drawn(axes, axes[0].figure)
 
 
 @dataclass(repr=False)
-class ComponentsDisplay:
+class ComponentsDisplay(Display):
     """Row and column profiles of the leading components, with their spread if it is known.
 
     Parameters
@@ -117,8 +108,6 @@ class ComponentsDisplay:
     bootstrap: BootstrapMaps | None = None
     n_components: int = 3
     names: MapAxes | None = None
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -149,36 +138,35 @@ class ComponentsDisplay:
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""
         axes = _axes(axes, 2)
-        found, names = self.components, self.names or MapAxes()
-        for k in range(min(self.n_components, len(found.rows))):
-            label = f"{k + 1}: {found.singular_values[k]:.3g}"
-            if self.bootstrap is not None:
-                label += f" ± {self.bootstrap.singular_value_std[k]:.2g}"
-            self._profile(axes[0], found.rows[k], "row_std", k, label)
-            self._profile(axes[1], found.columns[k], "column_std", k, label)
-        names.rows(axes[0].xaxis)
-        names.columns(axes[1].xaxis)
-        axes[0].set_title("row profiles")
-        axes[1].set_title("column profiles")
-        if len(found.rows):
+        for axis, side in zip(axes, ("row", "column"), strict=True):
+            self._draw_profiles(axis, side)
+            axis.set_title(f"{side} profiles")
+        if len(self.components.rows):
             look = {"frameon": False, "fontsize": 8, "title_fontsize": 8}
             beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
             axes[1].legend(title="singular value", **look, **beside)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self
+        return self._drawn(axes, axes[0].figure)
 
-    def _profile(self, axis: Any, profile: Array, spread: str, k: int, label: str) -> None:
-        places, colour = np.arange(len(profile)), COLOURS[k % len(COLOURS)]
-        axis.axhline(0.0, color=GREY, linewidth=0.5)
-        axis.plot(places, profile, color=colour, label=label, marker=".", linewidth=1.2)
-        if self.bootstrap is not None:
-            width = getattr(self.bootstrap, spread)[k]
-            axis.fill_between(places, profile - width, profile + width, color=colour, alpha=0.2)
-        axis.spines[["top", "right"]].set_visible(False)
+    def _draw_profiles(self, axis: Any, side: str) -> None:
+        """Draw the profiles of the "row" or the "column" side."""
+        found, names = self.components, self.names or MapAxes()
+        profiles = found.rows if side == "row" else found.columns
+        places = np.arange(profiles.shape[1])
+        for k, profile in enumerate(profiles[: self.n_components]):
+            colour = COLOURS[k % len(COLOURS)]
+            label = f"{k + 1}: {found.singular_values[k]:.3g}"
+            axis.axhline(0.0, color=GREY, linewidth=0.5)
+            if self.bootstrap is not None:
+                label += f" ± {self.bootstrap.singular_value_std[k]:.2g}"
+                width = getattr(self.bootstrap, f"{side}_std")[k]
+                axis.fill_between(places, profile - width, profile + width, color=colour, alpha=0.2)
+            axis.plot(places, profile, color=colour, label=label, marker=".", linewidth=1.2)
+            axis.spines[["top", "right"]].set_visible(False)
+        (names.rows if side == "row" else names.columns)(axis.xaxis)
 
 
 @dataclass(repr=False)
-class BootstrapDisplay:
+class BootstrapDisplay(Display):
     """Mean, standard deviation and sign agreement of the refits.
 
     Parameters
@@ -203,28 +191,19 @@ class BootstrapDisplay:
 
     maps: BootstrapMaps
     names: MapAxes | None = None
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     def plot(self, axes: Any = None) -> Self:
         """Draw on three axes, by default new ones."""
         axes = _axes(axes, 3)
-        names, maps = self.names or MapAxes(), self.maps
-        limit = float(np.abs(maps.mean).max())
-        for axis, matrix, title, look in (
-            (axes[0], maps.mean, "mean of the refits", {"clim": (-limit, limit)}),
-            (axes[1], maps.std, "standard deviation", {"cmap": "viridis", "clim": (0, None)}),
-            (axes[2], maps.sign_agreement, "same sign", {"cmap": "cividis", "clim": (0.5, 1)}),
-        ):
-            image = names.draw(axis, matrix, None, **look)
-            axis.set_title(title)
-            axis.figure.colorbar(image, ax=axis, shrink=0.8)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self
+        maps, spread, signs = self.maps, {"cmap": "viridis"}, {"cmap": "cividis"}
+        draw_map(axes[0], maps.mean, "mean of the refits", self.names)
+        draw_map(axes[1], maps.std, "standard deviation", self.names, clim=(0, None), **spread)
+        draw_map(axes[2], maps.sign_agreement, "same sign", self.names, clim=(0.5, 1), **signs)
+        return self._drawn(axes, axes[0].figure)
 
 
 @dataclass(repr=False)
-class PermutationDisplay:
+class PermutationDisplay(Display):
     """W with its significant entries outlined, and the score among those of permuted labels.
 
     Parameters
@@ -249,30 +228,34 @@ class PermutationDisplay:
 
     tested: PermutationMap
     names: MapAxes | None = None
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""
         axes = _axes(axes, 2)
         tested = self.tested
-        image = (self.names or MapAxes()).draw(axes[0], tested.coef)
-        axes[0].figure.colorbar(image, ax=axes[0], shrink=0.8)
-        outline(axes[0], tested.significant)
         count = int(tested.significant.sum())
-        axes[0].set_title(f"W; {count} entries with p ≤ {tested.alpha:g} (corrected)")
+        title = f"W; {count} entries with p ≤ {tested.alpha:g} (corrected)"
+        draw_map(axes[0], tested.coef, title, self.names)
+        outline(axes[0], tested.significant)
         axes[1].hist(tested.score_null, bins=20, color=GREY, alpha=0.6, label="permuted labels")
         axes[1].axvline(tested.score, color=ORANGE, label="true labels")
         axes[1].set(xlabel="cross-validated score", ylabel="permutations")
         axes[1].set_title(f"score, p = {tested.score_p_value:.3g}")
         axes[1].spines[["top", "right"]].set_visible(False)
         axes[1].legend(frameon=False, fontsize=8, loc="upper center")
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self
+        return self._drawn(axes, axes[0].figure)
+
+
+def draw_map(axis: Any, matrix: Array, title: str, names: MapAxes | None, **look: Any) -> None:
+    """Draw a map with its title, the names of rows and columns, and a colour bar."""
+    image = (names or MapAxes()).draw(axis, matrix)
+    image.set(**look)
+    axis.set_title(title)
+    axis.figure.colorbar(image, ax=axis, shrink=0.8)
 
 
 def outline(axis: Any, mask: NDArray[np.bool_]) -> None:
-    """Draw a line around the marked entries of a map, and around each of them only once."""
+    """Draw one line around each region of marked entries of a map."""
     padded = np.pad(mask.astype(bool), 1)
     for i, j in zip(*np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1]), strict=True):
         axis.plot([j - 0.5, j + 0.5], [i - 0.5, i - 0.5], color="black", linewidth=1.4)

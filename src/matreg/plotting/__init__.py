@@ -7,7 +7,7 @@ path  cv  coef  outliers      one display each
 _style        what they share: colours, axes, images of matrices
 """
 
-from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, show_matrix
+from ._style import BLUE, COLOURS, GREEN, GREY, ORANGE, Display, pyplot, show_matrix
 from .coef import CoefDisplay
 from .cv import CVDisplay
 from .outliers import OutlierDisplay
@@ -15,11 +15,13 @@ from .path import PathDisplay
 
 __all__ = [
     "BLUE",
+    "COLOURS",
     "GREEN",
     "GREY",
     "ORANGE",
     "CVDisplay",
     "CoefDisplay",
+    "Display",
     "OutlierDisplay",
     "PathDisplay",
     "pyplot",

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._runtime.packages import optional
 from .._runtime.warn import warn
 from .._typing import Array
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
-# Labels of numbers take up to a tenth of an axis.
-CLOSEST = 10
+COLOURS = BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+CLOSEST = 10  # labels of numbers are at least this part of an axis apart
+
+
+@dataclass(repr=False)
+class Display:
+    """Base of the displays: the axes that they have drawn on."""
+
+    axes_: Any = field(init=False, default=None)
+    figure_: Any = field(init=False, default=None)
+
+    def _drawn(self, axes: Any, figure: Any) -> Self:
+        """The display, with the axes and the figure that it has drawn on."""
+        self.axes_, self.figure_ = axes, figure
+        return self
 
 
 def pyplot() -> Any:
     """matplotlib.pyplot, or a sentence that says how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Figures need matplotlib: pip install "matreg[plot]"') from error
-    return plt
+    return optional("matplotlib.pyplot", "plot")
 
 
 def show_matrix(axis: Any, matrix: Array, limit: float | None = None, cmap: Any = "RdBu_r") -> Any:
@@ -73,7 +83,7 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
 
 
 def _apart(ticks: Array, place: Array, least: float) -> tuple[Array, Array]:
-    """Ticks without those that would touch the one before: coordinates may be uneven."""
+    """Ticks that do not touch the one before: coordinates may be uneven."""
     kept = [0]
     for k in range(1, len(place)):
         if abs(place[k] - place[kept[-1]]) >= least:
@@ -92,9 +102,9 @@ def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:
 
 
 def panels(ax: Any, axes: Any, number: int, **layout: Any) -> list[Any]:
-    """The given axes, of which the first panels are drawn, or new ones for all of them."""
+    """The given axes, for the first panels, or new ones for all panels."""
     if axes is not None:
-        warn("axes is called ax from now on.", FutureWarning)
+        warn("axes is called ax now: write ax=...", FutureWarning)
         ax = axes
     if ax is None:
         _, ax = pyplot().subplots(number, 1, sharex=True, layout="constrained", **layout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +12,14 @@ from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
-from ._style import BLUE, GREEN, GREY, ORANGE, pyplot, set_ticks, show_matrix
+from ._style import COLOURS, Display, pyplot, set_ticks, show_matrix
 
-# Largest numbers of names beside rows and below columns: more could not be read.
+# Largest numbers of names beside rows and below columns that can be read.
 ROW_NAMES, COLUMN_NAMES = 24, 6
 
 
 @dataclass(repr=False)
-class CoefDisplay:
+class CoefDisplay(Display):
     """The coefficient matrix as an image, with its leading singular vectors beside it.
 
     Parameters
@@ -54,8 +54,6 @@ class CoefDisplay:
     column_label: str = "column"
     row_coords: ArrayLike | None = None
     column_coords: ArrayLike | None = None
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         sizes = {"row_coords": self.coef.shape[0], "column_coords": self.coef.shape[1]}
@@ -145,8 +143,7 @@ class CoefDisplay:
             self._draw_vectors(axes, U, d, Vt, rank)
         figure.colorbar(image, ax=axes["coef"], shrink=0.8, label="W")
         axes["coef"].set_title(f"{self.coef.shape[0]} x {self.coef.shape[1]}, rank {rank}")
-        self.axes_, self.figure_ = axes, figure
-        return self
+        return self._drawn(axes, figure)
 
     def _label(self, rows: Any, columns: Any) -> None:
         """Name rows and columns on the axes beside and below."""
@@ -156,10 +153,9 @@ class CoefDisplay:
         columns.set_xlabel(self.column_label)
 
     def _draw_vectors(self, axes: Any, U: Array, d: Array, Vt: Array, rank: int) -> None:
-        colours = (BLUE, ORANGE, GREEN, GREY)
         left, right, key = axes["left"], axes["right"], axes["key"]
         for k in range(min(self.n_vectors, rank)):
-            colour = colours[k % len(colours)]
+            colour = COLOURS[k % len(COLOURS)]
             left.plot(U[:, k], np.arange(len(U)), color=colour, label=f"{d[k]:.3g}")
             right.plot(np.arange(Vt.shape[1]), Vt[k], color=colour)
         left.set(ylim=(len(U) - 0.5, -0.5), xlabel="left")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..scoring import score_of_search
-from ._style import BLUE, GREEN, finish_tau_axis, panels
+from ._style import BLUE, GREEN, Display, finish_tau_axis, panels
 
 
 @dataclass(repr=False)
-class CVDisplay:
+class CVDisplay(Display):
     """Cross-validated score with its standard error, and rank, along tau.
 
     Parameters
@@ -52,8 +52,6 @@ class CVDisplay:
     rank: Array | None
     chosen: float
     label: str = "score"
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, axes: Any = None) -> Self:
@@ -97,8 +95,8 @@ class CVDisplay:
     def plot(self, ax: Any = None, *, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones; on a single one the score alone."""
         number = 1 if self.rank is None else 2
-        size: dict[str, Any] = {"figsize": (6, 3.5 if number == 1 else 5)}
-        found = panels(ax, axes, number, height_ratios=(2, 1)[:number], **size)
+        size = (6, 3.5 if number == 1 else 5)
+        found = panels(ax, axes, number, height_ratios=(2, 1)[:number], figsize=size)
         top = found[0]
         low, high = self.mean - self.error, self.mean + self.error
         top.fill_between(self.taus, low, high, color=BLUE, alpha=0.2, label="± standard error")
@@ -109,20 +107,16 @@ class CVDisplay:
             bottom.set_ylabel("mean rank of W")
         finish_tau_axis(found, self.chosen)
         top.legend(frameon=False)
-        self.axes_, self.figure_ = np.array(found), top.figure
-        return self
+        return self._drawn(np.array(found), top.figure)
 
 
 def _searching(estimator: Any) -> Any:
-    """The estimator with a table of scores, inside of pipelines and the like."""
-    while not hasattr(estimator, "cv_results_"):
-        if isinstance(estimator, Pipeline):
-            estimator = estimator[-1]
-        elif hasattr(estimator, "regressor_"):
-            estimator = estimator.regressor_
-        else:
-            break
-    return estimator
+    """The search inside of a pipeline or a transformed-target regressor."""
+    if hasattr(estimator, "cv_results_"):
+        return estimator
+    if isinstance(estimator, Pipeline):
+        return _searching(estimator[-1])
+    return _searching(estimator.regressor_) if hasattr(estimator, "regressor_") else estimator
 
 
 def _column_of_tau(table: dict[str, Any]) -> str:

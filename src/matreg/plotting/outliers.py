@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ._style import pyplot, show_matrix
+from ._style import Display, pyplot, show_matrix
 
 
 @dataclass(repr=False)
-class OutlierDisplay:
+class OutlierDisplay(Display):
     """The samples that look most corrupted: as observed, clean, and what was taken away.
 
     Parameters
@@ -46,8 +46,6 @@ class OutlierDisplay:
     clean: Array
     scores: Array
     index: NDArray[np.intp]
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -85,7 +83,7 @@ class OutlierDisplay:
         k = len(self.index)
         size = (1.6 * k + 1.2, 5.0)
         figure, axes = pyplot().subplots(3, k, figsize=size, squeeze=False, layout="constrained")
-        # A gross outlier must not decide the scale of all the rest.
+        # A gross outlier must not determine the scale of all images.
         low, high = np.nanmin(self.clean), np.nanmax(self.clean)
         limit = float(np.nanmax(np.abs(self.observed - self.clean), initial=0.0))
         for j in range(k):
@@ -101,5 +99,4 @@ class OutlierDisplay:
         if k:
             figure.colorbar(shown, ax=axes[:2], shrink=0.7)
             figure.colorbar(taken, ax=axes[2], shrink=0.9)
-        self.axes_, self.figure_ = axes, figure
-        return self
+        return self._drawn(axes, figure)

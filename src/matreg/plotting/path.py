@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike
 from .._typing import Array
 from ..estimators._linear_part import linear_part
 from ..estimators.path import RegularizationPath
-from ._style import BLUE, finish_tau_axis, panels, pyplot
+from ._style import BLUE, Display, finish_tau_axis, panels, pyplot
 
-# Singular values that the legend names: the first ones and the last.
-NAMED = 4
+NAMED = 4  # the legend names so many singular values and the last
 
 
 @dataclass(repr=False)
-class PathDisplay:
+class PathDisplay(Display):
     """Singular values and rank of W along a path of tau.
 
     Parameters
@@ -46,8 +45,6 @@ class PathDisplay:
 
     path: RegularizationPath
     chosen: float | None = None
-    axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -105,12 +102,11 @@ class PathDisplay:
             found[-1].set_xlabel("C")
         if found[0].get_legend_handles_labels()[0]:
             found[0].legend(frameon=False, title="singular value", fontsize="small")
-        self.axes_, self.figure_ = np.array(found), found[0].figure
-        return self
+        return self._drawn(np.array(found), found[0].figure)
 
     @property
     def _values(self) -> Array:
-        """What the path goes along."""
+        """The parameter that varies along the path."""
         return self.path.taus if self.path.Cs is None else self.path.Cs
 
     def _draw_values(self, axis: Any, cmap: Any) -> None:

@@ -1,17 +1,18 @@
 """What a model of matrices is compared with: linear models of flat samples, and a constant.
 
-All are fitted to the same folds, for a whole grid of their one parameter, of which the value with
-the best mean score is reported: so was the model itself chosen, and no side has an advantage.
+All are fitted to the same folds, for a grid of their one parameter. The value with the best mean
+score is reported: the model itself was chosen in this way, and no side has an advantage.
 
 Ridge, logistic and Poisson regression and partial least squares give the same predictions after a
-rotation of the samples. So samples are turned onto the principal axes of the training samples,
-of which there are no more than samples.
+rotation of the samples. So samples are rotated onto the principal axes of the training samples:
+there are no more axes than samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,31 +25,25 @@ ALPHAS = np.logspace(-5, 3, 17)
 FEW_ALPHAS = np.logspace(-4, 2, 7)
 MOST_COMPONENTS = 15
 
+Fits = Iterator[tuple[float, Any]]  # values of the parameter, each with a fitted model
+
 
 @dataclass(frozen=True)
 class Fold:
-    """Flat samples of one fold on the principal axes of the training samples.
+    """Flat samples of one fold on the principal axes of the training samples."""
 
-    Attributes
-    ----------
-    train, test : ndarray of shape (n_train, m) and (n_test, m)
-        Samples; the columns of `train` are orthogonal and have mean zero.
-    y : ndarray of shape (n_train,)
-        Labels of the training samples.
-    """
-
-    train: Array
-    test: Array
-    y: NDArray[Any]
+    train: Array  # (n_train, m); the columns are orthogonal and have mean zero
+    test: Array  # (n_test, m)
+    y: NDArray[Any]  # (n_train,)
 
 
 def fold_of(
     train: Any, test: Any, y: NDArray[Any], Z: Array | None = None, Z_test: Array | None = None
 ) -> Fold:
-    """Flatten, fill gaps by medians, centre, scale as a whole, and turn onto the principal axes.
+    """Flatten, fill gaps by medians, centre, scale as a whole, and rotate onto the principal axes.
 
-    Covariates Z become further columns, each as large as all entries of a sample together: that is
-    as much as without a penalty.
+    Covariates Z become further columns, each as large as all entries of a sample together: a
+    penalty hardly shrinks their coefficients.
     """
     train, test = (np.asarray(one, dtype=float).reshape(len(one), -1) for one in (train, test))
     if np.isnan(train).any() or np.isnan(test).any():
@@ -76,27 +71,15 @@ def fold_of(
 
 @dataclass(frozen=True)
 class Baseline:
-    """A model of flat samples with one parameter.
-
-    Attributes
-    ----------
-    name : str
-        What it is called on the page.
-    parameter : str
-        Its parameter in words; empty if it has none.
-    fits : callable
-        Yields for a fold the values of the parameter, each with a fitted model.
-    on_flat : bool
-        Whether it looks at the samples at all.
-    """
+    """A model of flat samples with one parameter."""
 
     name: str
-    parameter: str
-    fits: Callable[[Fold], Iterator[tuple[float, Any]]]
-    on_flat: bool = True
+    parameter: str  # in words; empty if there is none
+    fits: Callable[[Fold], Fits]
+    on_flat: bool = True  # False for the constant, which does not look at the samples
 
 
-def ridge(fold: Fold) -> Iterator[tuple[float, Any]]:
+def ridge(fold: Fold) -> Fits:
     """Ridge regression for all alphas: on principal axes, one division each."""
     from sklearn.linear_model import Ridge
 
@@ -107,7 +90,7 @@ def ridge(fold: Fold) -> Iterator[tuple[float, Any]]:
         yield alpha, model
 
 
-def logistic(fold: Fold) -> Iterator[tuple[float, Any]]:
+def logistic(fold: Fold) -> Fits:
     """Logistic regression with a ridge."""
     from sklearn.linear_model import LogisticRegression
 
@@ -115,7 +98,7 @@ def logistic(fold: Fold) -> Iterator[tuple[float, Any]]:
         yield alpha, LogisticRegression(C=1.0 / alpha, max_iter=200).fit(fold.train, fold.y)
 
 
-def poisson(fold: Fold) -> Iterator[tuple[float, Any]]:
+def poisson(fold: Fold) -> Fits:
     """Poisson regression with a ridge."""
     from sklearn.linear_model import PoissonRegressor
 
@@ -124,7 +107,7 @@ def poisson(fold: Fold) -> Iterator[tuple[float, Any]]:
         yield alpha, model.fit(fold.train, fold.y)
 
 
-def pls(fold: Fold) -> Iterator[tuple[float, Any]]:
+def pls(fold: Fold) -> Fits:
     """Partial least squares: one fit has the models of all smaller numbers of components."""
     from sklearn.cross_decomposition import PLSRegression
     from sklearn.linear_model import Ridge
@@ -138,51 +121,41 @@ def pls(fold: Fold) -> Iterator[tuple[float, Any]]:
         yield k, model
 
 
-def constant(classes: bool, median: bool) -> Callable[[Fold], Iterator[tuple[float, Any]]]:
+def constant(model: Any, fold: Fold) -> Fits:
     """The same prediction for all samples."""
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-
-    def fits(fold: Fold) -> Iterator[tuple[float, Any]]:
-        model = DummyClassifier() if classes else DummyRegressor(strategy=_centre(median))
-        yield 0.0, model.fit(fold.train, fold.y)
-
-    return fits
+    yield 0.0, model.fit(fold.train, fold.y)
 
 
-def _centre(median: bool) -> str:
-    return "median" if median else "mean"
+KNOWN = {
+    "ridge": Baseline("ridge regression", "alpha", ridge),
+    "poisson": Baseline("Poisson regression", "alpha", poisson),
+    "logistic": Baseline("logistic regression", "alpha", logistic),
+    "pls": Baseline("partial least squares", "components", pls),
+}
 
 
 def baselines_of(given: Any, kind: str, median: bool) -> list[Baseline]:
-    """The baselines that were asked for, and the constant.
+    """The baselines that `make_report` was given, then the constant: of labels, median or mean.
 
-    Parameters
-    ----------
-    given : bool, str or list of str
-        True for the usual one; "ridge", "logistic", "poisson", "pls", or a list of them; False
-        or None for the constant alone.
-    kind : {"numbers", "counts", "classes"}
-        What the labels are.
-    median : bool
-        Whether the constant is the median and not the mean.
+    `kind` says what the labels are: "numbers", "counts" or "classes".
     """
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
     usual = {"numbers": "ridge", "counts": "poisson", "classes": "logistic"}[kind]
     if given is None or isinstance(given, (bool, np.bool_)):
         given = [usual] if given else []
-    known = {
-        "ridge": Baseline("ridge regression", "alpha", ridge),
-        "poisson": Baseline("Poisson regression", "alpha", poisson),
-        "logistic": Baseline("logistic regression", "alpha", logistic),
-        "pls": Baseline("partial least squares", "components", pls),
-    }
+    names = [given] if isinstance(given, str) else list(given)
     fitting = {"logistic"} if kind == "classes" else {"ridge", "pls", usual}
-    found = []
-    for name in [given] if isinstance(given, str) else list(given):
+    for name in names:
         if name not in fitting:
             raise ValueError(
                 f"baseline must be True, False, or of {sorted(fitting)} for labels that are {kind};"
                 f" got {name!r}."
             )
-        found.append(known[name])
-    words = "most frequent class" if kind == "classes" else f"{_centre(median)} of the labels"
-    return [*found, Baseline(words, "", constant(kind == "classes", median), on_flat=False)]
+    if kind == "classes":
+        words, model = "most frequent class", DummyClassifier()
+    else:
+        centre = "median" if median else "mean"
+        words, model = f"{centre} of the labels", DummyRegressor(strategy=centre)
+    last = Baseline(words, "", partial(constant, model), on_flat=False)
+    return [*(KNOWN[name] for name in names), last]

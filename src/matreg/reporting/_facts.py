@@ -24,69 +24,40 @@ from ..inspection._refits import as_samples, take
 from ..robust import robust_scale
 from ._baselines import baselines_of
 from ._outcomes import Outcome, Test, in_folds, with_single, without_folds
+from ._pictures import Picture, picture_of
 from ._scoring import Scoring, scoring_of
 
 SHOWN = 6  # samples whose pictures are shown
 SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are more
-GROSS = 4.0  # robust standard deviations from which a label looks wrong
-# Samples of stored data that are looked at, if they take no more than this share of the memory.
+GROSS = 4.0  # a label that is farther off, in robust standard deviations, looks wrong
+# Largest number of stored samples that are read, and the share of the memory that they may take.
 MOST_STORED, SHARE = 5000, 0.25
-DRAWING = 0.8  # share of the time of a report after which the figures are drawn
+DRAWING = 0.8  # share of the progress that is reached before the figures are drawn
 
 
 @dataclass(frozen=True)
 class Maps:
-    """What is drawn of one matrix of coefficients.
+    """What is drawn of one matrix of coefficients."""
 
-    Attributes
-    ----------
-    title : str
-        The two classes that it tells apart, where a model has several; else empty.
-    coef, pattern : ndarray of shape (p, q)
-        W and the pattern.
-    components : Components
-        Rank-one terms of W.
-    """
-
-    title: str
-    coef: Array
-    pattern: Array
+    title: str  # the two classes that it separates, where a model has several problems
+    coef: Array  # (p, q)
+    pattern: Array  # (p, q)
     components: Components
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A fitted model, its data, and what was found out about both.
+    """A fitted model, its data, and what was found out about both."""
 
-    Attributes
-    ----------
-    model : fitted model
-        As it was given, with the steps around it.
-    X, y : array
-        Samples and labels that were looked at.
-    total : int
-        Number of samples that there are.
-    test : Test
-        Predictions and scores, of samples that were left out where there are folds.
-    scoring : Scoring
-        The score.
-    grouped : bool
-        Whether folds keep groups together.
-    names : MapAxes
-        Labels of rows and columns.
-    target : str
-        What the label is called.
-    """
-
-    model: Any
-    X: Any
+    model: Any  # as it was given, with the steps around it
+    X: Any  # the samples that the report is about: some of them where they are stored
     y: NDArray[Any]
-    total: int
+    total: int  # number of all samples
     test: Test
     scoring: Scoring
-    grouped: bool
+    grouped: bool  # whether folds keep groups together
     names: MapAxes
-    target: str
+    target: str  # name of the label
 
     @cached_property
     def part(self) -> LinearPart:
@@ -115,12 +86,12 @@ class Facts:
 
     @property
     def rivals(self) -> list[Outcome]:
-        """Those of models of flat samples."""
+        """Predictions and scores of the models of flat samples."""
         return [one for one in self.test.outcomes if one.on_flat]
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """Predictions of the model: those without single samples where they hold."""
+        """Predictions of the model: by leave-one-out where that is to be trusted."""
         return self.own.predicted if self.test.single is None else self.test.single.predictions
 
     @property
@@ -132,36 +103,38 @@ class Facts:
     def samples(self) -> Array:
         """Samples (n, p, q) as they were given; scaled if the model is fitted to scaled ones.
 
-        In units of their own the largest column would be all that is seen of them.
+        Without the scaling a picture would show the column with the largest unit alone.
         """
         X = self.part.transformed(self.X) if self.part.scalers else self.X
         return np.asarray(X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
 
     @cached_property
-    def maps(self) -> list[Maps]:
-        """Of the model, or of its first problems of two classes where it has several."""
-        if self.inner.coef_.ndim == 2:
-            return [
-                Maps(
-                    "", self.part.coef_in_units, pattern(self.model, self.X), components(self.model)
-                )
-            ]
-        problems = list(problem_names(self.inner).items())
-        return [self._problem(k, *one) for k, one in enumerate(problems[:SHOWN_MAPS])]
+    def picture(self) -> Picture:
+        """How samples are drawn."""
+        return picture_of(self.samples)
 
-    def _problem(self, k: int, title: str, classes: list[Any]) -> Maps:
-        """Maps of a problem, with the pattern of the samples that are in its classes."""
-        rows = np.flatnonzero(np.isin(self.y, classes))
+    @cached_property
+    def maps(self) -> list[Maps]:
+        """Maps of the model, or of its first problems of two classes where it has several."""
+        if self.inner.coef_.ndim == 2:
+            return [self._maps(None, "", self.X)]
+        names: dict[str, list[Any]] = problem_names(self.inner)
+        problems = list(names.items())[:SHOWN_MAPS]
+        rows = [np.flatnonzero(np.isin(self.y, classes)) for _, classes in problems]
+        return [self._maps(k, problems[k][0], take(self.X, rows[k])) for k in range(len(rows))]
+
+    def _maps(self, problem: int | None, title: str, X: Any) -> Maps:
+        """Maps of one problem, with the pattern of the samples X."""
         return Maps(
             title,
-            linear_part(self.model, k).coef_in_units,
-            pattern(self.model, take(self.X, rows), problem=k),
-            components(self.model, problem=k),
+            linear_part(self.model, problem).coef_in_units,
+            pattern(self.model, X, problem=problem),
+            components(self.model, problem=problem),
         )
 
     @property
     def history(self) -> Any:
-        """One row for each iteration; with several classes, of the longest fit."""
+        """One row per iteration; with several problems, those of the longest fit."""
         history = getattr(self.inner, "history_", ())
         return max(history, key=len) if isinstance(history, list) else history
 
@@ -169,10 +142,10 @@ class Facts:
     def label_scores(self) -> Array:
         """How wrong each label looks, in robust standard deviations.
 
-        For numbers as the model itself says; for models that do not say it, and for samples of
-        which they know nothing, the distance of the label to its prediction. For classes how far
-        the margin of the sample is below the median margin, if it is on the wrong side at all:
-        where a classifier is often wrong, margins vary much, and an error is no news.
+        For numbers it is the score of the model, or the distance of the label to its prediction
+        where the model has no score of these samples. For classes it is how far the margin of the
+        sample is below the median margin, and zero on the right side: where a classifier is often
+        wrong, margins vary much, and an error alone does not make a label suspicious.
         """
         scores = np.zeros(len(self.y))
         if self.test.margins is not None:
@@ -203,8 +176,8 @@ class Facts:
     def sample_scores(self) -> Array:
         """How unlike the others each sample is, in robust standard deviations.
 
-        The share of outliers for models that find them; the distance to the entrywise median for
-        others.
+        It is the share of outliers for models that find them, and the distance to the entrywise
+        median for others.
         """
         found = self._of_training("sample_outlier_score_")
         if found is None:
@@ -213,7 +186,7 @@ class Facts:
         return _deviations(found)
 
     def _of_training(self, name: str) -> Array | None:
-        """What the model knows of each of its samples; None where these are not its samples."""
+        """A fitted attribute with one entry per sample; None where the samples are others."""
         found = getattr(self.inner, name, None)
         return found if found is not None and len(found) == len(self.y) else None
 
@@ -228,7 +201,6 @@ def gather(
     model: Any,
     X: Any,
     y: Any,
-    *,
     covariates: Any,
     groups: Any,
     cv: Any,

@@ -14,9 +14,9 @@ import numpy as np
 from .._typing import Array
 from ..inspection import ComponentsDisplay
 from ..inspection._axes import aspect_of
+from ..inspection.displays import draw_map
 from ..plotting import BLUE, GREEN, GREY, ORANGE, CVDisplay, pyplot
 from ._facts import SHOWN, Facts, Maps
-from ._pictures import Picture, picture_of
 
 # Text and lines are drawn in a colour that nothing else has, and which the page replaces.
 INK = "#010203"
@@ -55,14 +55,12 @@ def drawn(draw: Callable[..., tuple[Any, str]]) -> Callable[..., str]:
 
 
 def _inline(svg: str, caption: str) -> str:
-    """SVG without its header, of any width, in the ink of the page, with a name to be read out."""
-    body = svg[svg.index("<svg") :].replace(INK, "currentColor")
-    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
-    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
-    width = re.search(r'viewBox="0 0 ([\d.]+)', body)
-    pixels = round(float(width.group(1)) * 4 / 3) if width else 600
-    look = f'style="width:{pixels}px"'
-    return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(caption)}" {look}', 1)
+    """SVG without its header, that can shrink, in the colour of the page's text, with a caption."""
+    root, body = svg[svg.index("<svg") :].replace(INK, "currentColor").split(">", 1)
+    points = float(root.partition('viewBox="0 0 ')[2].split()[0])
+    look = f'aria-label="{html.escape(caption)}" style="width:{round(points * 4 / 3)}px"'
+    root = re.sub(r' (width|height)="[^"]*"', "", root).removeprefix("<svg")
+    return f'<svg role="img" {look}{root}>{body}'
 
 
 @drawn
@@ -70,7 +68,8 @@ def folds(facts: Facts) -> tuple[Any, str]:
     """Score of each fold, of the model and of its rivals."""
     shown = [facts.own, *facts.rivals]
     number = len(facts.own.scores)
-    figure, axis = pyplot().subplots(figsize=(5, 0.9 + 0.12 * number + 0.12 * number * len(shown)))
+    size = (5, 0.9 + 0.12 * number * (1 + len(shown)))
+    figure, axis = pyplot().subplots(figsize=size, layout="constrained")
     places, height = np.arange(1, number + 1), 0.8 / len(shown)
     for k, (one, colour) in enumerate(zip(shown, (BLUE, GREY, GREEN, ORANGE), strict=False)):
         values = [facts.scoring.shown(score) for score in one.scores]
@@ -82,7 +81,6 @@ def folds(facts: Facts) -> tuple[Any, str]:
     axis.spines[["top", "right"]].set_visible(False)
     if len(shown) > 1:
         axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.35), ncols=2)
-    figure.set_layout_engine("constrained")
     return figure, f"{facts.scoring.name} of {number} folds"
 
 
@@ -94,10 +92,12 @@ def predictions(facts: Facts) -> tuple[Any, str]:
     rows = rows[:: max(1, len(rows) // MOST_POINTS)]
     wrong = np.isin(rows, facts.suspects)
     axis.axline((facts.y.mean(), facts.y.mean()), slope=1, color=INK, linewidth=0.7)
-    for mask, colour, label in ((~wrong, BLUE, "samples"), (wrong, ORANGE, "label looks wrong")):
-        if mask.any():
-            chosen = rows[mask]
-            points = facts.predicted[chosen], facts.y[chosen]
+    for some, colour, label in (
+        (rows[~wrong], BLUE, "samples"),
+        (rows[wrong], ORANGE, "label looks wrong"),
+    ):
+        if some.size:
+            points = facts.predicted[some], facts.y[some]
             axis.scatter(*points, s=14, alpha=0.7, color=colour, label=label, linewidths=0)
     axis.set(xlabel=f"predicted {facts.target}", ylabel=f"observed {facts.target}")
     axis.spines[["top", "right"]].set_visible(False)
@@ -107,7 +107,7 @@ def predictions(facts: Facts) -> tuple[Any, str]:
 
 @drawn
 def confusion(facts: Facts) -> tuple[Any, str]:
-    """How often each class was taken for each other."""
+    """How often each class was predicted to be each other class."""
     from sklearn.metrics import ConfusionMatrixDisplay
 
     figure, axis = pyplot().subplots(figsize=(4.2, 3.8), layout="constrained")
@@ -118,7 +118,7 @@ def confusion(facts: Facts) -> tuple[Any, str]:
 
 
 def maps(facts: Facts, of: Maps) -> list[str]:
-    """W and the pattern, to be shown beside each other or one below the other."""
+    """W and the pattern."""
     return [
         _map(facts, of, of.coef, "filter W", "coefficients"),
         _map(facts, of, of.pattern, "pattern", "pattern"),
@@ -128,83 +128,56 @@ def maps(facts: Facts, of: Maps) -> list[str]:
 @drawn
 def _map(facts: Facts, of: Maps, matrix: Array, title: str, caption: str) -> tuple[Any, str]:
     figure, axis = pyplot().subplots(figsize=(4.2, 3.4), layout="constrained")
-    image = facts.names.draw(axis, matrix)
-    axis.set_title(f"{title}: {of.title}" if of.title else title)
-    figure.colorbar(image, ax=axis, shrink=0.8)
+    draw_map(axis, matrix, f"{title}: {of.title}" if of.title else title, facts.names)
     return figure, f"{caption} {of.title}".strip()
 
 
 def profiles(facts: Facts, of: Maps) -> list[str]:
     """Row and column profiles of the components."""
-    return [_profile(facts, of, k) for k in (0, 1)]
+    return [_profile(facts, of, side) for side in ("row", "column")]
 
 
 @drawn
-def _profile(facts: Facts, of: Maps, which: int) -> tuple[Any, str]:
-    """Row profiles (0) or column profiles (1)."""
+def _profile(facts: Facts, of: Maps, side: str) -> tuple[Any, str]:
     figure, axis = pyplot().subplots(figsize=(4.2, 3.0), layout="constrained")
-    found = of.components
-    name, profiles = ("row", found.rows) if which == 0 else ("column", found.columns)
-    display = ComponentsDisplay(found)
-    for k, profile in enumerate(profiles[: display.n_components]):
-        label = f"{k + 1}: {found.singular_values[k]:.3g}"
-        display._profile(axis, profile, f"{name}_std", k, label)
-    (facts.names.rows if which == 0 else facts.names.columns)(axis.xaxis)
-    axis.set_title(f"{name} profiles" + (f": {of.title}" if of.title else ""))
-    if which == 1:
+    ComponentsDisplay(of.components, names=facts.names)._draw_profiles(axis, side)
+    axis.set_title(f"{side} profiles" + (f": {of.title}" if of.title else ""))
+    if side == "column":
         # below the lines, which may leave no room for it
-        figure.legend(
-            title="singular value",
-            fontsize=8,
-            title_fontsize=8,
-            loc="outside lower center",
-            ncols=3,
-        )
-    return figure, f"{name} profiles {of.title}".strip()
+        look = {"title": "singular value", "fontsize": 8, "title_fontsize": 8}
+        figure.legend(**look, loc="outside lower center", ncols=3)
+    return figure, f"{side} profiles {of.title}".strip()
 
 
 @drawn
 def choice(facts: Facts) -> tuple[Any, str]:
     """Score and rank along tau."""
-    pyplot().rcParams["text.parse_math"] = True  # powers of ten; there are no names of users
+    pyplot().rcParams["text.parse_math"] = True  # for powers of ten; users' names are not here
     display = CVDisplay.from_estimator(facts.inner)
     return display.figure_, "cross-validated score along tau"
 
 
-def labels(facts: Facts) -> list[str]:
-    """Samples whose labels look wrong."""
-    return _labelled(facts, facts.suspects[:SHOWN])
-
-
-def errors(facts: Facts) -> list[str]:
-    """Samples of another class than predicted."""
-    return _labelled(facts, facts.errors[:SHOWN])
+def labelled(facts: Facts, rows: Any) -> list[str]:
+    """The first of some samples, with their labels and predictions."""
+    said = [f"{_label(facts.y[k])}, predicted {_label(facts.predicted[k])}" for k in rows[:SHOWN]]
+    return [_picture(facts, k, words) for k, words in zip(rows, said, strict=False)]
 
 
 def samples(facts: Facts) -> list[str]:
     """Samples that are most unlike the others."""
-    shown = np.argsort(-facts.sample_scores, kind="stable")[:SHOWN]
-    scale = picture_of(facts.samples)
-    titles = [f"sample {k}\n{facts.sample_scores[k]:+.1f} deviations" for k in shown]
-    return [_picture(facts, k, title, scale) for k, title in zip(shown, titles, strict=True)]
-
-
-def _labelled(facts: Facts, rows: Any) -> list[str]:
-    scale = picture_of(facts.samples)
-    titles = [
-        f"sample {k}\n{_label(facts.y[k])}, predicted {_label(facts.predicted[k])}" for k in rows
-    ]
-    return [_picture(facts, k, title, scale) for k, title in zip(rows, titles, strict=True)]
+    rows = np.argsort(-facts.sample_scores, kind="stable")[:SHOWN]
+    return [_picture(facts, k, f"{facts.sample_scores[k]:+.1f} deviations") for k in rows]
 
 
 @drawn
-def _picture(facts: Facts, row: int, title: str, scale: Picture) -> tuple[Any, str]:
-    image = scale.of(facts.samples[row])
+def _picture(facts: Facts, row: int, words: str) -> tuple[Any, str]:
+    image = facts.picture.of(facts.samples[row])
     figure, axis = pyplot().subplots(figsize=(1.38, 1.7), layout="constrained")
-    axis.imshow(image, aspect=aspect_of(image.shape), interpolation="nearest", **scale.look)
-    axis.set_title(title, fontsize=6.5)
+    look = facts.picture.look
+    axis.imshow(image, aspect=aspect_of(image.shape), interpolation="nearest", **look)
+    axis.set_title(f"sample {row}\n{words}", fontsize=6.5)
     axis.set(xticks=[], yticks=[])
-    return figure, title.replace("\n", ": ")
+    return figure, f"sample {row}: {words}"
 
 
 @drawn

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import html
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+import sklearn
+
+import matreg
 
 from ._facts import Facts
 from ._measures import value
 
-PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "matplotlib")
 FULL_NAMES = {
     "RMR": "robust matrix regression (RMR; Zhang, Zhu and Li), which minimises half the squared "
     "Frobenius norm and tau times the nuclear norm of the coefficients plus C times a loss that "
@@ -26,11 +25,10 @@ FULL_NAMES = {
     "SMM": "a support matrix machine (Luo et al. 2015), which minimises half the squared Frobenius "
     "norm and tau times the nuclear norm of the coefficients plus C times the hinge loss",
 }
-# Parameters that one of the losses has.
+# Parameters that belong to one loss alone.
 LOSS_OF = {"epsilon": "epsilon_insensitive", "delta": "huber", "quantile": "quantile"}
 PARAMETERS = ("loss", "family", "tau", "C", "epsilon", "delta", "quantile", "gamma", "lam")
-# Covariates that are named in the methods paragraph.
-SHOWN_COVARIATES = 12
+SHOWN_COVARIATES = 12  # most covariates that the paragraph names
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -58,15 +56,12 @@ def methods(facts: Facts) -> str:
         sentences.append(f"Before that, samples went through {names}.")
     if hasattr(facts.inner, "covariate_names_"):
         sentences.append(_covariates(facts))
-    values = [f"{name} = {value}" for name, value in parameters(facts)]
+    values = ", ".join(f"{name} = {value}" for name, value in parameters(facts.inner))
     if hasattr(facts.inner, "cv_results_"):
         tried = int(np.isfinite(facts.inner.cv_results_["mean_test_score"]).sum())
-        sentences.append(
-            f"Parameters were chosen among {counted(tried, 'candidate')} by cross-validation: "
-            f"{', '.join(values)}."
-        )
-    else:
-        sentences.append(f"Parameters were {', '.join(values)}.")
+        candidates = counted(tried, "candidate")
+        values = f"chosen among {candidates} by cross-validation: {values}"
+    sentences.append(f"Parameters were {values}.")
     if facts.test.n_folds:
         whole = " that keep groups together" if facts.grouped else ""
         known = facts.own.scores[np.isfinite(facts.own.scores)]
@@ -77,18 +72,17 @@ def methods(facts: Facts) -> str:
         )
     gap = float(np.max(facts.inner.dual_gap_))
     sentences.append(
-        f"The coefficients have rank {np.max(facts.inner.rank_)}; by a duality gap the objective "
-        f"{_of_last_step(facts)}is at most a fraction {_bound(gap):.1e} above the optimum. "
-        "Software: matreg "
-        f"{_version('matreg')} with scikit-learn {_version('scikit-learn')}."
+        f"The coefficients have rank {np.max(facts.inner.rank_)}; the duality gap proves that the "
+        f"objective {_of_last_step(facts)}is at most a fraction {_bound(gap):.1e} above the "
+        f"optimum. Software: matreg {matreg.__version__} with scikit-learn {sklearn.__version__}."
     )
     return " ".join(sentences)
 
 
 def _covariates(facts: Facts) -> str:
-    """Which covariates there were, with their coefficients where there is one problem."""
+    """The covariates, with their coefficients where there is one problem."""
     names, coef = facts.inner.covariate_names_, facts.inner.covariate_coef_
-    shown = [f"{one}" for one in names[:SHOWN_COVARIATES]]
+    shown = [str(one) for one in names[:SHOWN_COVARIATES]]
     if coef.ndim == 1:
         shown = [f"{name} ({one:.3g})" for name, one in zip(shown, coef, strict=False)]
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
@@ -100,43 +94,27 @@ def _covariates(facts: Facts) -> str:
 
 
 def _of_last_step(facts: Facts) -> str:
-    """What is certified of an adaptive model."""
+    """The problem that the certificate of an adaptive model is about."""
     steps = len(getattr(facts.inner, "adaptive_", ()))
     return f"of the last of {1 + steps} convex steps " if steps else ""
 
 
-def parameters(facts: Facts) -> list[tuple[str, str]]:
+def parameters(model: Any) -> list[tuple[str, str]]:
     """Names and values of the parameters that were used."""
-    given = facts.inner.get_params()
+    given = model.get_params()
     rows = []
     for name in PARAMETERS:
         if name in LOSS_OF and given.get("loss", LOSS_OF[name]) != LOSS_OF[name]:
             continue
-        value = getattr(facts.inner, f"{name}_", given.get(name))
+        value = getattr(model, f"{name}_", given.get(name))
         if isinstance(value, (float, int)) and not isinstance(value, bool):
             rows.append((name, f"{value:.4g}"))
         elif isinstance(value, str):
             rows.append((name, value))
-    earlier = getattr(facts.inner, "adaptive_", ())
-    if earlier:
-        rows.append(
-            ("adaptive, tau of the steps before", ", ".join(f"{tau:.4g}" for tau in earlier))
-        )
+    if earlier := getattr(model, "adaptive_", ()):
+        taus = ", ".join(f"{tau:.4g}" for tau in earlier)
+        rows.append(("adaptive, tau of the steps before", taus))
     return rows
-
-
-def versions_line() -> str:
-    """Versions of Python and of the packages that matter."""
-    found = [f"Python {platform.python_version()}"]
-    found += [f"{name} {_version(name)}" for name in PACKAGES]
-    return html.escape(", ".join(found))
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _bound(gap: Any) -> float:

@@ -23,54 +23,26 @@ from ._scoring import Scoring
 
 @dataclass(frozen=True)
 class Outcome:
-    """Predictions and scores of one model.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    predicted : ndarray of shape (n,)
-        Predictions, of samples that were left out where there are folds.
-    scores : ndarray of shape (k,)
-        Scores of the folds, more is better; of all samples (k = 1) where there are none.
-    chosen : str
-        Its parameter with the value that was chosen, in words.
-    on_flat : bool
-        Whether it is a model of flat samples.
-    """
+    """Predictions and scores of one model."""
 
     name: str
-    predicted: NDArray[Any]
-    scores: Array
-    chosen: str = ""
-    on_flat: bool = False
+    predicted: NDArray[Any]  # (n,), of samples that were left out where there are folds
+    scores: Array  # one per fold, more is better; one of all samples where there are no folds
+    chosen: str = ""  # its parameter with the chosen value, in words
+    on_flat: bool = False  # whether it is a model of flat samples
 
 
 @dataclass(frozen=True)
 class Test:
-    """What came out on left-out samples.
-
-    Attributes
-    ----------
-    outcomes : list of Outcome
-        The model, then the baselines.
-    tested : ndarray of bool, shape (n,)
-        Which samples have a prediction.
-    margins : ndarray of shape (n,) or None
-        For classes, how far each sample is on the side of its label.
-    n_folds : int
-        Number of folds; 0 if nothing was fitted again.
-    single : LeaveOneOutResult or None
-        Predictions of each sample by the model without it, where they are to be trusted.
-    """
+    """Results on samples that were left out."""
 
     __test__ = False  # no test of pytest's
 
-    outcomes: list[Outcome]
-    tested: NDArray[np.bool_]
-    margins: Array | None
-    n_folds: int
-    single: Any = None
+    outcomes: list[Outcome]  # the model, then the baselines
+    tested: NDArray[np.bool_]  # (n,), which samples have a prediction
+    margins: Array | None  # (n,), for classes: how far each sample is on the side of its label
+    n_folds: int  # 0 if nothing was fitted again
+    single: Any = None  # LeaveOneOutResult, where it is to be trusted
 
 
 def without_folds(
@@ -94,7 +66,7 @@ def in_folds(
     scoring: Scoring,
     baselines: list[Baseline],
 ) -> Test:
-    """Fit the model, its parameters as they were chosen, and the baselines to every fold."""
+    """Fit the model, with the parameters that were chosen, and the baselines to every fold."""
     classes = is_classifier(linear_part(model).model)
     folds = folds_of(cv, model, X, y, groups)
     predicted = np.zeros(len(y), dtype=y.dtype if classes else float)
@@ -119,10 +91,10 @@ def in_folds(
 
 
 def with_single(test: Test, model: Any, X: Any, y: NDArray[Any], covariates: Any) -> Test:
-    """The test with leave-one-out predictions, for a model that has them without other steps.
+    """The test with leave-one-out predictions, for a model that has them and is in no pipeline.
 
-    Without the weights of a fit they are refused, as another model would be their optimum; models
-    of several classes have no margins without single samples.
+    A model that was fitted with weights refuses them, as the weights are not known here. Models of
+    several classes are left as they are: leave-one-out gives no margins for them.
     """
     inner = linear_part(model).model
     if inner is not model or (is_classifier(inner) and len(inner.classes_) > 2):
@@ -154,7 +126,7 @@ class Grid:
         """Fit to one more fold."""
         self.folds += 1
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of penalties that nobody will choose
+            warnings.simplefilter("ignore")  # for penalties that are not chosen
             for value, model in self.baseline.fits(fold):
                 self.predicted.setdefault(value, np.zeros_like(self.like))
                 self.predicted[value][test] = model.predict(fold.test)
@@ -174,9 +146,9 @@ class Grid:
 
 
 def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | None:
-    """How far samples are on the side of their labels: negative on the wrong one.
+    """How far samples are on the side of their labels: negative on the wrong side.
 
-    Of several problems of two classes, one class against one, the least.
+    With several problems of two classes, one class against one, it is the smallest margin.
     """
     inner = linear_part(model).model
     if not is_classifier(inner):

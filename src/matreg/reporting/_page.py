@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --quiet: #5c6370; --paper: #fff; --card: #f6f7f9;
@@ -48,19 +48,16 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, figures of one or more pictures each, and a table.
-
-    The first row of a table of more than two columns is its head.
-    """
+    """A heading, paragraphs, a table and figures."""
 
     title: str
     text: str | Sequence[str]
-    figures: Sequence[str | Sequence[str]] = ()
-    table: Sequence[Sequence[str]] = field(default_factory=tuple)
+    figures: Sequence[str | Sequence[str]] = ()  # each of one or more pictures
+    table: Sequence[Sequence[str]] = ()  # more than two columns have names in the first row
 
     @property
     def anchor(self) -> str:
-        """Name of the section in addresses."""
+        """Name of the section in links."""
         return self.title.lower().replace(" ", "-")
 
     def to_html(self) -> str:
@@ -70,13 +67,9 @@ class Section:
             f'<section id="{self.anchor}"><h2>{html.escape(self.title)}</h2>'
             + "".join(f"<p>{html.escape(text)}</p>" for text in texts if text)
             + _table(self.table)
-            + "".join(f"<figure>{_joined(figure)}</figure>" for figure in self.figures)
+            + "".join(f"<figure>{''.join(figure)}</figure>" for figure in self.figures)
             + "</section>"
         )
-
-
-def _joined(figure: str | Sequence[str]) -> str:
-    return figure if isinstance(figure, str) else "".join(figure)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -101,7 +94,7 @@ def page(title: str, summary: str, sections: Sequence[Section], footer: str) -> 
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # Without an icon of its own a browser asks the server for one.
+        # Without an icon a browser asks the server for one.
         '<link rel="icon" href="data:,">'
         f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body><main>"
         f'<h1>{html.escape(title)}</h1><p class="lead">{html.escape(summary)}</p><nav>{links}</nav>'

@@ -1,4 +1,4 @@
-"""A scale of colours in which something can be seen of the samples."""
+"""A colour scale that shows the differences between samples."""
 
 from __future__ import annotations
 
@@ -9,40 +9,21 @@ import numpy as np
 
 from .._typing import Array
 
-# Neighbours in an image are alike. From this many times their spread on, they are not.
-UNLIKE = 3.0
-# Per cent of the entries that are beyond the ends of the scale, at either end.
-BEYOND = 1.0
-# Robust standard deviations at the ends of the scale where columns have units of their own.
-ENDS = 3.0
-# Samples from which the scale is learned.
-ENOUGH = 500
+UNLIKE = 3.0  # neighbours that differ by this many times their spread have different units
+BEYOND = 1.0  # per cent of the entries that are beyond each end of the scale
+ENDS = 3.0  # standard deviations at the ends of the scale where columns have different units
+ENOUGH = 500  # samples that the scale is computed from
 
 
 @dataclass(frozen=True)
 class Picture:
-    """How samples are shown.
+    """How samples are shown."""
 
-    Attributes
-    ----------
-    low, high : float
-        Ends of the scale.
-    centre, spread : ndarray of shape (p, 1), (1, q) or (1, 1)
-        What is subtracted from a sample, and what it is divided by.
-    note : str
-        The scale in words.
-    """
-
-    low: float
+    low: float  # ends of the scale
     high: float
-    centre: Array
-    spread: Array
-    note: str
-
-    @property
-    def colours(self) -> str:
-        """Colours from both sides of zero where there are two sides."""
-        return "RdBu_r" if self.low == -self.high else "viridis"
+    centre: Array | float  # subtracted from a sample: a number, a row (1, q) or a column (p, 1)
+    spread: Array | float  # the divisor, of the same shape
+    note: str  # the scale in words
 
     def of(self, sample: Array) -> Array:
         """A sample (p, q) on the scale."""
@@ -50,15 +31,16 @@ class Picture:
 
     @property
     def look(self) -> dict[str, Any]:
-        """Options of an image."""
-        return {"cmap": self.colours, "vmin": self.low, "vmax": self.high}
+        """Options of an image: a scale that is symmetric around zero is white there."""
+        cmap = "RdBu_r" if self.low == -self.high else "viridis"
+        return {"cmap": cmap, "vmin": self.low, "vmax": self.high}
 
 
 def picture_of(samples: Array) -> Picture:
     """The scale of samples (n, p, q).
 
-    All entries share it, but where neighbouring columns, or rows, have quite other levels or
-    spreads: these have units of their own, and each is shown relative to itself.
+    All entries share it, unless neighbouring columns, or rows, have very different levels or
+    spreads: these have different units, and each is shown relative to its median.
     """
     some = samples[:: max(1, len(samples) // ENOUGH)]
     for axis, name in ((2, "column"), (1, "row")):
@@ -67,8 +49,8 @@ def picture_of(samples: Array) -> Picture:
             shape = (1, -1) if axis == 2 else (-1, 1)
             safe = np.where(spread > 0.0, spread, 1.0)
             note = (
-                f"The {name}s have units of their own: each is shown in its standard deviations "
-                f"from its median, from −{ENDS:g} to {ENDS:g}."
+                f"The {name}s have different units: each is shown relative to its median, from "
+                f"−{ENDS:g} to {ENDS:g} of its standard deviations."
             )
             return Picture(-ENDS, ENDS, centre.reshape(shape), safe.reshape(shape), note)
     low, high = np.nanpercentile(some, [BEYOND, 100.0 - BEYOND])
@@ -76,8 +58,8 @@ def picture_of(samples: Array) -> Picture:
         low, high = float(np.nanmin(some)), float(np.nanmax(some))
     if low < 0.0 < high:
         low, high = -max(-low, high), max(-low, high)
-    note = f"All pictures have the scale {low:.3g} to {high:.3g}, beyond which are few entries."
-    return Picture(float(low), float(high), np.zeros((1, 1)), np.ones((1, 1)), note)
+    note = f"All pictures share the scale {low:.3g} to {high:.3g}; few entries are beyond it."
+    return Picture(float(low), float(high), 0.0, 1.0, note)
 
 
 def _of_each(samples: Array, axis: int) -> tuple[Array, Array]:
@@ -87,7 +69,7 @@ def _of_each(samples: Array, axis: int) -> tuple[Array, Array]:
 
 
 def _differ(centre: Array, spread: Array) -> bool:
-    """Whether neighbours differ in level by some spreads, or in spread by some times."""
+    """Whether the levels of neighbours differ by several spreads, or their spreads by a factor."""
     if len(centre) < 2 or not (spread > 0.0).any():
         return False
     jumps = np.abs(np.diff(centre)) / max(float(np.median(spread)), np.finfo(float).tiny)

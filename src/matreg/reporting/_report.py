@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._runtime.files import writing
+from .._runtime.packages import versions
 from .._runtime.progress import Line, reached
 from ..inspection import MapAxes
 from ..plotting import pyplot
@@ -36,9 +37,9 @@ class Report:
     html: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page and return where it is.
+        """Write the page and return its path.
 
-        It is written beside and renamed: an older report stays whole until the new one is.
+        An older report stays until the new one is whole.
         """
         with writing(path, "w") as stream:
             stream.write(self.html)
@@ -48,7 +49,7 @@ class Report:
         return f"Report of {len(self.html) // 1000} kB; save(path) writes it"
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook, in a frame of its own."""
+        """Show the page in a frame of a notebook."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40em;border:0">'
             "</iframe>"
@@ -71,10 +72,10 @@ def make_report(
 ) -> Report:
     """Report on a fitted model: one self-contained page of HTML.
 
-    What was fitted and a paragraph for a methods section, the score on samples that were left out
-    beside that of a linear model of flat samples, observed against predicted, the maps with their
-    axes, the components, the path and the choice, labels and samples that look wrong, the
-    certificate, and the versions.
+    The page says what was fitted, with a paragraph for a methods section. It shows the score on
+    samples that were left out beside that of a linear model of flat samples, observed against
+    predicted labels, the maps with their axes, the components, the choice of tau, labels and
+    samples that look wrong, the certificate, and the versions.
 
     Parameters
     ----------
@@ -89,12 +90,11 @@ def make_report(
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
     cv : int, splitter or None, default=5
-        Folds in which the model, its parameters as they were chosen, is fitted again for the score
-        and the predictions; with a number and without groups, predictions are by leave-one-out
-        from the one fit where that holds. None fits nothing: both are then those of the training
-        samples.
-        Stored samples larger than scikit-learn's ``working_memory`` are never fitted again: the
-        report is of up to 5000 of them, in short runs at random places.
+        Folds in which the model is fitted again, with the parameters that were chosen, for the
+        score and the predictions. With a number and without groups, predictions are by
+        leave-one-out from the one fit where that holds. None fits nothing: both are then those of
+        the training samples. Stored samples larger than scikit-learn's ``working_memory`` are never
+        fitted again: the report is about up to 5000 of them, in short runs at random places.
     names : MapAxes, default=None
         Names of rows and columns; by default those that the model remembers of its samples.
     target : str, default="y"
@@ -102,12 +102,12 @@ def make_report(
     title : str, default=None
         Heading of the page.
     scoring : str or callable, default=None
-        Score, as in scikit-learn. By default that by which the parameters of the model were chosen,
-        or what its `score` gives.
+        Score, as in scikit-learn. By default the one by which the parameters of the model were
+        chosen, or the one of its `score`.
     baseline : bool, str or list of str, default=True
-        Models of flat samples that are fitted to the same folds, their one parameter the best on
-        these: "ridge" and "pls" for numbers, "poisson" too for counts, "logistic" for classes.
-        True takes ridge, Poisson or logistic regression, False none.
+        Models of flat samples that are fitted to the same folds, each with the parameter that is
+        best on these folds: "ridge" and "pls" for numbers, "poisson" too for counts, "logistic"
+        for classes. True takes ridge, Poisson or logistic regression, False none.
 
     Returns
     -------
@@ -125,29 +125,24 @@ def make_report(
     """
     with Line("report"):
         pyplot()  # without it there is no need to begin
-        facts = gather(
-            model,
-            X,
-            y,
-            covariates=covariates,
-            groups=groups,
-            cv=cv,
-            names=names,
-            target=target,
-            scoring=scoring,
-            baseline=baseline,
-        )
+        facts = gather(model, X, y, covariates, groups, cv, names, target, scoring, baseline)
         heading = title or f"{facts.kind} for {target}"
         reached("figures", DRAWING)
-        return Report(page(heading, text.summary(facts), _sections(facts), methods.versions_line()))
+        used = ", ".join(f"{name} {number}" for name, number in versions().items())
+        return Report(page(heading, text.summary(facts), _sections(facts), used))
 
 
 def _sections(facts: Facts) -> list[Section]:
     folds = [figures.folds(facts)] if facts.test.n_folds else []
+    predicted = (
+        ("Observed and predicted", figures.confusion)
+        if facts.classes
+        else ("Observed against predicted", figures.predictions)
+    )
     sections = [
-        Section("What was fitted", methods.methods(facts), table=methods.parameters(facts)),
+        Section("What was fitted", methods.methods(facts), table=methods.parameters(facts.inner)),
         Section("Score", text.score(facts), folds, measures.table(facts)),
-        _predictions(facts),
+        Section(predicted[0], text.predicted(facts), [predicted[1](facts)]),
         Section("Maps", text.maps(facts), [figures.maps(facts, one) for one in facts.maps]),
         Section(
             "Components",
@@ -158,20 +153,14 @@ def _sections(facts: Facts) -> list[Section]:
     if hasattr(facts.inner, "cv_results_"):
         sections.append(Section("Path and choice", text.choice(facts), [figures.choice(facts)]))
     if facts.errors.size:
-        sections.append(Section("Errors", text.errors(facts), [figures.errors(facts)]))
+        drawn = figures.labelled(facts, facts.errors)
+        sections.append(Section("Errors", text.errors(facts), [drawn]))
     if facts.suspects.size:
-        sections.append(
-            Section("Labels that look wrong", text.labels(facts), [figures.labels(facts)])
-        )
-    sections.append(Section("Unusual samples", text.samples(facts), [figures.samples(facts)]))
-    drawn = [figures.history(facts)] if len(facts.history) > 1 else []
-    sections.append(Section("Certificate", text.certificate(facts), drawn))
-    return sections
-
-
-def _predictions(facts: Facts) -> Section:
-    if facts.classes:
-        return Section("Observed and predicted", text.predicted(facts), [figures.confusion(facts)])
-    return Section(
-        "Observed against predicted", text.predicted(facts), [figures.predictions(facts)]
+        drawn = figures.labelled(facts, facts.suspects)
+        sections.append(Section("Labels that look wrong", text.labels(facts), [drawn]))
+    sections.append(
+        Section("Unusual samples", f"{text.SAMPLES} {facts.picture.note}", [figures.samples(facts)])
     )
+    gaps = [figures.history(facts)] if len(facts.history) > 1 else []
+    sections.append(Section("Certificate", text.certificate(facts), gaps))
+    return sections

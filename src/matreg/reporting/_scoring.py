@@ -1,4 +1,4 @@
-"""The score of a report: that which the model was chosen by, in words and with a sign."""
+"""The score of a report: the one that chose the model, in words and with a sign."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn import metrics
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
@@ -18,21 +19,11 @@ from ..scoring import BOUNDED, check_score_name, score_in_print, score_of_search
 
 @dataclass(frozen=True)
 class Scoring:
-    """A score and how to speak of it.
-
-    Attributes
-    ----------
-    name : str
-        What it is called on the page.
-    scorer : callable
-        Takes a fitted model, samples and labels; more is better.
-    is_error : bool
-        Whether the scorer gives an error times -1. The page shows the error itself.
-    """
+    """A score with its name on the page."""
 
     name: str
-    scorer: Callable[..., float]
-    is_error: bool = False
+    scorer: Callable[..., float]  # of a fitted model, samples and labels; more is better
+    is_error: bool = False  # whether it is minus an error; the page shows the error itself
 
     @property
     def by_medians(self) -> bool:
@@ -59,30 +50,29 @@ class Scoring:
 
 
 def scoring_of(model: Any, given: Any = None) -> Scoring:
-    """The score that was asked for, or else that of the model.
-
-    Parameters
-    ----------
-    model : fitted model
-        A model of matreg, or a pipeline or search around one.
-    given : str or callable, default=None
-        As in scikit-learn. By default the `scoring` of the search that chose the parameters; of a
-        model that was not chosen, what its `score` gives.
-    """
+    """The given score; by default that of the search that chose the model, or of its `score`."""
     if given is None:
         given = _of_search(model)
     if given is None:
         return default_scoring(linear_part(model).model)
     if isinstance(given, Scoring):
         return given
-    return _named(given) if isinstance(given, str) else _callable(given)
+    if isinstance(given, str):
+        check_score_name(given)
+        words, is_error = score_in_print(given)
+        return Scoring(words, metrics.get_scorer(given), is_error)
+    if not callable(given):
+        raise ValueError(f"scoring must be a name or a function; got {given!r}.")
+    function = getattr(given, "_score_func", given)
+    name = getattr(function, "__name__", type(given).__name__)
+    return Scoring(name.replace("_", " "), given, getattr(given, "_sign", 1) < 0)
 
 
 def _of_search(model: Any) -> Any:
     """Scoring of the outermost search; None where there is none or it has several scores."""
     while model is not None:
         scoring = getattr(model, "scoring", None)
-        if scoring == BOUNDED:  # its scale is known to the search alone
+        if scoring == BOUNDED:  # only the search knows its scale
             return Scoring("bounded absolute error", model.scorer_, is_error=True)
         if isinstance(scoring, str) or callable(scoring):
             return scoring
@@ -96,30 +86,13 @@ def _of_search(model: Any) -> Any:
 
 
 def default_scoring(inner: Any) -> Scoring:
-    """What `score` of a model gives."""
-    from sklearn.metrics import d2_pinball_score, d2_tweedie_score, get_scorer, make_scorer
-
+    """The score of a model's `score`."""
     if is_classifier(inner):
-        return Scoring("accuracy", get_scorer("accuracy"))
+        return Scoring("accuracy", metrics.get_scorer("accuracy"))
     if getattr(inner, "family", None) == "poisson":
-        return Scoring("D² of the Poisson deviance", make_scorer(d2_tweedie_score, power=1))
+        scorer = metrics.make_scorer(metrics.d2_tweedie_score, power=1)
+        return Scoring("D² of the Poisson deviance", scorer)
     if getattr(inner, "loss", None) == "quantile":
-        scorer = make_scorer(d2_pinball_score, alpha=inner.quantile)
+        scorer = metrics.make_scorer(metrics.d2_pinball_score, alpha=inner.quantile)
         return Scoring("D² of the pinball loss", scorer)
-    return Scoring("R²", get_scorer("r2"))
-
-
-def _named(name: str) -> Scoring:
-    from sklearn.metrics import get_scorer
-
-    check_score_name(name)
-    words, is_error = score_in_print(name)
-    return Scoring(words, get_scorer(name), is_error)
-
-
-def _callable(scorer: Any) -> Scoring:
-    if not callable(scorer):
-        raise ValueError(f"scoring must be a name or a function; got {scorer!r}.")
-    function = getattr(scorer, "_score_func", scorer)
-    name = getattr(function, "__name__", type(scorer).__name__)
-    return Scoring(name.replace("_", " "), scorer, getattr(scorer, "_sign", 1) < 0)
+    return Scoring("R²", metrics.get_scorer("r2"))

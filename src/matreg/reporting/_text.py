@@ -11,7 +11,6 @@ from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
 from ._methods import counted
 from ._outcomes import Outcome
-from ._pictures import picture_of
 from ._scoring import default_scoring, scoring_of
 
 MAPS = (
@@ -21,15 +20,14 @@ MAPS = (
 )
 SAMPLES = (
     "These samples differ most from the others. The number is the share of outliers in a sample, "
-    "or its distance from the median sample where the model finds no outliers, in robust standard "
-    "deviations. An unusual sample need not be wrong: look at it."
+    "or its distance from the median sample where the model does not look for outliers, in robust "
+    "standard deviations. An unusual sample need not be wrong: look at it."
 )
-# Standard errors from which a difference between two models is called clear.
-CLEAR = 2.0
+CLEAR = 2.0  # a difference of more standard errors than this is called clear
 
 
 def summary(facts: Facts) -> str:
-    """One sentence with the result."""
+    """The result in one sentence."""
     p, q = facts.inner.coef_.shape[-2:]
     where = "on samples that were left out" if facts.test.n_folds else "on the training samples"
     score = f"{facts.scoring.name} {value(facts, facts.own):.3g}"
@@ -51,29 +49,29 @@ def _by(one: Outcome) -> str:
 
 
 def score(facts: Facts) -> list[str]:
-    """Which score it is, what the folds say, and what a sample of stored data means."""
+    """Which score it is, its values on the folds, and how the baselines compare."""
     if facts.total > len(facts.y):
         return [_of_part(facts)]
     if not facts.test.n_folds:
         return [
-            "Nothing was fitted again: predictions are those of the training samples, and there is "
-            "nothing to compare them with. Pass cv=5 for samples that were left out."
+            "Nothing was fitted again: the predictions are those of the training samples, without "
+            "a comparison. Pass cv=5 for predictions of samples that were left out."
         ]
     better = "less is better" if facts.scoring.is_error else "more is better"
     text = (
-        f"The score is the {facts.scoring.name}, {better}: {value(facts, facts.own):.3g} on the "
-        f"mean of {counted(facts.test.n_folds, 'fold')}. The rows below it are of all samples "
-        "that were left out, together."
+        f"The score is the {facts.scoring.name}, {better}: the mean of "
+        f"{counted(facts.test.n_folds, 'fold')} is {value(facts, facts.own):.3g}. The rows below "
+        "it are computed from all samples that were left out, together."
     )
     if facts.test.single is not None and facts.scoring.name == default_scoring(facts.inner).name:
         text += (
-            f" Of the model without single samples (leave-one-out) it is "
-            f"{facts.test.single.score:.3g}: folds train on fewer samples."
+            f" By leave-one-out it is {facts.test.single.score:.3g}; the folds train on fewer "
+            "samples."
         )
     if facts.scoring.by_medians and not facts.classes:
         text += (
-            " It is one that a minority of wrong labels does not spoil, as they are among the "
-            "samples that were left out, too: they spoil RMSE, MAE and R², but not the medians."
+            " Samples that were left out may have wrong labels, too. A minority of wrong labels "
+            "spoils RMSE, MAE and R², but not this score and the medians."
         )
     return [text, *(_comparison(facts, rival) for rival in facts.rivals), _chance(facts)]
 
@@ -81,11 +79,11 @@ def score(facts: Facts) -> list[str]:
 def _of_part(facts: Facts) -> str:
     entries = int(np.prod(facts.inner.coef_.shape[-2:]))
     return (
-        f"The samples are stored and larger than the working memory. Everything here is of "
-        f"{counted(len(facts.y), 'sample')} of the {facts.total}, in short runs at random places "
-        "(the same in every report). Nothing was fitted again: the model has seen them, if they "
-        f"are those of its fit. It had {facts.total / entries:.3g} samples for each of the "
-        f"{entries} entries of W; the more there are, the less does that matter."
+        "The samples are stored and larger than the working memory. This report is about "
+        f"{len(facts.y)} of the {facts.total} samples, in short runs at random places (the same in "
+        "every report). Nothing was fitted again: if these are samples of the fit, the score is "
+        "that of training samples. This matters little where there are many samples for each entry "
+        f"of W; here there are {facts.total / entries:.3g}."
     )
 
 
@@ -116,7 +114,7 @@ def _comparison(facts: Facts, rival: Outcome) -> str:
 
 
 def _chance(facts: Facts) -> str:
-    """What can be had without looking at samples."""
+    """The score of a constant prediction."""
     last = facts.test.outcomes[-1]
     own, chance = value(facts, facts.own), value(facts, last)
     level = "Chance" if facts.classes else "Without the samples"
@@ -127,26 +125,26 @@ def _chance(facts: Facts) -> str:
 
 
 def predicted(facts: Facts) -> str:
-    """How the predictions came about."""
+    """How the predictions were made."""
     where = "diagonal" if facts.classes else "line"
     how = "Predictions are those of the training samples"
     if facts.test.n_folds:
         how = (
-            "Each sample was predicted by the fit of a fold that had not seen it, at the "
-            "parameters that were chosen on all samples"
+            "Each sample was predicted by the fit of a fold without it, with the parameters that "
+            "were chosen on all samples"
         )
     single = facts.test.single
     if single is not None:
         how = (
-            "Each sample was predicted by the model without it (leave-one-out), at the parameters "
-            "that were chosen on all samples; that follows from the one fit, with an error of "
-            f"about {100.0 * single.doubt:.1g}\u00a0% of the residuals"
+            "Each sample was predicted by the model without it (leave-one-out), with the "
+            "parameters that were chosen on all samples. The predictions are computed from the one "
+            f"fit, with an error of about {100.0 * single.doubt:.1g}\u00a0% of the residuals"
         )
-    return f"{how}. On the {where}, both agree."
+    return f"{how}. Observed and predicted labels agree on the {where}."
 
 
 def maps(facts: Facts) -> str:
-    """What W and the pattern are, and of which classes."""
+    """What W and the pattern are, and which problems are shown."""
     several = np.asarray(facts.inner.coef_)
     text = f"{MAPS} {_units(facts)}"
     if several.ndim == 2:
@@ -159,7 +157,7 @@ def maps(facts: Facts) -> str:
 
 
 def _units(facts: Facts) -> str:
-    """In which units W and the pattern are."""
+    """The units of W and of the pattern."""
     part = facts.part
     before = part.steps[: len(part.steps) - len(part.scalers)]
     result = "decision" if facts.classes else "prediction"
@@ -167,12 +165,12 @@ def _units(facts: Facts) -> str:
         result += " before it is transformed back"
     samples = "as they were given"
     if before:
-        samples = f"after {', '.join(type(step).__name__ for step in before)}"
+        samples = f"as they are after {', '.join(type(step).__name__ for step in before)}"
     if part.scalers:
         samples += ", before they were scaled"
     return (
         f"W is in units of the {result} per unit of the samples, the pattern in units of the "
-        f"samples per unit of the {result}; the samples are those {samples}."
+        f"samples per unit of the {result}. Here the samples are meant {samples}."
     )
 
 
@@ -187,17 +185,16 @@ def components(facts: Facts) -> str:
     found = facts.maps[0].components
     if not len(found.rows):
         return "W = 0: the model predicts the same label for all samples. Choose a smaller tau."
-    shares = _shares(found.share)
     if len(found.rows) == 1:
         return "W is the product of one row profile and one column profile."
     return (
         f"W is a sum of {len(found.rows)} products of a row profile and a column profile, with "
-        f"{shares} of its squared norm."
+        f"{_shares(found.share)} of its squared norm."
     )
 
 
 def _shares(shares: Array) -> str:
-    """The largest shares in per cent, and what is left in a few words."""
+    """The largest shares in per cent; the others in a few words."""
     large = [f"{100 * share:.0f}\u00a0%" for share in shares[:5] if share >= 0.005]
     rest = len(shares) - len(large)
     if not rest:
@@ -207,25 +204,23 @@ def _shares(shares: Array) -> str:
 
 
 def choice(facts: Facts) -> str:
-    """What was tried and what was taken."""
+    """Which tau was chosen, and whether it is the first or last of those that were tried."""
     model = facts.inner
     own = scoring_of(model)
     tried = ~np.isnan(model.cv_results_["mean_test_score"])
     taus = np.asarray(model.cv_results_["param_tau"])
     text = (
         f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
-        "folds of the choice. The figure has the candidates that differ from it in tau alone."
+        "folds of the choice. The figure shows the candidates that differ from it in tau alone."
     )
     if "param_adaptive" in model.cv_results_:
         steps = len(model.adaptive_)
-        text += (
-            f" Of plain and adaptive models, one with {counted(steps, 'further step')} was taken."
-        )
+        text += f" The search over adaptive models chose {counted(steps, 'further step')}."
         tried &= model.cv_results_["param_adaptive"] == steps
     taus = taus[tried]
     if len(np.unique(taus)) > 2 and model.tau_ in (taus.min(), taus.max()):
         side = "smallest" if model.tau_ == taus.min() else "largest"
-        text += f" It is the {side} of the values that were tried: try more of them on that side."
+        text += f" It is the {side} of the values that were tried: try values beyond it."
     return text
 
 
@@ -234,15 +229,15 @@ def labels(facts: Facts) -> str:
     count = len(facts.suspects)
     if facts.classes:
         what = (
-            f"{counted(count, 'sample is', 'samples are')} on the wrong side of the decision, and "
-            f"more than {GROSS:g} robust standard deviations from where samples of that label are"
+            f"{counted(count, 'sample is', 'samples are')} on the wrong side of the decision "
+            f"boundary, more than {GROSS:g} robust standard deviations from the median margin"
         )
     else:
         what = (
             f"{counted(count, 'label is', 'labels are')} more than {GROSS:g} robust standard "
-            "deviations from what the model says"
+            "deviations from the prediction"
         )
-    return f"{what}: {_listed(facts.suspects)} {_scale(facts)}"
+    return f"{what}: {_listed(facts.suspects)} {facts.picture.note}"
 
 
 def errors(facts: Facts) -> str:
@@ -250,14 +245,9 @@ def errors(facts: Facts) -> str:
     count, of = len(facts.errors), int(facts.tested.sum())
     return (
         f"{counted(count, 'sample was', 'samples were')} predicted to be in another class, "
-        f"{100 * count / of:.0f} % of {of}. These are errors of the model in the first place. The "
-        f"farthest from the decision: {_listed(facts.errors[:SHOWN])} {_scale(facts)}"
+        f"{100 * count / of:.0f} % of {of}. Most are errors of the model, not of the label. The "
+        f"farthest from the decision boundary: {_listed(facts.errors[:SHOWN])} {facts.picture.note}"
     )
-
-
-def samples(facts: Facts) -> str:
-    """Samples that are unlike the others."""
-    return f"{SAMPLES} {_scale(facts)}"
 
 
 def _listed(rows: Any) -> str:
@@ -267,12 +257,8 @@ def _listed(rows: Any) -> str:
     return f"{'sample' if len(rows) == 1 else 'samples'} {listed}{end}{more}"
 
 
-def _scale(facts: Facts) -> str:
-    return picture_of(facts.samples).note
-
-
 def certificate(facts: Facts) -> str:
-    """How good the solution is, proven."""
+    """The proof of how near the solution is to the optimum."""
     model = facts.inner
     gap = float(np.max(model.dual_gap_))
     tol = getattr(model, "regression_tol", getattr(model, "tol", None))
