@@ -6,14 +6,14 @@ them in memory, each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Array, Index
+from .._typing import Array, Index, Mask
 from ..design import ArrayDesign
 from ..unpenalised.basis import Basis, covariates, intercept
 
@@ -75,6 +75,8 @@ class Samples:
         What part each given sample has in the weight of its distinct one.
     Z : ndarray of shape (n, m) or None
         Their covariates, without a column of ones; samples are equal only if these are.
+    table : ndarray of shape (l, k) or None
+        Labels of samples with k of them, NaN where one is missing; `y` is then the row of each.
     """
 
     X: NDArray[Any]
@@ -83,6 +85,7 @@ class Samples:
     group: NDArray[np.intp]
     share: Array
     Z: Array | None = None
+    table: Array | None = None
 
     @classmethod
     def of(cls, X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
@@ -129,24 +132,26 @@ class Samples:
         if rows >= self.n:
             return self
         index = np.linspace(0, self.n - 1, rows).astype(np.intp)
-        weights = self.weights[index]
-        factor = float(self.weights.sum()) / (float(weights.sum()) or 1.0)
-        X = self.X[index].astype(np.float64, copy=False)
-        return merge_duplicates(X, self.y[index], factor * weights, self._covariates(index))
+        some = self.take(index)
+        factor = float(self.weights.sum()) / (float(some.weights.sum()) or 1.0)
+        X = some.X.astype(np.float64, copy=False)
+        return replace(some, X=X, weights=factor * some.weights).distinct()
 
     def distinct(self) -> Samples:
         """Samples of positive weight, each once."""
-        return merge_duplicates(self.X, self.y, self.weights, self.Z)
+        found = merge_duplicates(self.X, self.y, self.weights, self.Z)
+        return found if self.table is None else replace(found, table=self.table)
 
     def part(self, rows: Index | None, y: Array) -> Samples:
         """The distinct samples of some rows, all by default, with other labels."""
-        if rows is None or len(rows) == self.n:
-            return merge_duplicates(self.X, y, self.weights, self.Z)
-        X = np.ascontiguousarray(self.X[rows])
-        return merge_duplicates(X, y, self.weights[rows], self._covariates(rows))
+        some = self if rows is None or len(rows) == self.n else self.take(rows)
+        return merge_duplicates(some.X, y, some.weights, some.Z)
 
-    def _covariates(self, rows: Index) -> Array | None:
-        return None if self.Z is None else self.Z[rows]
+    def take(self, rows: Index | Mask) -> Samples:
+        """The samples of some rows, as if these had been given."""
+        Z = None if self.Z is None else self.Z[rows]
+        X = np.ascontiguousarray(self.X[rows])
+        return replace(Samples.of(X, self.y[rows], self.weights[rows], Z), table=self.table)
 
 
 def merge_duplicates(X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:

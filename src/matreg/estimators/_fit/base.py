@@ -285,9 +285,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
         The function travels to workers, so that it should not hold the model.
         """
-        coef, labels = vars(self).get("coef_", NOTHING), vars(self).get("_labels_together")
-        k = len(coef) * (coef.ndim == 3) if labels is None else len(labels.scale)
-        return (transposed, k) if k else (first, None)
+        coef = vars(self).get("coef_", NOTHING)
+        return problems_last, len(coef) if coef.ndim == 3 else None
 
     def _cleaner(self) -> Callable[[Array], Array] | None:
         """What samples go through before they are decided on, if anything."""
@@ -392,6 +391,6 @@ class SingleFit(MatrixEstimator):
         raise NotImplementedError
 
 
-def first(f: Array) -> Array:
-    """Decisions of the only problem."""
-    return f[0]
+def problems_last(f: Array) -> Array:
+    """Decisions (..., n, m) from those of m problems, (m, ..., n); of one problem (..., n)."""
+    return f[0] if len(f) == 1 else transposed(f)

@@ -36,7 +36,7 @@ from .._input.parameters import parametrised
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
-from .joint_labels import SideBySide
+from .joint_labels import SideBySide, each_label
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
 from .units import TAU, Units, bases_of, check_bases, earlier_taus, penalty_of, scaled
 
@@ -162,10 +162,9 @@ class ConvexEstimator(SingleFit):
 
     def _parts(self, samples: SampleSet) -> list[Part]:
         """The problems: one on all samples, each once, or of labels that are fitted together."""
-        labels = vars(self).get("_labels_together")
-        if labels is None:
+        if not isinstance(samples, Samples) or samples.table is None:
             return [Part(samples.distinct())]
-        return together(self, [Part(samples.part(*one), one[0]) for one in labels.of(samples)])
+        return together(self, [Part(samples.part(*one), one[0]) for one in each_label(samples)])
 
     def _units(self, samples: SampleSet, parts: list[Part]) -> Units:
         """What the words of C and of the loss are measured by; of labels by the first one."""
@@ -238,7 +237,6 @@ class ConvexEstimator(SingleFit):
             last = copy(self) if hasattr(self, "coef_") and self._starts_warm else None
             self._forget()
             self._fit_samples(self._read(given), context, last)
-            self.__dict__.pop("_labels_together", None)
 
     def _fit_samples(
         self, samples: SampleSet, context: Any = None, last: Self | None = None
@@ -327,7 +325,6 @@ class ConvexEstimator(SingleFit):
         parts, results = [part for part, _ in apart], [result for _, result in apart]
         store(self, [replace(result, W=bases.restore(result.W)) for result in results], names)
         if beside is not None and beside.labels:
-            self.label_scale_ = self._labels_together.scale
             for name in (*OF_EACH, "covariate_coef_"):
                 if name in vars(self):
                     setattr(self, name, (vars(self)[name].T * self.label_scale_).T)

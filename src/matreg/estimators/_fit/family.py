@@ -21,8 +21,7 @@ from ...data.dask_blocks import on_blocks
 from ...losses.families import GLM_FAMILIES, LossFamily, family_of
 from ...losses.smooth import Logistic
 from .._input.parameters import parametrised
-from .base import MatrixEstimator
-from .several import transposed
+from .base import MatrixEstimator, problems_last
 
 
 def probabilities(f: Array, together: bool = False) -> Array:
@@ -122,7 +121,7 @@ class FamilyEstimator(MatrixEstimator):
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         k = len(vars(self).get("classes_", ()))
-        return (transposed, k) if k > 2 else super()._combiner()
+        return (problems_last, k) if k > 2 else super()._combiner()
 
     @available_if(_of_classes)
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:

@@ -27,59 +27,36 @@ if TYPE_CHECKING:
     from .base import MatrixEstimator
 
 
-@dataclass(frozen=True)
-class JointLabels:
-    """Several labels of each sample, in units of their spread.
-
-    Attributes
-    ----------
-    table : ndarray of shape (n, k)
-        Labels, NaN where one is missing.
-    scale : ndarray of shape (k,)
-        Their units; 1 for families whose labels have none.
-    """
-
-    table: Array
-    scale: Array
-
-    def of(self, samples: Samples) -> list[tuple[Index, Array]]:
-        """For each label the samples that have it, and its values.
-
-        The labels of such samples are their rows in the table.
-        """
-        own = self.table[samples.y.astype(int)]
-        every = ((np.flatnonzero(~np.isnan(one)), one) for one in own.T)
-        return [(rows, one[rows]) for rows, one in every]
-
-
-def labels_apart(model: MatrixEstimator, samples: Samples) -> list[Samples]:
-    """The samples of each label that is fitted together with others, or of the only one."""
-    labels = vars(model).get("_labels_together")
-    return [samples] if labels is None else [samples.part(*one) for one in labels.of(samples)]
+def each_label(samples: Samples) -> list[tuple[Index, Array]]:
+    """For each of several labels the samples that have it, and its values."""
+    assert samples.table is not None
+    own = samples.table[samples.y.astype(int)]
+    every = ((np.flatnonzero(~np.isnan(one)), one) for one in own.T)
+    return [(rows, one[rows]) for rows, one in every]
 
 
 def read_together(model: MatrixEstimator, given: Given) -> Samples:
     """Samples with several labels (n, k) for one problem, NaN where one is missing.
 
-    The model remembers the labels while it is fitted.
+    Labels that have units are in those of their spread, `label_scale_` of the model.
     """
     refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", given.X)
     Y = label_columns(given.y)
     check_length(Y, len(given.X))
     first = model._in_memory(given._replace(y=np.nan_to_num(Y)[:, 0]))
-    samples = replace(first, y=np.arange(first.n, dtype=np.float64))
-    labels, scale = JointLabels(Y, np.ones(Y.shape[1])), []
-    for j, (rows, values) in enumerate(labels.of(samples)):
+    samples = replace(first, y=np.arange(first.n, dtype=np.float64), table=Y)
+    scale = np.ones(Y.shape[1])
+    units = not hasattr(model, "family") or isinstance(model._loss(), Squared)
+    for j, (rows, values) in enumerate(each_label(samples)):
         if not np.any(samples.weights[rows]):
             raise ValueError(
                 f"Each label needs a sample of positive weight; label {j} has {len(rows)} samples, "
                 "all of weight 0."
             )
-        scale.append(Units(samples.part(rows, values), model.fit_intercept).spread)
-    if not hasattr(model, "family") or isinstance(model._loss(), Squared):
-        labels = JointLabels(Y / scale, np.array(scale))
-    model._labels_together = labels
-    return samples
+        if units:
+            scale[j] = Units(samples.part(rows, values), model.fit_intercept).spread
+    model.label_scale_ = scale
+    return replace(samples, table=Y / scale)
 
 
 @dataclass(frozen=True)

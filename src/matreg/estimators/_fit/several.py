@@ -30,7 +30,7 @@ def fit_each(model: MatrixEstimator, given: Given) -> None:
     The attributes get a first axis of labels; `estimators_` are the fits. A label that is NaN is
     missing: its sample has weight zero in the fit of that label.
     """
-    tasks = each_label(given)
+    tasks = given_labels(given)
     jobs = model.n_jobs
     # The fits take the jobs; the folds within them would only be in each other's way.
     alone = {} if jobs is None else {"n_jobs": 1}
@@ -44,7 +44,7 @@ def fit_each(model: MatrixEstimator, given: Given) -> None:
     stack(model, [one for one, _ in found])
 
 
-def each_label(given: Given) -> list[Given]:
+def given_labels(given: Given) -> list[Given]:
     """The samples with each label and its weights, zero where it is missing."""
     found = []
     for y in label_columns(given.y).T:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # What a model knows of the samples it was given.
 COVARIATES = ("covariate_names_", "covariate_encoding_")
-INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_", *COVARIATES)
+SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
+INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)
 # Part in a combination that is zero from which a column is named.
 NAMED = 1e-6
 

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from ..._typing import Array, Fold, Values
 from ...data.samples import Samples
 from .._fit.base import MatrixEstimator
+from .._fit.joint_labels import each_label
 
 
 class KnownDecisions(BaseEstimator):
@@ -58,26 +59,24 @@ class FoldScore:
     scorer: Any
     weighted: bool
 
-    def __call__(self, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
+    def __call__(self, decisions: Array, samples: Samples) -> Array:
         """Scores of each of the k rows of decisions; the model's own where there is no scorer.
 
         Of labels that are fitted together the mean, each on the samples that have it, in units of
         their spread.
         """
-        together = vars(self.model).get("_labels_together")
-        if together is None:
-            return self.of_label(self.model._decode(y), decisions, X, weights)
+        if samples.table is None:
+            return self.of_label(self.model._decode(samples.y), decisions, samples)
         scores = []
-        for j, column in enumerate(together.table[y.astype(int)].T):
-            known = ~np.isnan(column)
-            if not known.any():
+        for j, (rows, labels) in enumerate(each_label(samples)):
+            if len(rows) == 0:
                 return np.full(len(decisions), np.nan)
-            some = decisions[:, known, j], X[known], weights[known]
-            scores.append(self.of_label(column[known], *some))
+            scores.append(self.of_label(labels, decisions[:, rows, j], samples.take(rows)))
         return np.asarray(np.mean(scores, axis=0))
 
-    def of_label(self, labels: Any, decisions: Array, X: Array, weights: Array) -> Array:
+    def of_label(self, labels: Any, decisions: Array, samples: Samples) -> Array:
         """Scores of each of the rows of decisions on one label."""
+        X, weights = samples.X, samples.weights
         if self.scorer is None:
             return self.model._score_all(labels, decisions, weights if self.weighted else None)
         # A function of one's own may not take weights.
@@ -89,17 +88,18 @@ class FoldScore:
 
     def check(self, samples: Samples, folds: list[Fold]) -> None:
         """Refuse a scorer that fails on guesses, or that is not defined on one of the folds."""
-        X, y, weights = samples.X, samples.y, samples.weights
-        for train, test in folds:
+        y, table = samples.y, samples.table
+        columns = self.model._combiner()[1] if table is None else table.shape[1]
+        for train, index in folds:
+            test = samples.take(index)
             # No integers, which pass for classes, and not all equal, where correlations fail.
-            steps = np.linspace(1.0, 2.0, len(y[test]))
-            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * steps
-            if (columns := self.model._combiner()[1]) is not None:
+            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(1.0, 2.0, test.n)
+            if columns is not None:
                 guess = np.outer(guess, np.linspace(1.0, 2.0, columns))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    (value,) = np.ravel(self(guess[None], X[test], y[test], weights[test]))
+                    (value,) = np.ravel(self(guess[None], test))
             except Exception as error:  # a scorer may fail in any way
                 raise ValueError(
                     f"scoring={self.model.scoring!r} cannot score the predictions of "
@@ -108,7 +108,7 @@ class FoldScore:
             if np.isnan(value):
                 raise ValueError(
                     "scoring must be defined on the test samples of every fold, but it is not a "
-                    f"number on {len(y[test])} of them. R2, the default, needs two or more: with "
+                    f"number on {test.n} of them. R2, the default, needs two or more: with "
                     "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
                     "like."
                 )

@@ -156,20 +156,15 @@ class Training:
     def train(self, f: int) -> tuple[Samples, Any]:
         """Training samples of a fold, each once, and what is made of them."""
         if f not in self.made:
-            index, every = self.folds[f][0], self.samples
-            X = np.ascontiguousarray(every.X[index])
-            Z = None if every.Z is None else every.Z[index]
-            samples = Samples.of(X, every.y[index], every.weights[index], Z).distinct()
-            if len(self.folds) * X.nbytes > REMEMBERED:
+            samples = self.samples.take(self.folds[f][0]).distinct()
+            if len(self.folds) * samples.X.nbytes > REMEMBERED:
                 self.made.clear()
             self.made[f] = samples, None if self.pose is None else self.pose(samples)
         return self.made[f]
 
-    def test(self, f: int) -> tuple[Array, Array, Array, Array | None]:
-        """Test samples of a fold with labels, weights and covariates."""
-        index, every = self.folds[f][1], self.samples
-        Z = None if every.Z is None else every.Z[index]
-        return every.X[index], every.y[index], every.weights[index], Z
+    def test(self, f: int) -> Samples:
+        """Test samples of a fold."""
+        return self.samples.take(self.folds[f][1])
 
 
 def warn_interrupted(finished: int, planned: int) -> None:

@@ -160,8 +160,7 @@ class JointSearch(Cleaning, Search):
         self,
         train: tuple[Samples, Any],
         candidate: Candidate,
-        X: Array,
-        Z: Array | None,
+        test: Samples,
         start: list[Start] | None,
     ) -> tuple[Array, Array, list[list[SolverResult]]]:
         """With single samples left out given the clean samples, those of the fits to all."""
@@ -185,7 +184,7 @@ class JointSearch(Cleaning, Search):
                 if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
                     measured[problem.tails] = first.problem.noise
                 problem, pca = first.problem, first.pca
-            found = self._predict_taus(model, problem, samples, step.taus, X, Z, pca)
+            found = self._predict_taus(model, problem, samples, step.taus, test.X, test.Z, pca)
             predictions.append(found[0])
             facts.append(found[1])
         return np.concatenate(predictions), np.concatenate(facts, axis=-1), []

@@ -44,10 +44,10 @@ def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
         )
 
 
-def score_left_out(score: FoldScore, decisions: Array, X: Array, y: Array, weights: Array) -> Array:
+def score_left_out(score: FoldScore, decisions: Array, samples: Samples) -> Array:
     """Scores (tests, k) of decisions (k, n) on all samples, and on those without each tenth."""
-    tests = [np.arange(len(y)), *without_a_tenth(len(y))]
-    return np.array([score(decisions[:, one], X[one], y[one], weights[one]) for one in tests])
+    tests = [np.arange(samples.n), *without_a_tenth(samples.n)]
+    return np.array([score(decisions[:, one], samples.take(one)) for one in tests])
 
 
 def leave_out(

@@ -126,15 +126,14 @@ class PathSearch(Search):
         self,
         train: tuple[Samples, Any],
         candidate: Candidate,
-        X: Array,
-        Z: Array | None,
+        test: Samples,
         start: list[Start] | None,
     ) -> tuple[Array, Array, list[list[SolverResult]]]:
         distinct, (samples, parts) = train
         model = self._single(**({"tau": 0.0} | candidate.at(0)))
         declared = model._declare(samples, parts)
         limits: Parameters = {"tol": self.tol, "max_iter": self.max_iter}
-        flat, doubts = X.reshape(len(X), -1), np.zeros(len(candidate.values))
+        flat, doubts = test.X.reshape(test.n, -1), np.zeros(len(candidate.values))
         decisions, points = [], []
         for k, part in enumerate(parts):
             limits["start"] = None if start is None else start[k]
@@ -142,7 +141,7 @@ class PathSearch(Search):
                 tried = path(declared, part.samples, candidate.along, candidate.values, **limits)
                 own = list(tried)
             apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
-            decisions += [decided(list(each), flat, Z) for each in apart]
+            decisions += [decided(list(each), flat, test.Z) for each in apart]
             points.append(own)
             if self._leaves_one_out:
                 for j, (value, point) in enumerate(zip(candidate.values, own, strict=True)):

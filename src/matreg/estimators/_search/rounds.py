@@ -130,14 +130,14 @@ def solve_segment(
 ) -> tuple[tuple[int, Segment], Array, Array, list[list[SolverResult]]]:
     """Scores (r, k) of some points of a candidate on a fold, ranks and doubts, and solutions."""
     f, one = key
-    X, y, weights, Z = training.test(f)
+    test = training.test(f)
     candidate = replace(candidate, values=candidate.values[list(one.places)])
     # The folds keep the cores busy; threads within them would only be in each other's way.
     with one_thread(0), span(0.0, float(len(one.places))):
-        decisions, facts, points = search._decide_path(training.train(f), candidate, X, Z, start)
+        decisions, facts, points = search._decide_path(training.train(f), candidate, test, start)
     if search._leaves_one_out:
-        return key, score_left_out(score, decisions, X, y, weights), facts, points
-    return key, score(decisions, X, y, weights)[None], facts, points
+        return key, score_left_out(score, decisions, test), facts, points
+    return key, score(decisions, test)[None], facts, points
 
 
 def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:

@@ -23,8 +23,8 @@ from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
-from .._fit.joint_labels import labels_apart
-from .._fit.several import each_label, fit_each, stack
+from .._fit.joint_labels import each_label
+from .._fit.several import fit_each, given_labels, stack
 from .._fit.units import Units, bases_of, check_bases, each, l1_list, with_numbers
 from .._input.covariates import INPUT
 from .._input.given import Given
@@ -81,8 +81,7 @@ class Search(MatrixEstimator):
         self,
         train: tuple[Samples, Any],
         candidate: Candidate,
-        X: Array,
-        Z: Array | None,
+        test: Samples,
         start: list[Start] | None,
     ) -> tuple[Array, Array, list[list[SolverResult]]]:
         """Decisions (k, n) on test samples of the models of a candidate, each from the last.
@@ -126,8 +125,7 @@ class Search(MatrixEstimator):
             shared["adaptive"] = ()
         shared |= {name: 0.0 for name in ("l1", "ridge") if name in shared}
         model = self._plain(**(shared | {"verbose": 0} | chosen))
-        known = (*INPUT, "_labels_together")
-        model.__dict__.update({name: vars(self)[name] for name in known if name in vars(self)})
+        model.__dict__.update({name: vars(self)[name] for name in INPUT if name in vars(self)})
         return model
 
     @property
@@ -193,13 +191,12 @@ class Search(MatrixEstimator):
             else:
                 tried = self._score_candidates(given)
                 self._choose_and_fit(tried, tried.scores)
-                self.__dict__.pop("_labels_together", None)
         return self
 
     def _score_candidates(self, data: Given) -> SearchOutcome:
         """Scores of all candidates, those of adaptive steps included."""
-        given, together = self._in_memory(data), vars(self).get("_labels_together")
-        y = given.y if together is None else together.table
+        given = self._in_memory(data)
+        y = given.y if given.table is None else given.table
         check_bases(self, given.p, given.q)
         samples = self._structured(given)
         # All that can be wrong with the arguments, before the first fit.
@@ -293,8 +290,11 @@ class Search(MatrixEstimator):
         from sklearn.metrics import check_scoring  # late: it takes long to import
 
         if self.scoring == BOUNDED and not is_classifier(self):
-            noises = [self._noise(one.distinct()) for one in labels_apart(self, samples)]
-            scorer = self.scorer_ = bounded_scorer(float(np.mean(noises)))
+            apart = [samples.distinct()]
+            if samples.table is not None:
+                apart = [samples.part(*one) for one in each_label(samples)]
+            noise = np.mean([self._noise(one) for one in apart])
+            scorer = self.scorer_ = bounded_scorer(float(noise))
         else:
             if isinstance(self.scoring, str):
                 check_score_name(self.scoring)
@@ -362,7 +362,7 @@ def fit_alike(search: Search, given: Given) -> None:
             "tau_per_label must be True with adaptive steps and with halving, which go on from "
             "the choice for one label."
         )
-    labels = each_label(given)
+    labels = given_labels(given)
     fits = [clone(search) for _ in labels]
     tasks = equal_parts(list(zip(fits, labels, strict=True)))
     tried = [one._score_candidates(label) for one, label in tasks]
