@@ -4,9 +4,22 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from matreg import GRMR, RGLM, RMR, RMRCV, SMM, path
+from matreg import (
+    GRMR,
+    GRMRCV,
+    GSMM,
+    GSMMCV,
+    RGLM,
+    RMR,
+    RMRCV,
+    SMM,
+    SMMCV,
+    information_criteria,
+    path,
+)
 from matreg.datasets import make_matrix_regression
-from matreg.losses import LossFamily
+from matreg.losses import EpsilonInsensitive, LossFamily
+from matreg.penalties import SpectralPenalty
 from own import AsymmetricTube, CappedSlope, EntrywiseElasticNet, LogCosh, LogCoshLoss
 
 
@@ -41,7 +54,7 @@ def test_a_loss_with_a_parameter_is_one_class(data):
     assert model.dual_gap_ <= 1e-6
     assert search.tau_ in search.taus_ and search.dual_gap_ <= 1e-6
     assert along.gaps.max() <= 1e-6 and along.ranks[0] == 0
-    assert along.loss == AsymmetricTube(3.0, "scale")
+    assert along.loss == model.loss_ == AsymmetricTube(3.0, pytest.approx(epsilon))
     assert RMR(tau="scale", loss=loss).fit(data.X, data.y).rank_ > 0
 
 
@@ -65,6 +78,24 @@ def test_the_same_loss_in_other_models(data, model):
     fitted = model(1.0, C=0.5, loss=AsymmetricTube(2.0, 0.1)).fit(data.X, y)
     assert fitted.coef_.shape == (5, 4)
     assert fitted.dual_gap_ <= 1e-5
+
+
+@pytest.mark.parametrize("model", [RMR, RMRCV, GRMR, GRMRCV, SMM, SMMCV, GSMM, GSMMCV])
+def test_words_of_a_loss_are_numbers_of_all_samples(data, model):
+    search = {"cv": 2} if hasattr(model(), "cv") else {}
+    y = data.y > 0.0 if "SMM" in model.__name__ else data.y
+    fitted = model(C=0.5, loss=AsymmetricTube(2.0), **search).fit(data.X, y)
+    unit = 1.0 if "SMM" in model.__name__ else np.median(np.abs(y - np.median(y)))
+    assert fitted.loss_ == AsymmetricTube(2.0, pytest.approx(0.1 * unit))
+    if search:
+        assert fitted.best_estimator_.loss == fitted.loss_
+
+
+def test_information_criteria_know_the_words_of_a_loss(data):
+    by_name = path(RMR(), data.X, data.y, n_taus=5)
+    given = path(RMR(loss=EpsilonInsensitive("scale")), data.X, data.y, n_taus=5)
+    expected = information_criteria(by_name, data.X, data.y)["bic"]
+    assert information_criteria(given, data.X, data.y)["bic"] == pytest.approx(expected)
 
 
 def test_a_spectral_penalty(data):
@@ -103,6 +134,12 @@ def test_what_is_missing_is_named(data):
 
     with pytest.raises(TypeError, match="needs value, conjugate, best_intercept, feasible"):
         RMR(1.0, loss=Half()).fit(data.X, data.y)
+
+    class Flat(SpectralPenalty):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"penalty Flat needs a method \w+\(d"):
+        RMR(1.0, penalty=Flat(1.0)).fit(data.X, data.y)
     with pytest.raises(ValueError, match="tau must be a number with the penalty"):
         RMR(penalty=EntrywiseElasticNet(1.0)).fit(data.X, data.y)
     with pytest.raises(ValueError, match="'penalty' parameter of RMR"):

@@ -144,6 +144,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Method that ended the fit, as in `history_`; "start" if `warm_start` had the solution.
     tau_, C_, epsilon_, delta_, l1_
         Numbers used.
+    loss_ : LossFamily
+        A loss object with the numbers used; absent where `loss` is a name.
     adaptive_ : tuple of float
         Tau of the steps before the last; empty without any.
     steps_ : structured ndarray

@@ -37,11 +37,11 @@ class SpectralPenalty:
 
     def part(self, d: Array) -> float:
         """``h`` of a matrix with singular values `d`."""
-        raise NotImplementedError
+        raise missing(self, "part(d)")
 
     def derivative(self, d: Array) -> Array:
         """Derivative of h at positive singular values."""
-        raise NotImplementedError
+        raise missing(self, "derivative(d)")
 
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
@@ -50,7 +50,7 @@ class SpectralPenalty:
         is positive where that of the thresholding is zero, and which tends to it with the
         smoothing: the interior point method sees by it what lies below the threshold.
         """
-        raise NotImplementedError
+        raise missing(self, "threshold(d, scale, smoothing)")
 
     def at(self, tau: float) -> Self:
         """The same with another weight of h."""
@@ -113,6 +113,11 @@ class SpectralPenalty:
         """The W that belongs to a dual point with ``A'beta = Z``."""
         f = svd(Z)
         return Factors(f.U, self.gradient_at(f.d), f.Vt)
+
+
+def missing(penalty: SpectralPenalty, method: str) -> NotImplementedError:
+    """The error that names a method which a penalty has to define."""
+    return NotImplementedError(f"the penalty {type(penalty).__name__} needs a method {method}.")
 
 
 @dataclass(frozen=True)

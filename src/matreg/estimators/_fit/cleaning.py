@@ -20,7 +20,6 @@ from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples
-from ...losses.families import in_units
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
@@ -51,7 +50,16 @@ from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .convex import Part, store
 from .several import transposed
-from .units import TAU, Units, bases_of, check_bases, earlier_taus, scaled
+from .units import (
+    TAU,
+    Units,
+    bases_of,
+    check_bases,
+    earlier_taus,
+    fitted_loss,
+    loss_in_numbers,
+    scaled,
+)
 
 # Attributes of the regression on the clean signals; the others are those of the whole.
 REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
@@ -188,10 +196,9 @@ class JointFit(Cleaning, SingleFit):
 
     def _declare(self, tau: float, earlier: tuple[float, ...] = ()) -> Model:
         """What the problems on clean signals minimise, after :meth:`_problem`."""
-        loss = in_units(self._loss(), lambda name, *_: getattr(self, f"{name}_"))
         penalty = SpectralElasticNet(tau)
         beside = float(self.covariate_ridge)
-        return Model(loss, penalty, self.C_, self.fit_intercept, earlier, beside)
+        return Model(fitted_loss(self), penalty, self.C_, self.fit_intercept, earlier, beside)
 
     def _fit(self, given: Given) -> None:
         refuse_streamed_cleaning(type(self).__name__, given.X, self._plain_name)
@@ -242,9 +249,7 @@ class JointFit(Cleaning, SingleFit):
         check_bases(self, distinct.p, distinct.q)
         units = units_in_bases(self, distinct)
         self.C_ = units.C(self.C)
-        for name, multiple in self._loss_units.items():
-            setattr(self, f"{name}_", units.number(name, getattr(self, name), multiple))
-        family = in_units(self._loss(), units.number)
+        family = loss_in_numbers(self, units)
         loss = family.of(y, self.C_ * s)
         if not isinstance(loss, PiecewiseLoss):
             raise TypeError(

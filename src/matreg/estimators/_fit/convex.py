@@ -38,7 +38,16 @@ from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .joint_labels import SideBySide, each_label
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
-from .units import TAU, Units, bases_of, check_bases, earlier_taus, penalty_of, scaled
+from .units import (
+    TAU,
+    Units,
+    bases_of,
+    check_bases,
+    earlier_taus,
+    loss_in_numbers,
+    penalty_of,
+    scaled,
+)
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 # Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.
@@ -185,7 +194,7 @@ class ConvexEstimator(SingleFit):
         """
         together = parts[0].beside  # whose columns have intercepts of their own
         units = self._units(samples, parts)
-        loss = in_units(self._loss(), units.number)
+        loss = loss_in_numbers(self, units)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
         ridge = self.covariate_ridge if together is None else together.ridge(self.covariate_ridge)
@@ -201,9 +210,6 @@ class ConvexEstimator(SingleFit):
         self.tau_ = scaled("tau", self.tau if tau is None else tau, largest)
         if hasattr(self, "C"):
             self.C_ = C
-        for name, multiple in self._loss_units.items():
-            number = getattr(loss, name, getattr(self, name))
-            setattr(self, f"{name}_", units.number(name, number, multiple))
         self.adaptive_ = earlier_taus(self.adaptive, self.tau_)
         for name in ("l1", "ridge"):
             if hasattr(self, name):

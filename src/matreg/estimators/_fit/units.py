@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 from ..._typing import Array
 from ...bases import Bases
 from ...data.samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
+from ...losses.families import LossFamily, in_units
 from ...losses.piecewise import epsilon_insensitive
 from ...penalties.base import Penalty
 from ...penalties.sparse import SparseLowRank
@@ -145,6 +146,27 @@ def factor_of(name: str, given: str) -> float:
             f"{given!r}."
         )
     return factor
+
+
+def loss_in_numbers(model: MatrixEstimator, units: Units) -> LossFamily:
+    """The loss of a model with numbers in place of words; the numbers become attributes.
+
+    Those of a loss by its name are `epsilon_` and `delta_`; a loss object becomes `loss_`.
+    """
+    loss = in_units(model._loss(), units.number)
+    for name, multiple in model._loss_units.items():
+        number = getattr(loss, name, getattr(model, name))
+        setattr(model, f"{name}_", units.number(name, number, multiple))
+    if isinstance(getattr(model, "loss", None), LossFamily):
+        model.loss_ = loss
+    return loss
+
+
+def fitted_loss(model: MatrixEstimator) -> LossFamily:
+    """The loss of a model with the numbers that :func:`loss_in_numbers` has found."""
+    if hasattr(model, "loss_"):
+        return model.loss_
+    return in_units(model._loss(), lambda name, *_: getattr(model, f"{name}_"))
 
 
 def with_numbers(model: Fitted) -> Fitted:

@@ -16,6 +16,7 @@ from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.stored import refuse_streamed_cleaning
 from ...data.samples import Samples
+from ...losses.families import LossFamily, in_units
 from ...solvers import (
     Decomposition,
     GRMRProblem,
@@ -87,11 +88,13 @@ class JointSearch(Cleaning, Search):
         noises = self._noises()
         samples, candidates = samples.distinct(), []
         limits, units = self._limits(), units_in_bases(self, samples)
-        fixed = {
+        fixed: Parameters = {
             name: units.number(name, getattr(self, name), multiple)
             for name, multiple in self._plain._loss_units.items()
             if name not in self._searched
         }
+        if isinstance(self.loss, LossFamily):
+            fixed["loss"] = in_units(self.loss, units.number)
         for values in product(*(self._values(name, units) for name in self._searched)):
             loss = dict(zip(self._searched, values, strict=True))
             model = self._single(**fixed, **loss, **FIRST, noise=noises[0], gamma=None, lam=None)

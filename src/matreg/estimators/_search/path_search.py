@@ -78,7 +78,9 @@ class PathSearch(Search):
         parts = model._parts(samples)
         model._declare(samples, parts)
         fixed = {
-            name: getattr(model, f"{name}_") for name in model._loss_units if name not in lists
+            name: getattr(model, f"{name}_")
+            for name in (*model._loss_units, "loss")
+            if name not in lists and hasattr(model, f"{name}_")
         }
         along_C = "C" in lists and all(len(lists[name]) == 1 for name in lists if name != "C")
         if taus is not None and along_C and len(taus) < len(lists["C"]) and is_classifier(self):
