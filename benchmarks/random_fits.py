@@ -178,9 +178,9 @@ def path_claims(case: Case, path: Any) -> Iterator[Claim]:
             tau_=path.taus[k],
             objective_=path.objectives[k],
             dual_gap_=path.gaps[k],
-            classes_=path.classes,
-            **{f"{key}_": path.parameters.get(key) for key in ("C", "epsilon", "delta")},
-            quantile=path.parameters.get("quantile"),
+            classes_=getattr(path.model, "classes_", None),
+            **{f"{key}_": getattr(path.model, key, None) for key in ("C", "epsilon", "delta")},
+            quantile=getattr(path.model, "quantile", None),
         )
         claim = claim_of(case, one)
         yield replace(claim, whole=claim.whole and not np.isnan(beta).any())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import matreg
-from matreg import RGLM, RMR, RegularizationPath, information_criteria
+from matreg import RGLM, RMR, SMM, information_criteria
 from matreg.datasets import make_matrix_regression
 
 
@@ -77,8 +77,9 @@ def test_bic_finds_the_rank_of_an_easy_problem(model):
 def test_a_path_knows_what_it_was_fitted_with():
     data = make_matrix_regression(40, (3, 3), noise_scale=1.0, random_state=0)
     path = matreg.path(RMR(C=20.0, epsilon=0.2, fit_intercept=False), data.X, data.y, n_taus=5)
-    assert path.model == "rmr" and path.sample_weight is None
-    assert {"C": 20.0, "epsilon": 0.2, "fit_intercept": False}.items() <= path.parameters.items()
+    assert isinstance(path.model, RMR) and path.sample_weight is None
+    given = {"C": 20.0, "epsilon": 0.2, "fit_intercept": False}
+    assert given.items() <= path.model.get_params().items()
     last = path.points[-1]
     on_edge = (np.abs(last.beta) > 0.02) & (np.abs(last.beta) < 19.98)
     table = information_criteria(path, data.X, data.y)
@@ -95,6 +96,6 @@ def test_weights_and_other_data_are_refused():
     weighted = matreg.path(RGLM(), data.X, data.y, n_taus=2, sample_weight=np.arange(30.0))
     with pytest.raises(ValueError, match="fitted without weights"):
         information_criteria(weighted, data.X, data.y)
-    nameless = RegularizationPath(path.taus, path.points, path.matrix_shape)
+    classes = matreg.path(SMM(), data.X, data.y > 0.0, n_taus=2)
     with pytest.raises(ValueError, match="path must be one of RMR or RGLM"):
-        information_criteria(nameless, data.X, data.y)
+        information_criteria(classes, data.X, data.y > 0.0)

@@ -33,15 +33,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 
 from ._typing import Array
-from ._validation.arrays import validate_labels, validate_samples
+from ._validation.arrays import validate_labels
 from ._validation.classes import encode_classes
 from .covariate_ridge import priced
 from .data.samples import Samples, merge_duplicates
 from .design import Design
-from .estimators._input.covariates import encoded
+from .estimators._input.covariates import new_covariates
 from .estimators.regularization_path import RegularizationPath
+from .estimators.rglm import RGLM
+from .estimators.rmr import RMR
 from .linalg.bordered import cholesky
 from .linalg.factors import svd
 from .linalg.threads import single_threaded
@@ -84,14 +87,16 @@ def information_criteria(
     >>> int(table["rank"][table["bic"].argmin()])
     2
     """
-    if path.model not in ("rglm", "rmr"):
-        raise ValueError(f"path must be one of RMR or RGLM; got one of {path.model.upper()}.")
+    if not isinstance(path.model, RMR | RGLM):
+        raise ValueError(
+            f"path must be one of RMR or RGLM; got one of {type(path.model).__name__}."
+        )
     if path.sample_weight is not None:
         raise ValueError("path must be fitted without weights; got one with sample_weight.")
-    samples = validate_samples(X, path.matrix_shape)
+    samples = path.model._validate_samples(X)
     n = len(samples)
-    labels = validate_labels(y, n) if path.classes is None else encode_classes(y, n)[1]
-    Z = encoded(path.covariate_encoding, covariates, n, "The path")
+    labels = encode_classes(y, n)[1] if is_classifier(path.model) else validate_labels(y, n)
+    Z = new_covariates(path.model, covariates, n)
     distinct = merge_duplicates(samples, labels, np.ones(n), Z)
     if len(path.points[0].beta) != len(distinct.y):
         raise ValueError(
@@ -108,17 +113,16 @@ def _criteria(
     path: RegularizationPath, samples: Samples, tau: float, point: SolverResult
 ) -> tuple[float, int, float, float, float]:
     """One row of the table."""
-    y, n, family = samples.y, samples.n, path.loss
-    basis = samples.unpenalised(path.parameters["fit_intercept"])
+    y, n, model = samples.y, samples.n, path.model
+    basis, family = samples.unpenalised(model.fit_intercept), model._loss()
     f = samples.design.forward(point.W.matrix) + basis.times(point.gamma)
-    loss: Any = family.of(y, np.full(n, path.parameters.get("C", 1.0)))
+    loss: Any = family.of(y, np.full(n, getattr(model, "C", 1.0)))
     deviance = family.deviance(y, f)
-    if path.model == "rmr":
+    if isinstance(model, RMR):
         df = rmr_degrees_of_freedom(point, loss)
     else:
         weights = None if isinstance(loss, PiecewiseLoss) else loss.second_derivative(-f)
-        ridge = path.parameters.get("covariate_ridge", 0.0)
-        rows, prices = priced(basis, ridge, path.parameters["fit_intercept"])
+        rows, prices = priced(basis, model.covariate_ridge, model.fit_intercept)
         price = (prices * rows.T) @ rows
         df = rglm_degrees_of_freedom(samples.design, point, tau, basis, weights, price)
     return tau, point.W.rank, df, deviance + 2.0 * df, deviance + np.log(n) * df

@@ -104,7 +104,7 @@ def test_path(family):
     X, y = make(family)
     path = matreg.path(RGLM(family=family), X, y, n_taus=6)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
-    assert path.parameters["family"] == family
+    assert path.model.family == family
     for k in (2, 5):
         model = RGLM(tau=path.taus[k], family=family, tol=1e-9).fit(X, y)
         assert path.objectives[k] == pytest.approx(model.objective_, rel=2e-6)
@@ -127,7 +127,7 @@ def test_cross_validation_of_classes(classes, scoring):
     plain = RGLM(tau=model.tau_, ridge=model.ridge_, family="binomial")
     scores = cross_val_score(plain, X, y, cv=folds, scoring=scoring or "neg_log_loss")
     assert model.best_score_ == pytest.approx(scores.mean(), abs=1e-3)
-    assert model.path(X, y).classes.tolist() == ["no", "yes"]
+    assert model.path(X, y).model.classes_.tolist() == ["no", "yes"]
 
 
 def test_cross_validation_of_counts(counts):

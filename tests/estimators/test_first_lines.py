@@ -61,7 +61,7 @@ def test_a_dataset_is_refused_by_its_names():
 
 def test_a_path_prints_one_line():
     said = repr(matreg.path(RMR(), X, Y, n_taus=4))
-    assert said.startswith("RegularizationPath('rmr', 4 values of tau from ") and len(said) < 200
+    assert said.startswith("RegularizationPath(RMR, 4 values of tau from ") and len(said) < 200
 
 
 def test_the_search_for_defaults_shows_a_line(monkeypatch):

@@ -126,7 +126,7 @@ def test_path_and_choice(loss):
     p = RMR_LOSSES[loss]
     path = matreg.path(RMR(C=1.0, loss=loss, **p), X, y, n_taus=5)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
-    assert path.parameters["loss"] == loss
+    assert path.model.loss == loss
     for k in (1, 4):
         model = RMR(path.taus[k], C=1.0, loss=loss, tol=1e-8, **p).fit(X, y)
         assert path.objectives[k] == pytest.approx(model.objective_, rel=2e-6)
@@ -140,7 +140,7 @@ def test_path_and_choice(loss):
 
     scores = cross_val_score(single, X, y, cv=3, scoring=scoring)
     assert choice.best_score_ == pytest.approx(scores.mean(), abs=0.01)
-    assert choice.path(X, y).parameters["loss"] == loss
+    assert choice.path(X, y).model.loss == loss
 
 
 def test_huber_resists_wrong_labels():

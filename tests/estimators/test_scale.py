@@ -131,7 +131,7 @@ def test_multiples(data):
     assert set(search.cv_results_["param_C"]) == {1.0, one.C_}
     assert search.epsilon_ == pytest.approx(0.1 * one.epsilon_)
     path = matreg.path(RMR(C="2*scale"), data.X, data.y, n_taus=2)
-    assert path.parameters["C"] == pytest.approx(2.0 * one.C_)
+    assert path.model.C == pytest.approx(2.0 * one.C_)
 
 
 @pytest.mark.parametrize("word", ["auto", "large*scale", "-1*scale", "0*scale", "scale*2", ""])

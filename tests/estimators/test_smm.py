@@ -201,7 +201,7 @@ def test_path_along_tau(loss):
     X, y = make(seed=2)
     path = matreg.path(SMM(C=0.5, loss=loss), X, y, n_taus=6)
     assert path.ranks[0] == 0 and path.ranks[-1] > 0 and path.gaps.max() <= 1e-6
-    assert path.model == "smm" and path.parameters["loss"] == loss
+    assert isinstance(path.model, SMM) and path.model.loss == loss
     for k in (1, 3, 5):
         model = SMM(path.taus[k], C=0.5, loss=loss, tol=1e-8).fit(X, y)
         assert path.objectives[k] == pytest.approx(model.objective_, rel=2e-6)
@@ -359,7 +359,7 @@ def test_a_path_of_unequal_classes_starts_at_zero():
     X, y = np.r_[X[y == 0], X[few]], np.r_[np.zeros(np.sum(y == 0)), np.ones(60)]
     path = matreg.path(SMM(), X, y, n_taus=3)
     assert path.ranks[0] == 0 and path.gaps.max() <= 1e-6
-    below = SMM(0.99 * path.taus[0], C=path.parameters["C"], tol=1e-8).fit(X, y)
+    below = SMM(0.99 * path.taus[0], C=path.model.C, tol=1e-8).fit(X, y)
     assert below.rank_ >= 1
 
 

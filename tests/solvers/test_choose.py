@@ -21,7 +21,7 @@ def stages(history):
 
 def assert_path_is_certified(path, X, y):
     for tau, point in zip(path.taus, path.points, strict=True):
-        parameters = {"tau": tau, "C": path.parameters["C"], "epsilon": path.parameters["epsilon"]}
+        parameters = {"tau": tau, "C": path.model.C, "epsilon": path.model.epsilon}
         gap = certified_gap(X, y, point.W.matrix, point.b, point.beta, **parameters)
         assert gap == pytest.approx(point.gap, abs=1e-9) and gap <= 1e-6
 

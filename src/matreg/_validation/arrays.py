@@ -10,13 +10,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from .._runtime.warn import warn
 from .._typing import Array, Weights
-from .stored import loaded, refuse_streamed
 
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
@@ -273,22 +271,6 @@ def validate_matrix_shape(given: Any) -> tuple[int, int]:
     if not ok:
         raise ValueError(f"matrix_shape must be a pair of positive integers; got {given!r}.")
     return int(given[0]), int(given[1])
-
-
-def validate_samples(X: ArrayLike, matrix_shape: tuple[int, int]) -> Array:
-    """Samples (n, p, q) of a known shape, of dtype float64."""
-    refuse_streamed("This", X)
-    flat, shape = flatten(loaded(X))
-    check_matrix_shape(shape, matrix_shape)
-    with named_missing("a path"):
-        flat = check_array(flat, dtype=np.float64, order="C", input_name="X")
-    p, q = matrix_shape
-    if flat.shape[1] != p * q:
-        raise ValueError(
-            f"X must hold flattened matrices of shape {matrix_shape}, {p * q} columns; got "
-            f"{flat.shape[1]}."
-        )
-    return flat.reshape(-1, p, q)
 
 
 @contextmanager

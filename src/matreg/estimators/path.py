@@ -21,7 +21,7 @@ from .._validation.stored import is_streamed, refuse_streamed
 from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
-from ._fit.units import bases_of
+from ._fit.units import bases_of, with_numbers
 from ._input.given import Given
 from .regularization_path import RegularizationPath
 
@@ -118,7 +118,11 @@ def path(
         for point in run_path(walking, len(values), verbose)
     ]
     taus = values if along == "tau" else np.full(len(values), model.tau_)
-    found = make_path(model, np.asarray(taus), points, sample_weight)
+    warn_of_gaps(model, points)
+    weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
+    adaptive = model.adaptive  # a number of steps stays one, as each point has its own tau
+    with_numbers(model).set_params(adaptive=adaptive)
+    found = RegularizationPath(np.asarray(taus)[: len(points)], points, model, weights)
     return found if along == "tau" else replace(found, Cs=values[: len(points)])
 
 
@@ -146,36 +150,17 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
     return points
 
 
-def make_path(
-    model: MatrixEstimator, taus: Array, points: list[SolverResult], sample_weight: Weights
-) -> RegularizationPath:
-    """The path that a model's parameters lead to; points that did not converge are reported."""
-    given = model.get_params(deep=False)
-    parameters = {
-        name: value if name == "adaptive" else getattr(model, f"{name}_", value)
-        for name, value in given.items()
-        if name not in ("tau", "verbose", "matrix_shape", "warm_start", "n_jobs")
-    }
-    name, tol = type(model).__name__.lower(), model.tol
+def warn_of_gaps(model: MatrixEstimator, points: list[SolverResult]) -> None:
+    """Warn of the points that did not converge."""
     worst = max(point.gap for point in points)
-    if worst > tol:
-        failed = sum(point.gap > tol for point in points)
+    if worst > model.tol:
+        failed = sum(point.gap > model.tol for point in points)
         warn(
-            f"Path of {name.upper()}: {failed} of {len(points)} points have a relative duality gap "
-            f"above tol={tol:g}, the worst {worst:.1e}. They are kept. Raise max_iter or tol.",
+            f"Path of {type(model).__name__}: {failed} of {len(points)} points have a relative "
+            f"duality gap above tol={model.tol:g}, the worst {worst:.1e}. They are kept. Raise "
+            "max_iter or tol.",
             ConvergenceWarning,
         )
-    weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
-    return RegularizationPath(
-        taus[: len(points)],
-        points,
-        model.matrix_shape_,
-        name,
-        parameters,
-        weights,
-        getattr(model, "classes_", None),
-        covariate_encoding=getattr(model, "covariate_encoding_", None),
-    )
 
 
 def tau_max(

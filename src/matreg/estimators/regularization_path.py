@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Array, Covariates, Parameters, Values
-from .._validation.arrays import validate_samples
 from ..linalg.factors import Factors
-from ..losses.families import GLM_FAMILIES, MARGIN_LOSSES, REGRESSION_LOSSES, LossFamily, family_of
 from ..solvers import SolverResult
-from ._input.covariates import encoded
+from ._fit.base import MatrixEstimator
+from ._input.covariates import new_covariates
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,22 +26,12 @@ class RegularizationPath:
         Values of tau, largest first.
     points : list of SolverResult
         What the solver returned for each, with W in factors ``U, d, Vt``.
-    matrix_shape : tuple of int
-        (p, q).
-    model : str
-        What was fitted: "rmr", "rglm" or "smm".
-    parameters : dict
-        All parameters of the model but tau, with numbers in place of words: C, loss, epsilon,
-        delta, quantile, penalty, family, class_weight, fit_intercept, tol, max_iter and the like,
-        as far as the model has them.
+    model : RMR, RGLM or SMM
+        What was fitted, with the numbers used in place of words such as "scale".
     sample_weight : ndarray of shape (n,) or None
         Weights of the samples, None if there were none.
-    classes : ndarray of shape (2,) or None
-        The two classes of a classifier.
     Cs : ndarray of shape (k,) or None
         Values of C, smallest first, of a path along C, on which tau is the same everywhere.
-    covariate_encoding : dict or None
-        Names and categories of the covariates, if there were any.
 
     Examples
     --------
@@ -49,34 +39,25 @@ class RegularizationPath:
     >>> from matreg.datasets import make_matrix_regression
     >>> data = make_matrix_regression(100, (6, 5), random_state=0)
     >>> found = path(RMR(C=2.0), data.X, data.y, n_taus=5)
-    >>> found.model, found.parameters["C"]
-    ('rmr', 2.0)
+    >>> found.model.C
+    2.0
     >>> found.predict(data.X[:3]).shape
     (5, 3)
     """
 
     taus: Array
     points: list[SolverResult] = field(repr=False)
-    matrix_shape: tuple[int, int]
-    model: str = ""
-    parameters: Parameters = field(default_factory=dict)
+    model: MatrixEstimator
     sample_weight: Array | None = field(default=None, repr=False)
-    classes: Values | None = None
     Cs: Array | None = None
-    covariate_encoding: Parameters | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         values, name = (self.taus, "tau") if self.Cs is None else (self.Cs, "C")
         return (
-            f"RegularizationPath({self.model!r}, {len(self.points)} values of {name} from "
-            f"{values[0]:.3g} to {values[-1]:.3g}, shape={self.matrix_shape}, "
+            f"RegularizationPath({type(self.model).__name__}, {len(self.points)} values of {name} "
+            f"from {values[0]:.3g} to {values[-1]:.3g}, shape={self.model.matrix_shape_}, "
             f"ranks {self.ranks.min()} to {self.ranks.max()})"
         )
-
-    @property
-    def loss(self) -> LossFamily:
-        """The loss family of the model, its parameters as numbers."""
-        return loss_of(self.parameters)
 
     @property
     def factors(self) -> list[Factors]:
@@ -86,7 +67,7 @@ class RegularizationPath:
     @cached_property
     def coefs(self) -> Array:
         """Coefficients, of shape (k, p, q), read-only."""
-        coefs = np.array([point.W.matrix for point in self.points]).reshape(-1, *self.matrix_shape)
+        coefs = np.array([point.W.matrix for point in self.points])
         coefs.flags.writeable = False
         return coefs
 
@@ -134,7 +115,7 @@ class RegularizationPath:
 
     def singular_values(self) -> Array:
         """Singular values along the path, of shape (k, min(p, q)), zero-padded."""
-        table = np.zeros((len(self.points), min(self.matrix_shape)))
+        table = np.zeros((len(self.points), min(self.model.matrix_shape_)))
         for row, point in zip(table, self.points, strict=True):
             row[: point.W.rank] = point.W.d[: point.W.rank]
         return table
@@ -154,9 +135,9 @@ class RegularizationPath:
         ndarray of shape (k, n)
             One row per value of tau.
         """
-        flat = validate_samples(X, self.matrix_shape).reshape(-1, self.coefs[0].size)
+        flat = self.model._validate_samples(X).reshape(-1, self.coefs[0].size)
         decisions = self.coefs.reshape(len(self.points), -1) @ flat.T + self.intercepts[:, None]
-        Z = encoded(self.covariate_encoding, covariates, len(flat), "The path")
+        Z = new_covariates(self.model, covariates, len(flat))
         return decisions if Z is None else decisions + self.covariate_coefs @ Z.T
 
     def predict(self, X: ArrayLike, covariates: Covariates = None) -> Values:
@@ -173,29 +154,21 @@ class RegularizationPath:
             One row per value of tau: classes of a classifier, means of a regressor.
         """
         decisions = self.decision_function(X, covariates)
-        if self.classes is not None:
-            return np.asarray(self.classes[(decisions > 0.0).astype(int)])
-        return self.loss.mean(decisions)
+        return np.array([self.model._labels(f) for f in decisions])
 
     def __getstate__(self) -> Parameters:
         """Arrays, numbers and names alone, so that any format can store a path."""
         state = {one.name: getattr(self, one.name) for one in fields(self)}
-        return state | {"points": [_plain(point) for point in self.points]}
+        ours = (one for one in type(self.model).__mro__ if one.__module__.startswith("matreg."))
+        model = [next(ours).__name__, vars(self.model)]
+        return state | {"model": model, "points": [_plain(point) for point in self.points]}
 
     def __setstate__(self, state: Parameters) -> None:
+        name, attributes = state["model"]
+        model = getattr(import_module("matreg"), name)()
+        vars(model).update(attributes)
         points = [SolverResult(**{**one, "W": Factors(*one["W"])}) for one in state["points"]]
-        self.__dict__.update(state | {"points": points})
-
-
-def loss_of(parameters: Parameters) -> LossFamily:
-    """The loss family that the parameters of a model say."""
-    if "family" in parameters:
-        return family_of(parameters["family"], GLM_FAMILIES)
-    return family_of(
-        parameters["loss"],
-        REGRESSION_LOSSES | MARGIN_LOSSES,
-        **{name: parameters.get(name) for name in ("epsilon", "delta", "quantile")},
-    )
+        vars(self).update(state | {"model": model, "points": points})
 
 
 def _plain(point: SolverResult) -> Parameters:

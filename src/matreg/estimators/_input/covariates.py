@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Covariates, Mask, Parameters, Values
+from ..._typing import Array, Covariates, Mask, Values
 from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
 from ...preprocessing.covariates import CovariateEncoder
@@ -48,14 +48,7 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
 
 def new_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array | None:
     """Covariates of new samples as numbers (n, m), which are there exactly if those of fit were."""
-    return encoded(getattr(model, "covariate_encoding_", None), given, n, type(model).__name__)
-
-
-def encoded(encoding: Parameters | None, given: Covariates, n: int, name: str) -> Array | None:
-    """New covariates as numbers (n, m) by the encoding of a fit, None without both.
-
-    `name` is what was fitted, for errors.
-    """
+    encoding, name = getattr(model, "covariate_encoding_", None), type(model).__name__
     if given is None and encoding is None:
         return None
     if encoding is None:
