@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import matreg
 from matreg import cli
 from matreg.cli import reproduce
-from matreg.experiments import EXPERIMENTS, Result, figures
+from matreg.experiments import EXPERIMENTS, Result
 from matreg.experiments.tables import Table
 
 
@@ -58,10 +60,7 @@ def test_missing_data_is_a_sentence_and_status_1(fake, tmp_path, monkeypatch, ca
 
 
 def test_missing_matplotlib_is_told_before_computing(fake, monkeypatch, capsys):
-    def refuse():
-        raise ImportError("The figures need matplotlib: run `pip install matreg[plot]`.")
-
-    monkeypatch.setattr(figures, "require_matplotlib", refuse)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert cli.main(["reproduce", "shapes"]) == 1
     assert fake == []
     assert "matreg[plot]" in capsys.readouterr().err

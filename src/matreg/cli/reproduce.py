@@ -45,13 +45,13 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run one experiment, or all."""
     from ..experiments import Options
-    from ..experiments.figures import require_matplotlib
+    from ..experiments.figures import pyplot
     from ..experiments.records import commit
 
     options = Options(
         rounds=args.rounds, seed=args.seed, quick=args.quick, data=args.data, jobs=args.jobs
     )
-    require_matplotlib()  # now, not after minutes of computing
+    pyplot().switch_backend("Agg")  # now: without it the work would be in vain
     commit()
     check_folder(args.out)
     for name in NAMES if args.experiment == "all" else [args.experiment]:

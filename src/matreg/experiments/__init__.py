@@ -2,8 +2,8 @@
 
 shapes  tau_path  finance  head_pose  risk_bound      the paper's tables, figures and theorem
 label_noise  shifted_labels  smm                      beyond the paper
-methods       what is compared; certainty: how sure a table is
-records       what an experiment gives back; tables, figures: how it is written
+methods       the methods that are compared; certainty: how sure a table is
+records       options, results and records; tables, figures: how they are written
 parallel      many independent tasks
 """
 

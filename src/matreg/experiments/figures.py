@@ -1,8 +1,7 @@
-"""Drawing: colours, images and files that all experiments share."""
+"""Colours, grids of images and files of figures."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ import numpy as np
 
 from .._runtime.files import writing
 from .._typing import Array
+from ..plotting import pyplot
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; markers help in print.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; markers help in print.
 STYLE: dict[str, dict[str, Any]] = {
     "SVR": {"color": "#E69F00", "marker": "s"},
     "R-GLM": {"color": "#0072B2", "marker": "o"},
@@ -34,39 +34,9 @@ LOOK = {
 }
 
 
-def require_matplotlib() -> Any:
-    """Import pyplot, or say in a sentence how to get it.
-
-    Returns
-    -------
-    module
-        ``matplotlib.pyplot``, set to write files only.
-    """
-    try:
-        importlib.import_module("matplotlib").use("Agg")
-        return importlib.import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise ImportError('The figures need matplotlib: pip install "matreg[plot]"') from error
-
-
 def save(draw: Callable[[], Any], folder: Path, stem: str) -> list[Path]:
-    """Draw a figure and write it as PNG and SVG.
-
-    Parameters
-    ----------
-    draw : callable
-        Returns the figure.
-    folder : Path
-        Where to.
-    stem : str
-        Name of the files without the ending.
-
-    Returns
-    -------
-    list of Path
-        The two files.
-    """
-    plt = require_matplotlib()
+    """Draw a figure, write it as ``stem.png`` and ``stem.svg``, and return both paths."""
+    plt = pyplot()
     with plt.rc_context(LOOK):
         figure = draw()
         paths = [folder / f"{stem}.{kind}" for kind in ("png", "svg")]
@@ -89,33 +59,14 @@ def image_grid(
     size: float = 1.25,
     colorbar: str | None = None,
 ) -> Any:
-    """Images in rows and columns, by default with a colour scale symmetric around zero.
+    """A figure with labelled rows of images, with a caption below each image.
 
-    Parameters
-    ----------
-    rows : mapping
-        Label of a row and its images.
-    columns : sequence of str
-        Titles of the columns.
-    captions : mapping, default=None
-        A line below each image, by row.
-    limits : mapping, default=None
-        Largest value of the colour scale by row; by default the row's largest absolute value.
-    cmap : str, default="RdBu_r"
-        Colour map; "gray" images run from 0 to their limit, others from minus the limit.
-    size : float, default=1.25
-        Inches of an image.
-    colorbar : str, default=None
-        Label of a colour bar, for images that share a scale.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
+    The colours of "gray" images run from 0 to the limit, others from minus the limit; by default it
+    is the row's largest absolute value. `size` is the width of an image in inches, and `colorbar`
+    the label of a colour bar, for images that share a scale.
     """
-    plt = require_matplotlib()
     height = size + (0.2 if captions else 0.0)
-    figure, grid = plt.subplots(
+    figure, grid = pyplot().subplots(
         len(rows),
         len(columns),
         figsize=(size * len(columns) + (1.0 if colorbar else 0.0), height * len(rows)),
@@ -134,6 +85,5 @@ def image_grid(
     for axes, title in zip(grid[0], columns, strict=True):
         axes.set_title(title)
     if colorbar:
-        image = grid[0, 0].images[0]
-        figure.colorbar(image, ax=grid, shrink=0.4, aspect=30, label=colorbar)
+        figure.colorbar(grid[0, 0].images[0], ax=grid, shrink=0.4, aspect=30, label=colorbar)
     return figure

@@ -14,8 +14,9 @@ from .. import GRMRCV
 from .._runtime.progress import Progress
 from .._typing import Array
 from ..datasets import load_istanbul
+from ..plotting import pyplot
 from .certainty import block_bootstrap, near_ties
-from .figures import STYLE, require_matplotlib
+from .figures import STYLE
 from .methods import METHODS, Tuning, fit_methods, rae
 from .records import Options, Result
 from .tables import Cell, Table
@@ -30,49 +31,28 @@ PAPER = {
 
 FORMATS = ("{:.2f}", "{:.1f}", "{:.4f}")
 
-# Every fold trains on at least half of the training days, because tau weighs against a sum over
-# them, and predicts the ten days that follow. The folds have equal size, so that the mean squared
-# error orders the candidates as the RAE of all predicted days does, the paper's criterion.
+# Every fold trains on at least half of the training days, because the loss is a sum over them, and
+# predicts the ten days that follow. The folds have equal size, so that the mean squared error
+# orders the candidates as the paper's criterion does, the RAE of all predicted days.
 FOLDS = TimeSeriesSplit(n_splits=8, test_size=10)
 TUNING = Tuning(cv=FOLDS, n_taus=30, n_rglm_taus=30, rglm_min_ratio=1e-3, tol=1e-6)
-# Unlike elsewhere the samples are small, so that G-RMR has a grid of its own.
+# The samples are small, so that G-RMR needs another grid than elsewhere.
 GAMMAS, LAMS = (30.0, 100.0, 300.0, 1000.0), (5.0, 15.0, 50.0, 150.0)
 TAU_FACTORS = (0.35, 0.7, 1.4, 2.8)
-# Samples of ten days overlap, so that days are drawn in blocks of twice as many.
+# Samples of ten days overlap, so that days are drawn in blocks of twenty.
 BLOCK, DRAWS, LEVEL = 20, 2000, 0.95
 
 
 class Scores(NamedTuple):
-    """The paper's three criteria.
+    """The paper's three criteria."""
 
-    Attributes
-    ----------
-    pcp : float
-        Per cent of days whose direction was predicted.
-    d100 : float
-        What 100 dollars become when they are invested on days with a positive prediction.
-    rae : float
-        Relative error of the returns.
-    """
-
-    pcp: float
-    d100: float
-    rae: float
+    pcp: float  # per cent of days whose direction was predicted
+    d100: float  # value of 100 dollars that are invested on days with a positive prediction
+    rae: float  # relative error of the returns
 
 
 def score(prediction: Array, y: Array) -> Scores:
-    """Judge predicted returns by the paper's criteria.
-
-    Parameters
-    ----------
-    prediction, y : ndarray of shape (n,)
-        Predicted and true returns.
-
-    Returns
-    -------
-    Scores
-        PCP, D100 and RAE.
-    """
+    """Scores of predicted returns (n,), given the true ones."""
     right = np.mean(np.sign(prediction) == np.sign(y))
     return Scores(100.0 * float(right), float(growth(prediction, y)[-1]), rae(prediction, y))
 
@@ -84,18 +64,7 @@ def growth(prediction: Array, y: Array) -> Array:
 
 
 def run(options: Options) -> Result:
-    """Predict the test days by models that were chosen on the training days.
-
-    Parameters
-    ----------
-    options : Options
-        Whether to be quick, and processes.
-
-    Returns
-    -------
-    Result
-        PCP, D100 and RAE of each method; ``values["scores"]`` by method.
-    """
+    """Predict the test days by models that were chosen on the training days."""
     data = load_istanbul()
     tuning = replace(TUNING, n_taus=8, n_rglm_taus=8) if options.quick else TUNING
     with Progress("finance", 3, verbose=1) as bar:
@@ -107,21 +76,19 @@ def run(options: Options) -> Result:
         cleaning = _fit_grmr(data, tuning, fits["RMR"].parameters["tau_"], options)
         bar.step()
 
+    def tested(model: Any) -> Scores:
+        return score(model.predict(data.X_test), data.y_test)
+
     models = {method: fit.model for method, fit in fits.items()} | {"G-RMR": cleaning}
     predictions = {method: model.predict(data.X_test) for method, model in models.items()}
     predictions[INTERCEPT] = np.full(len(data.y_test), data.y_train.mean())
     scores = {method: score(p, data.y_test) for method, p in predictions.items()}
     careful_scores = {
-        f"{method}, one standard error": score(fit.model.predict(data.X_test), data.y_test)
-        for method, fit in careful_fits.items()
-    }
-    ties = {
-        method: near_ties(models[method], data.X_train, data.y_train)
-        for method in ("R-GLM", "RMR", "G-RMR")
+        f"{method}, one standard error": tested(fit.model) for method, fit in careful_fits.items()
     }
     tied = {
-        method: [score(model.predict(data.X_test), data.y_test) for model in tied]
-        for method, tied in ties.items()
+        method: [tested(one) for one in near_ties(models[method], data.X_train, data.y_train)]
+        for method in METHODS[1:]
     }
     days = block_bootstrap(len(data.y_test), BLOCK, 100 if options.quick else DRAWS, options.seed)
     drawn = {
@@ -172,7 +139,8 @@ def _table(scores: dict[str, Scores]) -> Table:
     rows: list[list[Cell]] = []
     for method, ours in scores.items():
         row: list[Cell] = [method]
-        for value, paper, form in zip(ours, _paper(method), FORMATS, strict=True):
+        theirs = PAPER.get(method.split(",")[0], (None, None, None))
+        for value, paper, form in zip(ours, theirs, FORMATS, strict=True):
             row += [form.format(value), None if paper is None else form.format(paper)]
         rows.append(row)
     columns = ["Method", "PCP [%]", "paper", "D100", "paper", "RAE", "paper"]
@@ -209,17 +177,13 @@ def _ranges(ends: Array) -> list[str]:
 
 
 def _choices(chosen: dict[str, dict[str, float]]) -> str:
-    """What the folds chose, in a sentence."""
+    """A sentence with the choices of the folds."""
     parts = [
         f"{method} " + ", ".join(f"{name.strip('_')} = {v:.3g}" for name, v in values.items())
         for method, values in chosen.items()
         if values
     ]
     return f"Chosen: {'; '.join(parts)}."
-
-
-def _paper(method: str) -> tuple[float | None, ...]:
-    return PAPER.get(method.split(",")[0], (None, None, None))
 
 
 def _verdict(scores: dict[str, Scores]) -> str:
@@ -235,7 +199,7 @@ def _verdict(scores: dict[str, Scores]) -> str:
 
 
 def _draw(dates: NDArray[Any], predictions: dict[str, Array], y: Array) -> Any:
-    plt = require_matplotlib()
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
     for method, prediction in predictions.items():
         value = growth(prediction, y)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,14 @@ from .._typing import Array
 from ..datasets import load_cmu_faces, load_fei_faces, load_qmul_faces
 from ..datasets.faces import find_fei
 from .figures import image_grid
-from .methods import METHODS, Tuning, fit_methods, rae
+from .methods import METHODS, Tuning, fit_methods, rae, records_of
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
 
 SHORT = 3
 CORRUPTED = 0.1  # share of the samples, as in the paper
-BLOCK = 0.25  # side of the white square relative to the image's; the paper does not say
+BLOCK = 0.25  # side of the white square over that of the image; the paper does not give it
 
 PAPER = {
     5: (0.3343, 0.2637, 0.2613, 0.2613, 0.2622),
@@ -33,8 +35,8 @@ PAPER = {
     20: (0.2918, 0.2042, 0.2029, 0.2029, 0.2040),
 }
 
-# Folds of whole people: the question is how the model does on people it has not seen. G-RMR
-# replaces outliers, as images are not of low rank: its gamma is the estimator's rule or half of it.
+# Folds of whole people, as the model is tested on new people. G-RMR replaces outliers, as images
+# are not of low rank; its gamma is the estimator's rule or half of it.
 TUNING = Tuning(
     cv=GroupKFold(5),
     n_taus=12,
@@ -46,28 +48,14 @@ TUNING = Tuning(
 
 
 def run(
-    options: Options,
-    *,
-    people: tuple[int, ...] | None = None,
-    tuning: Tuning = TUNING,
+    options: Options, *, people: tuple[int, ...] | None = None, tuning: Tuning = TUNING
 ) -> Result:
-    """Estimate the yaw of people who were not seen in training, with and without corruption.
+    """Estimate the yaw of people who are not in the training set, with and without corruption.
 
-    Parameters
-    ----------
-    options : Options
-        Rounds, seed, processes; `data` is the folder of the QMUL or the FEI faces, without which
-        the CMU faces stand in.
-    people : tuple of int, default=None
-        Numbers of training people; by default those of the paper that the data allow.
-    tuning : Tuning
-        Candidates and folds.
-
-    Returns
-    -------
-    Result
-        RAE on the yaw; ``values["rae"]`` has shape (people, 3, rounds, methods): nothing
-        corrupted, a tenth of the images of training and test, all images of the test besides.
+    Without a folder of the QMUL or FEI faces the CMU faces are used. `people` are numbers of
+    training people, by default those of the paper that the data allow. ``values["rae"]`` has the
+    shape (people, 3, rounds, methods): nothing is corrupted; a tenth of the images of training and
+    test; all images of the test besides.
     """
     rounds = options.rounds_or(SHORT)
     if people is None:
@@ -81,7 +69,9 @@ def run(
         for number in range(rounds)
     ]
     outcomes = run_tasks(_one_round, tasks, options.jobs, "head-pose")
-    errors = _errors(outcomes, len(people), rounds)
+    found = np.array([[outcome["rae"], outcome["rae_all"]] for outcome in outcomes])
+    found = found.reshape(len(people), 2, rounds, 2, len(METHODS))
+    errors = np.stack([found[:, 0, :, 0], found[:, 1, :, 0], found[:, 1, :, 1]], axis=1)
     clean, corrupted = outcomes[-2 * rounds], outcomes[-rounds]
     return Result(
         name="head-pose",
@@ -100,34 +90,17 @@ def run(
             "block": BLOCK,
             "chosen": [outcome["parameters"] for outcome in outcomes],
         },
-        values={
-            "rae": errors,
-            "seconds": [outcome["seconds"] for outcome in outcomes],
-        },
+        values={"rae": errors, "seconds": [outcome["seconds"] for outcome in outcomes]},
         notes=[
-            f"Data: {_title(options.data)}. Corrupted: a white square on {CORRUPTED:.0%} of the "
+            f"Data: {_faces(options.data)[0]}. Corrupted: a white square on {CORRUPTED:.0%} of the "
             "images of training and test; all corrupted: on every image of the test.",
             *_losses(errors),
         ],
     )
 
 
-def _errors(outcomes: list[dict[str, Any]], people: int, rounds: int) -> Array:
-    """RAE of shape (people, 3, rounds, methods)."""
-    by_task = iter(outcomes)
-    errors = np.empty((people, 3, rounds, len(METHODS)))
-    for count in range(people):
-        for corrupted in (False, True):
-            for number in range(rounds):
-                outcome = next(by_task)
-                errors[count, int(corrupted), number] = outcome["rae"]
-                if corrupted:
-                    errors[count, 2, number] = outcome["rae_all"]
-    return errors
-
-
 def _losses(errors: Array) -> list[str]:
-    """By how much corruption raises the error of each method, on the mean."""
+    """By how much corruption raises the mean error of each method."""
     clean, tenth, all_of_them = errors.mean(axis=(0, 2))
     return [
         f"Corruption of {what} raises the RAE of "
@@ -143,24 +116,7 @@ def _losses(errors: Array) -> list[str]:
 def add_blocks(
     X: Array, rng: Generator, share: float = CORRUPTED
 ) -> tuple[Array, NDArray[np.intp]]:
-    """Put a white square block at a random place on some of the images.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p, q)
-        Images with gray levels in [0, 1].
-    rng : Generator
-        Random numbers.
-    share : float, default=0.1
-        Share of the images.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p, q)
-        A copy with the blocks.
-    chosen : ndarray of int
-        Which images have one.
-    """
+    """Images (n, p, q) with a white square at a random place of some, and the indices of these."""
     X = X.copy()
     n, p, q = X.shape
     side = round(BLOCK * min(p, q))
@@ -172,7 +128,7 @@ def add_blocks(
 
 
 def _people(options: Options) -> tuple[int, ...]:
-    """The paper's numbers of training people, as far as somebody is left to test on."""
+    """The paper's numbers of training people, as far as the data leave people to test on."""
     available = len(np.unique(_load(options.data).person))
     people = tuple(count for count in PAPER if count < available)
     if not people:
@@ -180,24 +136,21 @@ def _people(options: Options) -> tuple[int, ...]:
     return people[:1] if options.quick else people
 
 
-def _load(folder: str | None) -> Bunch:
+def _faces(folder: str | None) -> tuple[str, Callable[[], Bunch]]:
+    """Name of the data, and the function that loads them."""
     if folder is None:
-        return load_cmu_faces()
-    is_fei = bool(find_fei(Path(folder).expanduser()))
-    return load_fei_faces(folder) if is_fei else load_qmul_faces(folder)
-
-
-def _title(folder: str | None) -> str:
-    """Which faces these are."""
-    if folder is None:
-        return "the CMU faces, a stand-in for the QMUL faces"
+        return "the CMU faces, in place of the QMUL faces", load_cmu_faces
     if find_fei(Path(folder).expanduser()):
-        return "the FEI faces, in place of the QMUL faces"
-    return "the paper's data, the QMUL faces"
+        return "the FEI faces, in place of the QMUL faces", partial(load_fei_faces, folder)
+    return "the paper's data, the QMUL faces", partial(load_qmul_faces, folder)
+
+
+def _load(folder: str | None) -> Bunch:
+    return _faces(folder)[1]()
 
 
 def _prepare(folder: str | None, count: int, corrupted: bool, seed: int) -> Bunch:
-    """Images of one round: which train, and which have a block."""
+    """Images of one round, which of them train, and which have a block."""
     faces = _load(folder)
     rng = np.random.default_rng([seed, count])
     chosen = rng.permutation(np.unique(faces.person))[:count]
@@ -217,8 +170,7 @@ def _one_round(
         "rae": [rae(fit.model.predict(faces.X[test]), faces.y[test]) for fit in fits.values()],
         "rae_all": [rae(fit.model.predict(worst), faces.y[test]) for fit in fits.values()],
         "coefs": [fit.coef for fit in fits.values()],
-        "seconds": {method: fit.seconds for method, fit in fits.items()},
-        "parameters": {method: fit.parameters for method, fit in fits.items()},
+        **records_of(fits),
     }
 
 
@@ -228,7 +180,7 @@ def _table(people: tuple[int, ...], errors: Array) -> Table:
     for count, ours in zip(people, errors, strict=True):
         for label, error in zip(labels, ours, strict=True):
             first = count if label == "ours" else ""
-            rows.append([first, label, *(Stat.of(column) for column in error.T)])
+            rows.append([first, label, *Stat.of_each(error)])
         if count in PAPER:
             rows.append(["", "paper (QMUL)", *PAPER[count][:4]])
             rows.append(["", "paper, corrupted", None, None, None, PAPER[count][4]])
@@ -248,19 +200,16 @@ def _draw_examples(folder: str | None) -> Any:
 
 
 def _draw_coefs(clean: dict[str, Any], corrupted: dict[str, Any]) -> Any:
-    rows = {"Clean": clean["coefs"], "Corrupted": corrupted["coefs"]}
-    # SVR's W is much larger than the others': each image has its own scale.
-    scaled = {label: [W / np.abs(W).max() for W in images] for label, images in rows.items()}
-    captions = {
-        label: [f"RAE {error:.3f}" for error in outcome["rae"]]
-        for label, outcome in (("Clean", clean), ("Corrupted", corrupted))
-    }
+    rows = {"Clean": clean, "Corrupted": corrupted}
+    # The W of SVR is much larger than the others: each image has its own scale.
+    scaled = {label: [W / np.abs(W).max() for W in one["coefs"]] for label, one in rows.items()}
+    captions = {label: [f"RAE {x:.3f}" for x in one["rae"]] for label, one in rows.items()}
     label = "Coefficient / largest"
     return image_grid(scaled, METHODS, captions=captions, size=1.5, colorbar=label)
 
 
 def _draw_cleaning(folder: str | None, count: int, seed: int, tuning: Tuning) -> Any:
-    """Training images before and after, with the rules of the estimator."""
+    """Training images before and after the cleaning, with the estimator's own gamma and lam."""
     faces = _prepare(folder, count, True, seed)
     model = GRMR(1e4, C=tuning.C, epsilon=tuning.epsilon, outliers=tuning.outliers)
     model.fit(faces.X[faces.train], faces.y[faces.train])

@@ -1,4 +1,4 @@
-"""Wrong labels and heavy tails, beyond the paper: which method to take."""
+"""Wrong labels and heavy tails, beyond the paper: which method to use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from .._typing import Array
 from ..datasets import make_matrix_regression, make_shape
+from ..plotting import pyplot
 from . import shifted_labels
-from .figures import STYLE, require_matplotlib
-from .methods import ADAPTIVE, METHODS, Tuning, fit_methods, rae
+from .figures import STYLE
+from .methods import ADAPTIVE, METHODS, Tuning, fit_methods, rae, records_of
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
@@ -23,7 +24,7 @@ FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4)
 TAILS = {"gaussian": "Gaussian", "laplace": "Laplace", "student": "Student t, 2 d.f."}
 OUTLIER_NOISE, TAIL_NOISE = 0.5, 5.0
 
-# The median of the absolute errors does not look at the wrong labels of a validation fold. G-RMR's
+# The median of the absolute errors ignores the wrong labels of a validation fold. G-RMR's
 # lam are about the estimator's rule for such samples and four times it, its gamma an eighth and
 # half of the rule. The stack of Gaussian samples has full rank, so that the split finds no outliers
 # up to gamma / lam of about 6: of the four pairs, with 4, 1, 16 and 4, one cleans.
@@ -49,8 +50,9 @@ NOTES = (
     "error stays small where R-GLM's comes near that of W = 0. Without wrong labels R-GLM "
     "is as good and faster, and with Gaussian noise it is better. Methods on vectors (SVR, "
     "Huber ridge) resist wrong labels but cannot use the low rank.",
-    "Labels that are shifted to one side look like another intercept. From a share of "
-    "about 0.4 on RMR's lead is gone; of two halves no monotone loss tells which is right.",
+    "Labels that are shifted to one side look like another intercept. At a share of about 0.4 "
+    "RMR is no longer better; with half of the labels shifted no monotone loss can tell which "
+    "half is right.",
 )
 
 
@@ -66,32 +68,11 @@ def run(
     methods: tuple[str, ...] = ALL,
     tuning: Tuning = TUNING,
 ) -> Result:
-    """Compare methods under wrong labels and under heavy-tailed noise.
+    """Compare methods under wrong labels, heavy-tailed noise and shifted labels.
 
-    Parameters
-    ----------
-    options : Options
-        Rounds, seed and processes.
-    size : int, default=32
-        Rows and columns of the square.
-    n_train : int, default=600
-        Training samples.
-    fractions : tuple of float
-        Shares of grossly wrong labels.
-    tails : tuple of str
-        Laws of the label noise, as :func:`matreg.datasets.make_matrix_regression` names them.
-    ranks, shares : tuple of int, tuple of float
-        Ranks of the coefficients and shares of the labels that are shifted to one side.
-    methods : tuple of str
-        What to compare.
-    tuning : Tuning
-        Candidates and folds.
-
-    Returns
-    -------
-    Result
-        ``values["rae"]`` and ``values["test_rae"]`` of shape (settings, rounds, methods), first
-        the fractions and then the tails.
+    `fractions` are shares of grossly wrong labels, `tails` laws of the label noise, `ranks` and
+    `shares` those of :mod:`shifted_labels`. ``values["rae"]`` and ``values["test_rae"]`` have the
+    shape (settings, rounds, methods), first the fractions and then the tails.
     """
     if options.quick:
         fractions, tails = fractions[::2], tails[::2]
@@ -125,7 +106,7 @@ def run(
         | {"chosen": [outcome["parameters"] for outcome in outcomes]},
         values={"rae": errors[:, :, 0], "test_rae": errors[:, :, 1], "shifted_rae": shifted}
         | {"seconds": [outcome["seconds"] for outcome in outcomes]},
-        notes=[*NOTES],
+        notes=NOTES,
     )
 
 
@@ -144,15 +125,13 @@ def _one_round(
     return {
         "rae": [rae(fit.coef, truth) for fit in fits.values()],
         "test": [rae(fit.model.predict(test.X), test.y_clean) for fit in fits.values()],
-        "seconds": {method: fit.seconds for method, fit in fits.items()},
-        "parameters": {method: fit.parameters for method, fit in fits.items()},
+        **records_of(fits),
     }
 
 
 def _table(title: str, names: list[str], methods: tuple[str, ...], errors: Array) -> Table:
     rows: list[list[Cell]] = [
-        [name, *(Stat.of(column) for column in block.T)]
-        for name, block in zip(names, errors, strict=True)
+        [name, *Stat.of_each(block)] for name, block in zip(names, errors, strict=True)
     ]
     return Table(title, ["Labels", *methods], rows, digits=3)
 
@@ -160,8 +139,7 @@ def _table(title: str, names: list[str], methods: tuple[str, ...], errors: Array
 def _draw(
     fractions: tuple[float, ...], tails: tuple[str, ...], methods: tuple[str, ...], errors: Array
 ) -> Any:
-    plt = require_matplotlib()
-    figure, grid = plt.subplots(2, 2, figsize=(8.0, 5.6), sharey="row", layout="constrained")
+    figure, grid = pyplot().subplots(2, 2, figsize=(8.0, 5.6), sharey="row", layout="constrained")
     mean, std = errors.mean(axis=1), errors.std(axis=1)
     split = len(fractions)
     for k, label in enumerate(("RAE on W", "RAE on clean labels")):

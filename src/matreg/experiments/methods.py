@@ -26,90 +26,39 @@ ADAPTIVE = ("RMR, adaptive",)
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the parameters of all methods are chosen, and between which values.
+    """Candidates for the parameters of all methods, and the folds that choose among them."""
 
-    Attributes
-    ----------
-    C, epsilon : float
-        Loss of SVR, RMR and G-RMR; the defaults are the paper's.
-    cv : int or splitter
-        Folds.
-    scoring : str
-        Score of a fold, as scikit-learn names it.
-    taus : tuple of float, or None
-        Path of RMR, instead of the next two.
-    n_taus, tau_min_ratio : int, float
-        Path of RMR, from the smallest tau with W = 0 down to this fraction of it.
-    n_rglm_taus, rglm_min_ratio : int, float
-        Path of R-GLM.
-    gamma, lam : tuple of float, or None
-        Candidates of G-RMR; None is the estimator's rule.
-    outliers : {"split", "replace"}
-        What G-RMR does with outliers; "split" is the paper's model.
-    limit : float
-        How many times the noise an outlier is, where outliers are replaced.
-    grmr_taus : tuple of float
-        Candidates of G-RMR's tau, in units of the one that was chosen for RMR.
-    rough : bool
-        Whether G-RMR, whose fits are the long ones, is content with one alternation and a rough
-        split in the folds; the last fit is as tight as ever.
-    halving : bool
-        Whether G-RMR drops the worse half of its pairs of gamma and lam after each fold.
-    clean_predict : bool
-        Whether G-RMR cleans new samples before it predicts.
-    svr_C : tuple of float, or None
-        Candidates of SVR's C instead of the fixed one.
-    huber_alpha : tuple of float
-        Candidates of the ridge weight of Huber regression.
-    one_standard_error : bool
-        Take the largest tau whose score is within a standard error of the best.
-    tol : float
-        Relative duality gap of RMR and R-GLM.
-    """
-
-    C: float = 1e3
+    C: float = 1e3  # of SVR, RMR and G-RMR, as in the paper
     epsilon: float = 1e-2
     cv: Any = 3
     scoring: str = "neg_mean_squared_error"
-    taus: tuple[float, ...] | None = None
+    taus: tuple[float, ...] | None = None  # of RMR; by default the path of the next two
     n_taus: int = 10
-    tau_min_ratio: float = 1e-3
-    n_rglm_taus: int = 12
+    tau_min_ratio: float = 1e-3  # smallest tau as a fraction of the largest, where W = 0
+    n_rglm_taus: int = 12  # the path of R-GLM
     rglm_min_ratio: float = 1e-4
-    gamma: tuple[float, ...] | None = None
+    gamma: tuple[float, ...] | None = None  # of G-RMR; None is the estimator's rule
     lam: tuple[float, ...] | None = None
-    outliers: str = "split"
-    limit: float = 4.0
-    grmr_taus: tuple[float, ...] = (1.0,)
-    rough: bool = False
-    halving: bool = False
-    clean_predict: bool = True
-    svr_C: tuple[float, ...] | None = None
+    outliers: str = "split"  # the paper's G-RMR; "replace" is the other form
+    limit: float = 4.0  # an outlier is this many times the noise, where outliers are replaced
+    grmr_taus: tuple[float, ...] = (1.0,)  # tau of G-RMR, in units of the tau chosen for RMR
+    rough: bool = False  # whether G-RMR alternates once and splits roughly in the folds
+    halving: bool = False  # whether G-RMR drops the worse half of gamma and lam after each fold
+    clean_predict: bool = True  # whether G-RMR cleans new samples before it predicts
+    svr_C: tuple[float, ...] | None = None  # candidates of SVR's C; None takes C
     huber_alpha: tuple[float, ...] = (1e-2, 1e-1, 1.0, 10.0, 100.0)
-    one_standard_error: bool = False
-    tol: float = 1e-4
+    one_standard_error: bool = False  # take the largest tau within a standard error of the best
+    tol: float = 1e-4  # relative duality gap of RMR and R-GLM
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A tuned model.
-
-    Attributes
-    ----------
-    model : estimator
-        Predicts labels of samples (n, p, q).
-    coef : ndarray of shape (p, q)
-        W.
-    parameters : dict
-        What was chosen.
-    seconds : float
-        Time of the choice and of the last fit together.
-    """
+    """A tuned model."""
 
     model: Any
-    coef: Array
-    parameters: dict[str, float]
-    seconds: float
+    coef: Array  # (p, q)
+    parameters: dict[str, float]  # what was chosen
+    seconds: float  # of the choice and of the last fit together
 
 
 def rae(estimate: ArrayLike, truth: ArrayLike) -> float:
@@ -125,65 +74,54 @@ def fit_methods(
     methods: Sequence[str] = METHODS,
     groups: NDArray[Any] | None = None,
 ) -> dict[str, Fit]:
-    """Tune and fit methods on the same data and folds.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p, q)
-        Samples.
-    y : ndarray of shape (n,)
-        Labels.
-    tuning : Tuning
-        How.
-    methods : sequence of str
-        Which; G-RMR must come after RMR.
-    groups : ndarray of shape (n,), default=None
-        Groups for the folds.
-
-    Returns
-    -------
-    dict
-        A :class:`Fit` for each method.
-    """
+    """Tune and fit methods on the same samples (n, p, q) and folds; G-RMR must come after RMR."""
     fits: dict[str, Fit] = {}
     for method in methods:
         start = time.perf_counter()
-        model, names = _BUILD[method](tuning, fits)
+        model = _BUILD[method](tuning, fits)
         with warnings.catch_warnings():
-            # The grids are the paper's, edges and all; the choices are kept with the results.
+            # The grids are the paper's, a choice at an edge is no mistake, and the record has it.
             warnings.filterwarnings("ignore", "The choice", UserWarning)
             model.fit(X, y, groups=groups) if hasattr(model, "cv") else model.fit(X, y)
-        parameters = {name: float(_chosen(model, name)) for name in names}
+        parameters = {name: float(value) for name, value in _chosen(model).items()}
         coef = np.reshape(_coef(model), X.shape[1:])
         fits[method] = Fit(model, coef, parameters, time.perf_counter() - start)
     return fits
 
 
+def records_of(fits: dict[str, Fit]) -> dict[str, dict[str, Any]]:
+    """Seconds and chosen parameters of each method, for the record."""
+    return {
+        "seconds": {method: fit.seconds for method, fit in fits.items()},
+        "parameters": {method: fit.parameters for method, fit in fits.items()},
+    }
+
+
 def flatten(X: Array) -> Array:
-    """Samples as rows, for methods that know no matrices."""
+    """Samples as rows, for models of vectors."""
     return X.reshape(len(X), -1)
 
 
-def _on_vectors(regressor: Any) -> Any:
-    return make_pipeline(FunctionTransformer(flatten), regressor)
+def on_vectors(model: Any) -> Any:
+    """A model of vectors as one of matrices."""
+    return make_pipeline(FunctionTransformer(flatten), model)
 
 
-def _svr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
-    model = _on_vectors(SVR(kernel="linear", C=tuning.C, epsilon=tuning.epsilon))
+def _svr(tuning: Tuning, fits: dict[str, Fit]) -> Any:
+    model = on_vectors(SVR(kernel="linear", C=tuning.C, epsilon=tuning.epsilon))
     if tuning.svr_C is None:
-        return model, ()
-    grid = {"svr__C": tuning.svr_C}
-    return GridSearchCV(model, grid, cv=tuning.cv, scoring=tuning.scoring), ("svr__C",)
+        return model
+    return GridSearchCV(model, {"svr__C": tuning.svr_C}, cv=tuning.cv, scoring=tuning.scoring)
 
 
-def _huber(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
+def _huber(tuning: Tuning, fits: dict[str, Fit]) -> Any:
+    model = on_vectors(HuberRegressor(max_iter=5000, tol=1e-3))
     grid = {"huberregressor__alpha": tuning.huber_alpha}
-    model = _on_vectors(HuberRegressor(max_iter=5000, tol=1e-3))
-    return GridSearchCV(model, grid, cv=tuning.cv, scoring=tuning.scoring), tuple(grid)
+    return GridSearchCV(model, grid, cv=tuning.cv, scoring=tuning.scoring)
 
 
-def _rglm(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
-    model = RGLMCV(
+def _rglm(tuning: Tuning, fits: dict[str, Fit]) -> Any:
+    return RGLMCV(
         ridge=0.0,
         n_taus=tuning.n_rglm_taus,
         tau_min_ratio=tuning.rglm_min_ratio,
@@ -192,12 +130,11 @@ def _rglm(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
         one_standard_error=tuning.one_standard_error,
         tol=tuning.tol,
     )
-    return model, ("tau_",)
 
 
-def _rmr(tuning: Tuning, fits: dict[str, Fit], adaptive: int = 0) -> tuple[Any, tuple[str, ...]]:
-    model = RMRCV(
-        # In the bases of a further step other values of tau are right.
+def _rmr(tuning: Tuning, fits: dict[str, Fit], adaptive: int = 0) -> Any:
+    return RMRCV(
+        # A further step needs other values of tau.
         None if adaptive else tuning.taus,
         adaptive=adaptive,
         n_taus=tuning.n_taus,
@@ -209,11 +146,10 @@ def _rmr(tuning: Tuning, fits: dict[str, Fit], adaptive: int = 0) -> tuple[Any, 
         one_standard_error=tuning.one_standard_error,
         tol=tuning.tol,
     )
-    return model, ("tau_",)
 
 
-def _grmr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
-    model = GRMRCV(
+def _grmr(tuning: Tuning, fits: dict[str, Fit]) -> Any:
+    return GRMRCV(
         fits["RMR"].parameters["tau_"] * np.array(tuning.grmr_taus),
         gamma=tuning.gamma,
         lam=tuning.lam,
@@ -228,11 +164,9 @@ def _grmr(tuning: Tuning, fits: dict[str, Fit]) -> tuple[Any, tuple[str, ...]]:
         fold_split_tol=1e-2 if tuning.rough else None,
         halving=tuning.halving,
     )
-    return model, ("tau_", "gamma_", "lam_")
 
 
-_Build = Callable[[Tuning, dict[str, Fit]], tuple[Any, tuple[str, ...]]]
-_BUILD: dict[str, _Build] = {
+_BUILD: dict[str, Callable[[Tuning, dict[str, Fit]], Any]] = {
     "SVR": _svr,
     "R-GLM": _rglm,
     "RMR": _rmr,
@@ -242,8 +176,12 @@ _BUILD: dict[str, _Build] = {
 }
 
 
-def _chosen(model: Any, name: str) -> float:
-    return model.best_params_[name] if isinstance(model, GridSearchCV) else getattr(model, name)
+def _chosen(model: Any) -> dict[str, Any]:
+    """What a search has chosen; nothing for a model that is no search."""
+    if isinstance(model, GridSearchCV):
+        return dict(model.best_params_)
+    names = ("tau_", "gamma_", "lam_")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
 def _coef(model: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Many independent tasks on several cores, with a bar that shows how far they are."""
+"""Many independent tasks on several cores, with a progress bar."""
 
 from __future__ import annotations
 
@@ -17,27 +17,9 @@ T = TypeVar("T")
 def run_tasks(
     function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int, label: str
 ) -> list[T]:
-    """Call a function once for each tuple of arguments, in parallel, with a progress bar.
-
-    Parameters
-    ----------
-    function : callable
-        What to call; it must be a function of a module.
-    tasks : sequence of tuples
-        Positional arguments of each call.
-    jobs : int
-        Number of processes; -1 is one per core.
-    label : str
-        What the bar says.
-
-    Returns
-    -------
-    list
-        Results in the order of the tasks.
-    """
+    """Results of a module's function for each tuple of arguments, in the order of the tasks."""
     calls = (delayed(_alone)(function, *task) for task in tasks)
-    results = in_parallel(calls, jobs)
-    return list(track(results, label, len(tasks), verbose=1))
+    return list(track(in_parallel(calls, jobs), label, len(tasks), verbose=1))
 
 
 def _alone(function: Callable[..., T], *arguments: Any) -> T:

@@ -1,4 +1,4 @@
-"""What an experiment is asked and what it gives back."""
+"""Options and results of an experiment, and the record of a result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,30 +25,16 @@ WHOLE = 10  # the paper's repetitions
 
 @dataclass(frozen=True)
 class Options:
-    """Settings that all experiments share.
+    """Settings that all experiments share."""
 
-    Attributes
-    ----------
-    rounds : int or None
-        Number of repetitions; None is the experiment's own short form.
-    seed : int
-        Start of the random numbers.
-    quick : bool
-        Whether to make everything small, to see that it runs.
-    data : str or None
-        Folder of the QMUL faces.
-    jobs : int
-        Number of processes; -1 is one per core.
-    """
-
-    rounds: int | None = None
+    rounds: int | None = None  # repetitions; None is the short form of the experiment
     seed: int = 0
-    quick: bool = False
-    data: str | None = None
-    jobs: int = 1
+    quick: bool = False  # whether to make everything small, to see that it runs
+    data: str | None = None  # folder of the QMUL or FEI faces
+    jobs: int = 1  # processes; -1 is one per core
 
     def rounds_or(self, short: int) -> int:
-        """Rounds asked for, or the experiment's short form; one when in a hurry."""
+        """The given rounds, or else those of the short form; one if it should be quick."""
         return self.rounds if self.rounds is not None else 1 if self.quick else short
 
 
@@ -59,69 +45,35 @@ def which_form(rounds: int, whole: int = WHOLE) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """Outcome of an experiment.
+    """Outcome of an experiment."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the experiment, and of its files.
-    form : str
-        Which form was run, in a sentence.
-    tables : sequence of Table
-        What is printed; the first one is the experiment's main table.
-    figures : mapping
-        Functions that draw, by name: drawing waits until somebody looks.
-    parameters : mapping
-        Everything that was set or chosen, for the record.
-    values : mapping
-        Raw numbers, for the record and for tests.
-    notes : sequence of str
-        What a reader of the tables should know.
-    """
-
-    name: str
-    form: str
-    tables: Sequence[Table]
-    figures: Mapping[str, Callable[[], Any]]
-    parameters: Mapping[str, Any]
-    values: Mapping[str, Any]
-    notes: Sequence[str] = field(default_factory=tuple)
+    name: str  # of the experiment and of its files
+    form: str  # which form was run, in a sentence
+    tables: Sequence[Table]  # the main table first
+    figures: Mapping[str, Callable[[], Any]]  # functions that draw, by name
+    parameters: Mapping[str, Any]  # everything that was set or chosen
+    values: Mapping[str, Any]  # raw numbers
+    notes: Sequence[str] = ()
 
     def to_text(self) -> str:
-        """Everything that a terminal shows."""
+        """Tables and notes for a terminal."""
         return "\n".join([*(table.to_text() for table in self.tables), *self.notes, self.form])
 
     def save(self, folder: str | os.PathLike[str], options: Options, seconds: float) -> list[Path]:
-        """Write tables, figures and the record.
-
-        Parameters
-        ----------
-        folder : path-like
-            Where to; created if need be.
-        options : Options
-            What was asked, for the record.
-        seconds : float
-            How long it took, for the record.
-
-        Returns
-        -------
-        list of Path
-            The files written.
-        """
+        """Write tables, figures and the record into a folder, and return the paths of the files."""
         root = Path(folder)
         root.mkdir(parents=True, exist_ok=True)
         paths = []
         for number, table in enumerate(self.tables, start=1):
             stem = self.name if number == 1 else f"{self.name}-{number}"
             paths += [_write(root / f"{stem}.csv", table.to_csv())]
-        record = self.record(options, seconds)
-        paths += write_record(record, root)
+        paths += write_record(self.record(options, seconds), root)
         for key, draw in self.figures.items():
             paths += save(draw, root, f"{self.name}-{key}")
         return paths
 
     def record(self, options: Options, seconds: float) -> dict[str, Any]:
-        """Numbers, where they come from, and the tables that are made of them."""
+        """The numbers, the command that computes them, and the tables."""
         record = {
             "experiment": self.name,
             "command": _command(self.name, options),
@@ -135,7 +87,7 @@ class Result:
 
 
 def about(tables: Sequence[Table], seconds: float) -> dict[str, Any]:
-    """What every record says: its tables, and when, how long and with what it was computed."""
+    """The part that all records have: tables, date, seconds, commit, versions and machine."""
     return {
         "tables": [table.to_record() for table in tables],
         "seconds": round(seconds, 2),
@@ -156,7 +108,7 @@ def write_record(record: Mapping[str, Any], folder: Path) -> list[Path]:
 
 
 def to_markdown(record: Mapping[str, Any]) -> str:
-    """Tables and notes of a record with a line that says where the numbers come from."""
+    """Tables and notes of a record, then the line of its origin."""
     tables = [Table.from_record(table).to_markdown() for table in record["tables"]]
     paragraphs = [*tables, *(f"{note}\n" for note in [*record["notes"], record["form"]] if note)]
     return "\n".join([*paragraphs, origin(record) + "\n"])
@@ -175,7 +127,7 @@ def origin(record: Mapping[str, Any]) -> str:
 def commit() -> str | None:
     """Commit of the source, with a plus if the package has changed since; None without git.
 
-    The first call counts: ask before the work, as the source may change in the meantime.
+    The first call is remembered: call it before the work, as the source may change meanwhile.
     """
     here = Path(__file__)
 
@@ -185,7 +137,7 @@ def commit() -> str | None:
         return done.stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", here.name)  # not a repository that only holds the venv
+        git("ls-files", "--error-unmatch", here.name)  # refuses a repository around a venv
         changed = git("status", "--porcelain", "--", str(here.parent.parent))
         return git("rev-parse", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
@@ -203,7 +155,7 @@ def _command(name: str, options: Options) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy's types into what JSON knows."""
+    """Turn NumPy's types into types of JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):

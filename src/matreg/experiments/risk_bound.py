@@ -17,7 +17,8 @@ from scipy.stats import norm
 from .. import RMR, path
 from .._typing import Array
 from ..datasets import make_matrix_regression
-from .figures import STYLE, require_matplotlib
+from ..plotting import pyplot
+from .figures import STYLE
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
@@ -29,21 +30,10 @@ DELTA = 0.05
 
 
 def risk(distance: float, shift: float = 0.0) -> float:
-    """Expected epsilon-insensitive loss of a model, in closed form.
+    """Expected loss ``E max(|error| - epsilon, 0)`` of a model, in closed form.
 
-    With Gaussian samples and Gaussian label noise the error of a prediction is Gaussian.
-
-    Parameters
-    ----------
-    distance : float
-        ``||W - W_true||_F``.
-    shift : float
-        Error of the intercept.
-
-    Returns
-    -------
-    float
-        ``E max(|error| - epsilon, 0)``.
+    With Gaussian samples and Gaussian label noise the error of a prediction is Gaussian. `distance`
+    is ``||W - W_true||_F`` and `shift` the error of the intercept.
     """
     scale = np.hypot(distance, NOISE)
 
@@ -55,19 +45,9 @@ def risk(distance: float, shift: float = 0.0) -> float:
 
 
 def bound(truth: Array, n: int) -> tuple[float, float]:
-    """Right-hand side of the corrected theorem for the smallest class with the truth in it.
+    """The two terms of the bound: of the Rademacher complexity and of the probability.
 
-    Parameters
-    ----------
-    truth : ndarray of shape (p, q)
-        True coefficients, whose norms are C1 and C2.
-    n : int
-        Number of samples.
-
-    Returns
-    -------
-    complexity, confidence : float
-        The term of the Rademacher complexity and the one of the probability.
+    C1 and C2 are the norms of the true coefficients (p, q), the smallest with the truth inside.
     """
     p, q = truth.shape
     nuclear = min(np.linalg.norm(truth, "nuc"), np.sqrt(min(p, q)) * np.linalg.norm(truth))
@@ -82,23 +62,9 @@ def run(
     shape: tuple[int, int] = (16, 16),
     rank: int = 2,
 ) -> Result:
-    """Measure the excess risk of RMR for growing numbers of samples.
+    """Measure the excess risk of RMR for growing numbers of samples and a truth of some rank.
 
-    Parameters
-    ----------
-    options : Options
-        Rounds, seed and processes.
-    samples : sequence of int
-        Numbers of samples.
-    shape : tuple of int, default=(16, 16)
-        Rows and columns.
-    rank : int, default=2
-        Rank of the truth.
-
-    Returns
-    -------
-    Result
-        Excess risk and bound; ``values["excess"]`` has shape (samples, rounds).
+    ``values["excess"]`` has the shape (samples, rounds).
     """
     if options.quick:
         samples = samples[:3]
@@ -133,14 +99,14 @@ def run(
 
 
 def _excess(truth: Array, n: int, seed: int) -> float:
-    """Excess risk of the best fit within ``||W||_* <= ||truth||_*``."""
+    """Excess risk of the best fit with ``||W||_* <= ||truth||_*``."""
     data = make_matrix_regression(
         n, coef=truth, noise="gaussian", noise_scale=NOISE, random_state=seed
     )
     model = RMR(C=C, epsilon=EPSILON, tol=1e-4)
     found = path(model, data.X, data.y, n_taus=25, tau_min_ratio=1e-2)
-    # The constrained problem has its solution on the path, where the norm reaches the constraint;
-    # the norm grows as tau falls.
+    # The solution of the constrained problem is on the path, where the norm reaches the
+    # constraint; the norm grows as tau decreases.
     sizes = np.array([np.linalg.norm(coef, "nuc") for coef in found.coefs])
     inside = np.flatnonzero(sizes <= np.linalg.norm(truth, "nuc"))[-1]
     distance = float(np.linalg.norm(found.coefs[inside] - truth))
@@ -157,13 +123,12 @@ def _table(samples: Sequence[int], excess: Array, bounds: Array) -> Table:
 
 
 def _draw(samples: Array, excess: Array, bounds: Array) -> Any:
-    plt = require_matplotlib()
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.4), layout="constrained")
+    figure, (left, right) = pyplot().subplots(1, 2, figsize=(8.0, 3.4), layout="constrained")
     mean, std = excess.mean(axis=1), excess.std(axis=1)
     x = 1.0 / np.sqrt(samples)
     style = STYLE["RMR"]
     left.errorbar(x, mean, std, capsize=2, label="RMR, measured", **style)
-    # The bound is far above: only its direction fits into this picture.
+    # The bound is far above: the panel shows its slope alone.
     half = len(x) // 2
     left.plot([0, x.max()], [0, mean[half] / x[half] * x.max()], "k--", label="Slope of the bound")
     left.set(xlabel="1 / sqrt(N)", ylabel="Excess risk", xlim=(0, None), ylim=(0, None))

@@ -1,8 +1,8 @@
 """Labels that are shifted all to the same side, as Thompson (2020) simulates them.
 
-1000 samples of 10 x 10, ``B = 10 U V'`` of rank 1 to 3 with orthonormal U and V, noise 1; the first
-labels, a share of them, have 10 added. A shift to one side of half of the labels looks like
-another intercept: no monotone loss can tell which half is right.
+1000 samples of 10 x 10 with ``B = 10 U V'`` of rank 1 to 3, orthonormal U and V, and noise 1. A
+share of the labels, the first ones, is shifted by 10. If half of the labels are shifted, no
+monotone loss can tell which half is right: the shift looks like another intercept.
 
 References
 ----------
@@ -41,7 +41,7 @@ def samples(rank: int, share: float, seed: int, n: int = 1000, size: int = 10) -
 def one_round(rank: int, share: float, seed: int, tuning: Tuning) -> list[float]:
     """Errors of W, one per method."""
     X, y, B = samples(rank, share, seed)
-    # The shifted labels come first: folds in the order of the samples would hold them all.
+    # The shifted labels come first: without a shuffle the first fold would have them all.
     shuffled = replace(tuning, cv=KFold(3, shuffle=True, random_state=seed))
     return [rae(fit.coef, B) for fit in fit_methods(X, y, shuffled, METHODS).values()]
 
@@ -49,7 +49,7 @@ def one_round(rank: int, share: float, seed: int, tuning: Tuning) -> list[float]
 def table(ranks: tuple[int, ...], shares: tuple[float, ...], errors: Array) -> Table:
     """Errors of shape (ranks, shares, rounds, methods) as a table."""
     rows: list[list[Cell]] = [
-        [f"rank {rank}, {share:.0%} shifted", *(Stat.of(column) for column in errors[i, j].T)]
+        [f"rank {rank}, {share:.0%} shifted", *Stat.of_each(errors[i, j])]
         for i, rank in enumerate(ranks)
         for j, share in enumerate(shares)
     ]

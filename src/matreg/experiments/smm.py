@@ -1,9 +1,9 @@
 """Classification: the support matrix machine beside a support vector machine and R-GLM.
 
-The synthetic study is in the manner of Luo et al. (2015): the columns of a sample come in groups of
-five that are nearly the same, and so do those of W, which has as many ranks as there are groups.
-Noise comes to the test samples alone. The real data are small training sets of images and of gas
-sensors, all methods with parameters chosen by the same folds.
+The synthetic study follows Luo et al. (2015): the columns of a sample are in groups of five that
+are nearly equal. So are those of W, whose rank is the number of groups. Noise is added to the test
+samples alone. The real data are small training sets of images and of gas sensors. The same folds
+choose the parameters of all methods.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sklearn.svm import SVC
 from .. import RGLMCV, SMMCV
 from .._typing import Array
 from ..datasets import load_cmu_faces, load_gas_sensors, load_mnist
-from .figures import require_matplotlib
+from ..plotting import BLUE, GREY, ORANGE, pyplot
+from .methods import on_vectors
 from .parallel import run_tasks
 from .records import Options, Result, which_form
 from .tables import Cell, Stat, Table
 
 SHORT = 2
 METHODS = ("SVM", "R-GLM", "SMM")
-COLOURS = {"SVM": "#666666", "R-GLM": "#0072B2", "SMM": "#D55E00"}
-# Strengths of the noise: standard deviation in that of the entries, and share of the entries.
+# Strengths of the noise: standard deviation over that of the entries, and share of the entries.
 NOISES = {"gaussian": (0.0, 0.5, 1.0, 2.0, 4.0), "salt-and-pepper": (0.0, 0.05, 0.1, 0.2, 0.4)}
-# For samples of mean square 1: from a soft margin to one that is hard in all but a name.
+# For samples of mean square 1: from a soft margin to one that is practically hard.
 CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLDS = 3
 
@@ -47,28 +47,12 @@ def run(
     Cs: tuple[float, ...] = CS,
     real: tuple[str, ...] | None = None,
 ) -> Result:
-    """Compare classifiers under noise on the test samples, and on real data.
+    """Compare classifiers on synthetic data with noise on the test samples, and on real data.
 
-    Parameters
-    ----------
-    options : Options
-        Rounds, seed and processes.
-    shape : tuple of int, default=(80, 100)
-        Rows and columns of the synthetic samples.
-    n_train, n_test : int, default=1000 and 500
-        Synthetic samples.
-    n_taus : int, default=8
-        Values of tau to choose from, for SMM and R-GLM.
-    Cs : tuple of float
-        Values of C to choose from, for SVM and SMM.
-    real : tuple of str, default=None
-        Which of the real data; all by default.
-
-    Returns
-    -------
-    Result
-        ``values["synthetic"]`` of shape (rounds, noises, strengths, methods) and ``values["real"]``
-        of shape (data, rounds, methods), shares of right labels.
+    `shape`, `n_train` and `n_test` are those of the synthetic samples, `n_taus` and `Cs` the
+    candidates, `real` names in `REAL`, by default all. The shares of right labels are
+    ``values["synthetic"]`` (rounds, noises, strengths, methods) and ``values["real"]`` (data,
+    rounds, methods).
     """
     real = tuple(REAL) if real is None else real
     if options.quick:
@@ -137,38 +121,34 @@ def corrupt(X: Array, kind: str, strength: float, rng: np.random.Generator) -> A
 def fit_classifiers(
     X: Array, y: NDArray[Any], n_taus: int, Cs: tuple[float, ...]
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Fit all methods with parameters chosen by the same folds; models and seconds by name."""
-    folds: dict[str, Any] = {"cv": FOLDS}
-    taus: dict[str, Any] = {"n_taus": n_taus, "tau_min_ratio": 1e-3, "tol": 1e-4}
-    smm = SMMCV(C=Cs, **taus, **folds)
-    rglm = RGLMCV(family="binomial", ridge=0.0, **taus, **folds)
+    """Fit the methods, R-GLM for two classes only; models and seconds by name."""
+    taus: dict[str, Any] = {"n_taus": n_taus, "tau_min_ratio": 1e-3, "tol": 1e-4, "cv": FOLDS}
+    svm = on_vectors(SVC(kernel="linear"))
     models: dict[str, Any] = {
-        "SVM": GridSearchCV(SVC(kernel="linear"), {"C": list(Cs)}, **folds),
-        "R-GLM": rglm if len(np.unique(y)) == 2 else None,
-        "SMM": smm,
+        "SVM": GridSearchCV(svm, {"svc__C": list(Cs)}, cv=FOLDS),
+        "R-GLM": RGLMCV(family="binomial", ridge=0.0, **taus),
+        "SMM": SMMCV(C=Cs, **taus),
     }
+    if len(np.unique(y)) > 2:
+        del models["R-GLM"]
     seconds = {}
     for name, model in models.items():
-        if model is not None:
-            start = time.perf_counter()
-            model.fit(X.reshape(len(X), -1) if name == "SVM" else X, y)
-            seconds[name] = time.perf_counter() - start
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds[name] = time.perf_counter() - start
     return models, seconds
 
 
 def _scores(models: dict[str, Any], X: Array, y: NDArray[Any]) -> list[float]:
-    flat = X.reshape(len(X), -1)
-    return [
-        np.nan if model is None else float(model.score(flat if name == "SVM" else X, y))
-        for name, model in models.items()
-    ]
+    """Shares of right labels, NaN for a method that was not fitted."""
+    return [float(models[name].score(X, y)) if name in models else np.nan for name in METHODS]
 
 
 def _chosen(models: dict[str, Any]) -> dict[str, Any]:
-    smm, rglm = models["SMM"], models["R-GLM"]
+    smm, rglm = models["SMM"], models.get("R-GLM")
     return {
-        "SVM": models["SVM"].best_params_,
-        "R-GLM": {} if rglm is None else {"tau": rglm.tau_, "rank": rglm.rank_},
+        "SVM": {"C": models["SVM"].best_params_["svc__C"]},
+        "R-GLM": {"tau": rglm.tau_, "rank": rglm.rank_} if rglm else {},
         "SMM": {"tau": smm.tau_, "C": smm.C_, "rank": smm.rank_},
     }
 
@@ -194,19 +174,17 @@ def _synthetic_round(
 def _real_round(name: str, seed: int, n_taus: int, Cs: tuple[float, ...]) -> dict[str, Any]:
     X, y, X_test, y_test = _unit(REAL[name](np.random.default_rng(seed)))
     models, seconds = fit_classifiers(X, y, n_taus, Cs)
-    accuracy = _scores(models, X_test, y_test)
-    rank = float(np.mean(models["SMM"].rank_))
     return {
-        "accuracy": accuracy,
+        "accuracy": _scores(models, X_test, y_test),
         "chosen": _chosen(models),
         "seconds": seconds,
-        "rank": rank,
+        "rank": float(np.mean(models["SMM"].rank_)),
         "full": min(X.shape[1:]),
     }
 
 
 def _unit(split: Split) -> Split:
-    """Samples over the root of the mean square of those to train on, one number for all."""
+    """Samples over the root mean square norm of the training samples."""
     X, y, X_test, y_test = split
     size = np.sqrt(np.mean(np.sum(X * X, axis=(1, 2))))
     return X / size, y, X_test / size, y_test
@@ -215,8 +193,7 @@ def _unit(split: Split) -> Split:
 def _digits(first: int, second: int, n_train: int) -> Callable[[np.random.Generator], Split]:
     def split(rng: np.random.Generator) -> Split:
         digits = load_mnist()
-        train = np.flatnonzero(np.isin(digits.y_train, [first, second]))
-        train = rng.permutation(train)[:n_train]
+        train = rng.permutation(np.flatnonzero(np.isin(digits.y_train, [first, second])))[:n_train]
         test = np.isin(digits.y_test, [first, second])
         X, X_test = digits.X_train[train] / 255.0, digits.X_test[test] / 255.0
         return X, digits.y_train[train], X_test, digits.y_test[test]
@@ -225,7 +202,7 @@ def _digits(first: int, second: int, n_train: int) -> Callable[[np.random.Genera
 
 
 def _faces(label: str) -> Callable[[np.random.Generator], Split]:
-    """Ten people to train on, the others to test."""
+    """The images of ten people train, the others test."""
 
     def split(rng: np.random.Generator) -> Split:
         faces = load_cmu_faces()
@@ -238,16 +215,13 @@ def _faces(label: str) -> Callable[[np.random.Generator], Split]:
 
 
 def _gases(rng: np.random.Generator) -> Split:
-    """500 samples of the first two batches to train on, 2000 of later ones to test."""
+    """500 samples of the first two batches train, 2000 of later ones test."""
     gases = load_gas_sensors()
     early = rng.permutation(np.flatnonzero(gases.batch <= 2))[:500]
     late = rng.permutation(np.flatnonzero(gases.batch >= 3))[:2000]
-    names, labels = np.unique(gases.gas, return_inverse=True)
-    kept = np.isin(labels[late], labels[early])
-    late = late[kept]
-    X, X_test = gases.X[early], gases.X[late]
-    spread = X.std(axis=0)
-    return X / spread, names[labels[early]], X_test / spread, names[labels[late]]
+    late = late[np.isin(gases.gas[late], gases.gas[early])]
+    spread = gases.X[early].std(axis=0)
+    return gases.X[early] / spread, gases.gas[early], gases.X[late] / spread, gases.gas[late]
 
 
 REAL: dict[str, Callable[[np.random.Generator], Split]] = {
@@ -264,8 +238,7 @@ REAL: dict[str, Callable[[np.random.Generator], Split]] = {
 def _noise_table(kind: str, accuracy: Array) -> Table:
     unit = "standard deviation" if kind == "gaussian" else "share of entries"
     rows: list[list[Cell]] = [
-        [f"{strength:g}", *(Stat.of(column) for column in accuracy[:, k].T)]
-        for k, strength in enumerate(NOISES[kind])
+        [f"{strength:g}", *Stat.of_each(accuracy[:, k])] for k, strength in enumerate(NOISES[kind])
     ]
     title = f"Share of right labels, {kind} noise on the test samples"
     return Table(title, [f"noise ({unit})", *METHODS], rows, digits=3)
@@ -276,27 +249,23 @@ def _real_table(names: tuple[str, ...], accuracy: Array, outcomes: list[dict[str
     rows: list[list[Cell]] = []
     for k, name in enumerate(names):
         own = outcomes[k * rounds : (k + 1) * rounds]
-        cells: list[Cell] = [
-            None if np.isnan(column).any() else Stat.of(column) for column in accuracy[k].T
-        ]
+        cells = [None if np.isnan(cell.mean) else cell for cell in Stat.of_each(accuracy[k])]
         rank = Stat.of([outcome["rank"] for outcome in own]).mean
         rows.append([name, *cells, f"{rank:.1f} of {own[0]['full']}"])
     return Table("Share of right labels, real data", ["data", *METHODS, "rank of SMM"], rows, 3)
 
 
 def _draw(accuracy: Array) -> Any:
-    plt = require_matplotlib()
+    plt = pyplot()
     figure, grid = plt.subplots(1, 2, figsize=(8.0, 3.4), sharey=True, layout="constrained")
     labels = ("standard deviation of the noise / that of the entries", "share of entries hit")
     for k, (kind, axes) in enumerate(zip(NOISES, grid, strict=True)):
         strengths = np.array(NOISES[kind])
         for j, method in enumerate(METHODS):
             block = accuracy[:, k, :, j]
-            style = {"color": COLOURS[method], "marker": "o", "ms": 4, "capsize": 2}
-            aside = 0.015 * strengths[-1] * (j - 1)  # so that no bar hides another
-            axes.errorbar(
-                strengths + aside, block.mean(axis=0), block.std(axis=0), label=method, **style
-            )
+            style = {"color": (GREY, BLUE, ORANGE)[j], "marker": "o", "ms": 4, "capsize": 2}
+            places = strengths + 0.015 * strengths[-1] * (j - 1)  # no bar hides another
+            axes.errorbar(places, block.mean(axis=0), block.std(axis=0), label=method, **style)
         axes.axhline(0.5, color="black", lw=0.8, ls=":")
         axes.set(xlabel=labels[k], title=f"{kind.capitalize()} noise on the test samples")
         axes.set_xticks(strengths, [f"{strength:g}" for strength in strengths])

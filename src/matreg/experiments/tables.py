@@ -6,10 +6,13 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from .._typing import Array
 
 
 class Stat(NamedTuple):
@@ -20,9 +23,14 @@ class Stat(NamedTuple):
 
     @classmethod
     def of(cls, values: ArrayLike) -> Stat:
-        """Summarise the values of the rounds; one round has no deviation."""
+        """Mean and deviation of the values of the rounds; one round has no deviation."""
         values = np.asarray(values, dtype=float)
         return cls(float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else np.nan)
+
+    @classmethod
+    def of_each(cls, values: Array) -> list[Stat]:
+        """Mean and deviation of each column of values (rounds, methods)."""
+        return [cls.of(column) for column in values.T]
 
 
 Cell = str | int | float | Stat | None
@@ -30,24 +38,12 @@ Cell = str | int | float | Stat | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under column names.
-
-    Attributes
-    ----------
-    title : str
-        What the table shows.
-    columns : sequence of str
-        Names of the columns.
-    rows : sequence of sequences
-        Cells: text, numbers, :class:`Stat`, or None where there is nothing to say.
-    digits : int
-        Decimals of the numbers in text and Markdown; CSV keeps them all.
-    """
+    """Rows of cells under column names."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    digits: int = 4
+    rows: Sequence[Sequence[Cell]]  # None is an empty cell
+    digits: int = 4  # decimals in text and Markdown; CSV keeps all
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
@@ -63,50 +59,39 @@ class Table:
 
     def to_csv(self) -> str:
         """Comma-separated values; a mean and its deviation are two columns."""
-        pairs = [any(isinstance(row[j], Stat) for row in self.rows) for j in range(self._width)]
-        header = [
-            name
-            for column, pair in zip(self.columns, pairs, strict=True)
-            for name in ([f"{column} mean", f"{column} std"] if pair else [column])
-        ]
+        cells = zip(self.columns, *self.rows, strict=True)
+        pairs = [any(isinstance(cell, Stat) for cell in column) for column in cells]
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(header)
-        for row in self.rows:
-            writer.writerow(
-                [
-                    value
-                    for cell, pair in zip(row, pairs, strict=True)
-                    for value in (_spread(cell) if pair else [cell])
-                ]
-            )
+        names = (
+            [f"{c} mean", f"{c} std"] if two else [c]
+            for c, two in zip(self.columns, pairs, strict=True)
+        )
+        writer.writerow(chain(*names))
+        writer.writerows(chain(*map(_spread, row, pairs)) for row in self.rows)
         return stream.getvalue()
 
     def to_record(self) -> dict[str, Any]:
-        """Everything as JSON knows it; :meth:`from_record` makes the same table again."""
+        """The table in types of JSON; :meth:`from_record` makes the same table again."""
         rows = [[_to_json(cell) for cell in row] for row in self.rows]
         columns = list(self.columns)
         return {"title": self.title, "columns": columns, "rows": rows, "digits": self.digits}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Table:
-        """Table of what :meth:`to_record` gave."""
+        """Table of a dict from :meth:`to_record`."""
         rows = [[_from_json(cell) for cell in row] for row in record["rows"]]
         return cls(record["title"], record["columns"], rows, record["digits"])
 
-    @property
-    def _width(self) -> int:
-        return len(self.columns)
-
     def formatted(self) -> list[list[str]]:
-        """Cells as text and Markdown show them."""
+        """Cells as they are in text and Markdown."""
         return [[_format(cell, self.digits) for cell in row] for row in self.rows]
 
 
 def _to_json(cell: Cell) -> Any:
     if not isinstance(cell, Stat):
         return cell
-    # One round has no deviation, which JSON has no number for.
+    # JSON has no NaN for the deviation of one round.
     return {"mean": cell.mean, "std": None if np.isnan(cell.std) else cell.std}
 
 
@@ -116,8 +101,11 @@ def _from_json(cell: Any) -> Cell:
     return Stat(cell["mean"], np.nan if cell["std"] is None else cell["std"])
 
 
-def _spread(cell: Cell) -> list[Cell]:
-    return [cell.mean, cell.std] if isinstance(cell, Stat) else [cell, None]
+def _spread(cell: Cell, pair: bool) -> list[Cell]:
+    """A cell of CSV, or the two of a mean and its deviation."""
+    if isinstance(cell, Stat):
+        return list(cell)
+    return [cell, None] if pair else [cell]
 
 
 def _format(cell: Cell, digits: int) -> str:

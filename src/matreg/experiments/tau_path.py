@@ -10,7 +10,8 @@ from sklearn.svm import SVR
 from .. import RMR
 from .. import path as fit_path
 from ..datasets import make_matrix_regression, make_shape
-from .figures import STYLE, require_matplotlib
+from ..plotting import pyplot
+from .figures import STYLE
 from .methods import flatten, rae
 from .records import Options, Result
 from .tables import Table
@@ -19,24 +20,7 @@ C, EPSILON = 1e3, 1e-2
 
 
 def run(options: Options, *, shape: str = "square", size: int = 64, n_train: int = 500) -> Result:
-    """Follow the error on W, the rank and the support along tau.
-
-    Parameters
-    ----------
-    options : Options
-        Seed.
-    shape : str, default="square"
-        True coefficients.
-    size : int, default=64
-        Rows and columns.
-    n_train : int, default=500
-        Samples.
-
-    Returns
-    -------
-    Result
-        A row a tau.
-    """
+    """Compute the error on W, the rank and the number of support samples along tau."""
     n_taus = 40
     if options.quick:
         size, n_train, n_taus = min(size, 32), min(n_train, 200), 15
@@ -47,16 +31,15 @@ def run(options: Options, *, shape: str = "square", size: int = 64, n_train: int
     svr = SVR(kernel="linear", C=C, epsilon=EPSILON).fit(flatten(data.X), data.y)
     residuals = np.tensordot(path.coefs, data.X, axes=([1, 2], [1, 2]))
     residuals += path.intercepts[:, None] - data.y
-    # On the tube's edge up to the accuracy of the solver, or outside.
+    # On the edge of the tube, up to the accuracy of the solver, or outside.
     support = np.count_nonzero(np.abs(residuals) > 0.99 * EPSILON, axis=1)
     outside = np.count_nonzero(np.abs(residuals) > 1.01 * EPSILON, axis=1)
     errors = np.array([rae(coef, truth) for coef in path.coefs])
     svr_error = rae(svr.coef_.reshape(truth.shape), truth)
+    counts = np.column_stack([path.ranks, support, outside]).tolist()
     rows = [
-        [float(tau), float(error), int(rank), int(on), int(out)]
-        for tau, error, rank, on, out in zip(
-            path.taus, errors, path.ranks, support, outside, strict=True
-        )
+        [float(tau), float(error), *row]
+        for tau, error, row in zip(path.taus, errors, counts, strict=True)
     ]
     columns = ["tau", "RAE on W", "Rank", "Support", "Outside"]
     best = int(np.argmin(errors))
@@ -76,8 +59,7 @@ def run(options: Options, *, shape: str = "square", size: int = 64, n_train: int
 
 
 def _draw(taus: Any, errors: Any, ranks: Any, support: Any, svr_error: float) -> Any:
-    plt = require_matplotlib()
-    figure, axes = plt.subplots(
+    figure, axes = pyplot().subplots(
         3,
         1,
         figsize=(5.5, 5.5),
