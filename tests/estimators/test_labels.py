@@ -30,7 +30,7 @@ def test_a_labelled_array_is_fitted_as_a_plain_one(epochs):
     plain, labelled = RMR().fit(DATA.X, DATA.y), RMR().fit(epochs, DATA.y)
     assert type(labelled.coef_) is np.ndarray
     np.testing.assert_array_equal(labelled.coef_, plain.coef_)
-    coef = labelled.coef_to_xarray()
+    coef = labelled.to_xarray()
     assert coef.dims == ("channel", "time") and coef.name == "coef"
     np.testing.assert_array_equal(coef.coords["channel"], CHANNELS)
     assert float(coef.sel(channel="Pz", time=0.1)) == plain.coef_[2, 1]
@@ -72,7 +72,7 @@ def test_attributes_with_a_matrix_a_sample(epochs):
     array = model.to_xarray("residual_matrices_")
     assert array.dims == ("epoch", "channel", "time")
     assert model.to_xarray(model.pattern(epochs)).dims == ("channel", "time")
-    plain = RMR().fit(DATA.X, DATA.y).coef_to_xarray()
+    plain = RMR().fit(DATA.X, DATA.y).to_xarray()
     assert plain.dims == ("row", "column") and not plain.coords
 
 
@@ -80,7 +80,7 @@ def test_without_xarray_a_sentence_says_what_to_install(monkeypatch):
     model = RMR().fit(DATA.X, DATA.y)
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(ImportError, match="pip install xarray"):
-        model.coef_to_xarray()
+        model.to_xarray()
 
 
 def test_two_full_levels_of_columns_give_the_shape(table):

@@ -21,7 +21,6 @@ from ._input.given import Given
 from ._input.parameters import parametrised
 from ._search.block_by_block import choose_by_moments
 from ._search.candidates import number_list
-from ._search.folds import fold_of_each, make_splitter
 from ._search.path_search import PathSearch
 
 # Shares of a ridge that RGLMCV tries.
@@ -282,6 +281,4 @@ class RGLMCV(FamilyEstimator, PathSearch):
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
     def _fit_streamed(self, given: Given) -> None:
-        splitter = make_splitter(self.cv, given.y, given.groups, classifier=False)
-        folds = fold_of_each(splitter, int(given.X.shape[0]), given.groups)
-        choose_by_moments(self, given, folds)
+        choose_by_moments(self, given)

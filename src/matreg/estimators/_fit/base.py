@@ -28,6 +28,7 @@ from ..._validation.arrays import (
 )
 from ..._validation.axes import aligned, read_labels
 from ..._validation.stored import is_streamed, loaded, refuse_streamed
+from ...bases import samples_in
 from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
 from ...data.samples import MANY_SAMPLES, Samples, SampleSet
@@ -45,6 +46,7 @@ from .fitted import Fitted
 from .joint_labels import read_together
 from .messages import warn_if_flat
 from .several import fit_each, mean_score, transposed
+from .units import bases_of, check_bases
 
 # Labels and weights of new samples.
 NOTHING = np.zeros(0)
@@ -101,41 +103,39 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return as_blocks(given.X, y, self._weigh(y, weights), self.matrix_shape_, basis)
 
     def _in_memory(self, given: Given) -> Samples:
-        """Samples as they are given, without the weights of classes."""
-        if self._several_labels and has_several(given.y) and getattr(self, "joint", None):
-            return read_together(self, given)
-        X, y, weights = self._validate_fit(given.X, given.y, given.sample_weight)
-        Z = None if given.covariates is None else read_covariates(self, given.covariates, len(X))
-        return Samples.of(X, y, weights, Z)
-
-    def _weigh(self, y: Array, weights: Array) -> Array:
-        """Weights of samples, times those of their classes if they have any."""
-        return weights
-
-    def _validate_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Weights
-    ) -> tuple[Array, Array, Array]:
-        """Samples (n, p, q), labels (n,) and weights (n,).
+        """Samples as they are given, without the weights of classes.
 
         They are of dtype float64, except that many samples of another type stay what they are.
         """
-        refuse_streamed(type(self).__name__, X)
-        X = loaded(X)
-        X, labels = (X, None) if isinstance(X, np.ndarray) else read_labels(X, y)
+        if self._several_labels and has_several(given.y) and getattr(self, "joint", None):
+            return read_together(self, given)
+        refuse_streamed(type(self).__name__, given.X)
+        X = loaded(given.X)
+        X, labels = (X, None) if isinstance(X, np.ndarray) else read_labels(X, given.y)
         flat, shape = flatten(X)
-        if y is None:
+        if given.y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         flat = self._validate_entries(flat, True, not self._takes_missing)
-        y = self._validate_labels(y, len(flat))
-        weights = validate_weights(sample_weight, len(flat))
+        y = self._validate_labels(given.y, len(flat))
+        weights = validate_weights(given.sample_weight, len(flat))
         check_units(flat, y, weights, self._orders)
         self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored
         warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
-        return samples, y, weights
+        Z = None if given.covariates is None else read_covariates(self, given.covariates, len(flat))
+        return Samples.of(samples, y, weights, Z)
+
+    def _structured(self, samples: SampleSet) -> Any:
+        """Samples in the bases of the rows and columns of W, where there are any."""
+        check_bases(self, samples.p, samples.q)
+        return samples_in(samples, bases_of(self))
+
+    def _weigh(self, y: Array, weights: Array) -> Array:
+        """Weights of samples, times those of their classes if they have any."""
+        return weights
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
         """How much each label of a problem looks wrong, where the loss can tell."""

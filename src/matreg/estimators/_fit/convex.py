@@ -25,7 +25,6 @@ from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import has_several
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import is_streamed, refuse_streamed, working_memory
-from ...bases import samples_in
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...losses.families import in_units
 from ...model import Model
@@ -42,7 +41,6 @@ from .units import (
     TAU,
     Units,
     bases_of,
-    check_bases,
     earlier_taus,
     loss_in_numbers,
     penalty_of,
@@ -219,11 +217,6 @@ class ConvexEstimator(SingleFit):
     def _with_ridge(self, model: Model, samples: SampleSet, parts: list[Part]) -> Model:
         """The model with a ridge that depends on the samples, where there is one."""
         return model
-
-    def _structured(self, samples: SampleSet) -> SampleSet:
-        """Samples in the bases of the rows and columns of W, where there are any."""
-        check_bases(self, samples.p, samples.q)
-        return samples_in(samples, bases_of(self))
 
     def _tau_max(
         self, model: Model, samples: SampleSet, parts: list[Part], tol: float = 1e-3

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
 class Fitted(BaseEstimator):
     """Methods of a fitted model."""
 
-    def coef_to_xarray(self) -> Any:
-        """Coefficients as an xarray.DataArray.
-
-        Returns
-        -------
-        xarray.DataArray of shape (p, q)
-            `coef_` with the names and coordinates of rows and columns, if the samples of `fit` had
-            any: as a DataArray of three dimensions, or as a table whose columns are a MultiIndex.
-        """
-        return self.to_xarray("coef_")
-
     def pattern(self, X: ArrayLike, *, problem: int | None = None) -> Array:
         """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
 
@@ -54,20 +43,20 @@ class Fitted(BaseEstimator):
 
         return pattern(self, X, problem=problem)
 
-    def to_xarray(self, name: str | Array) -> Any:
+    def to_xarray(self, name: str | Array = "coef_") -> Any:
         """A fitted attribute, or a matrix like it, as an xarray.DataArray.
 
         Parameters
         ----------
-        name : str or ndarray
-            Attribute of shape (p, q), such as ``"coef_"``, or with one matrix a sample, such as
-            ``"X_clean_"`` and ``"outliers_"`` of :class:`GRMR`; or an array of such a shape,
-            such as the pattern.
+        name : str or ndarray, default="coef_"
+            Attribute of shape (p, q), or with one matrix per sample, such as ``"X_clean_"`` and
+            ``"outliers_"`` of :class:`GRMR`; or an array of such a shape, such as the pattern.
 
         Returns
         -------
         xarray.DataArray
-            With the names and coordinates that the samples of `fit` had.
+            With the names and coordinates of rows and columns, if the samples of `fit` had any: as
+            a DataArray of three dimensions, or as a table whose columns are a MultiIndex.
         """
         if not isinstance(name, str):
             check_is_fitted(self, "coef_")

@@ -17,22 +17,22 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..._runtime.progress import span
-from ..._typing import Array, Index, Parameters
+from ..._typing import Array, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import working_memory
 from ...adaptive import Step, next_bases
-from ...bases import Bases, moments_in, samples_in
+from ...bases import Bases, moments_in
 from ...covariate_ridge import ridge_block
 from ...data.blocks import Block
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid, with_ridge
 from .._fit.base import MatrixEstimator
-from .._fit.units import bases_of, check_bases
 from .._input.covariates import new_covariates
 from .._input.given import Given
 from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate
+from .folds import fold_of_each
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
@@ -165,8 +165,9 @@ class RGLMFolds:
         return scores, ranks
 
 
-def choose_by_moments(model: MatrixEstimator, given: Given, folds: Index) -> None:
-    """RGLMCV on all samples in two passes, given the fold (n,) of each of them."""
+def choose_by_moments(model: MatrixEstimator, given: Given) -> None:
+    """RGLMCV on all samples in two passes."""
+    folds = fold_of_each(model.cv, given)
     check_blocks(model._single()._sketch())
     if np.any(model.l1):
         raise ValueError("l1 must be 0 for samples that are read block by block.")
@@ -176,8 +177,7 @@ def choose_by_moments(model: MatrixEstimator, given: Given, folds: Index) -> Non
             f"moments are known; got {model.scoring!r}."
         )
     read: Any = model._read(given)
-    check_bases(model, read.p, read.q)
-    blocks = samples_in(read, bases_of(model))
+    blocks = model._structured(read)
     count = int(folds.max()) + 1
     G, shape, beside = moments(blocks, folds, count), (blocks.p, blocks.q), model.covariate_ridge
     if blocks is read:

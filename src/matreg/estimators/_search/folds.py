@@ -13,6 +13,7 @@ from ..._runtime.interruption import ADVICE
 from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
+from .._input.given import Given
 
 # Bytes of training samples of all folds that are remembered together.
 REMEMBERED = 2**28
@@ -122,10 +123,12 @@ def _check_part(name: str, part: Index, y: Array) -> None:
         raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
 
 
-def fold_of_each(splitter: Any, n: int, groups: ArrayLike | None) -> Index:
-    """Fold of each sample, for splitters that test every sample once."""
+def fold_of_each(cv: Any, given: Given) -> Index:
+    """Fold of each sample, (n,), for splitters that test every sample once."""
+    splitter = make_splitter(cv, given.y, given.groups, classifier=False)
+    n = int(given.X.shape[0])
     fold = np.full(n, -1, dtype=np.intp)
-    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), groups)):
+    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), given.groups)):
         if (fold[test] >= 0).any():
             break
         fold[test] = k

@@ -15,7 +15,7 @@ from ..._runtime.progress import equal_parts, reached, unheard
 from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.stored import refuse_streamed_cleaning
-from ...data.samples import Samples
+from ...data.samples import Samples, SampleSet
 from ...losses.families import LossFamily, in_units
 from ...solvers import (
     Decomposition,
@@ -34,7 +34,7 @@ from ...solvers import (
 )
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
-from .._fit.units import each, earlier_taus
+from .._fit.units import check_bases, each, earlier_taus
 from .._input.given import Given
 from .._input.parameters import parametrised
 from .adaptive_search import owners
@@ -132,7 +132,8 @@ class JointSearch(Cleaning, Search):
         largest = model._largest_tau(first, samples, earlier)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
-    def _structured(self, samples: Samples) -> Samples:
+    def _structured(self, samples: SampleSet) -> Any:
+        check_bases(self, samples.p, samples.q)
         return samples  # they are cleaned as they are
 
     def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:

@@ -16,7 +16,6 @@ from ..._runtime.progress import Line, equal_parts, span, unheard
 from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import is_streamed, refuse_streamed
-from ...bases import samples_in
 from ...data.samples import Samples
 from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
@@ -25,7 +24,7 @@ from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
 from .._fit.joint_labels import each_label
 from .._fit.several import fit_each, given_labels, stack
-from .._fit.units import Units, bases_of, check_bases, each, l1_list, with_numbers
+from .._fit.units import Units, each, l1_list, with_numbers
 from .._input.covariates import INPUT
 from .._input.given import Given
 from .._input.parameters import parametrised
@@ -197,7 +196,6 @@ class Search(MatrixEstimator):
         """Scores of all candidates, those of adaptive steps included."""
         given = self._in_memory(data)
         y = given.y if given.table is None else given.table
-        check_bases(self, given.p, given.q)
         samples = self._structured(given)
         # All that can be wrong with the arguments, before the first fit.
         folds = make_folds(self.cv, given.X, y, data.groups, is_classifier(self), given.weights)
@@ -218,11 +216,6 @@ class Search(MatrixEstimator):
         best, chosen = self._select(tried.candidates, scores, tried.ranks)
         with span(SEARCHED, 1.0), watched(self):
             self._refit(tried.samples, tried.candidates[best], chosen)
-
-    def _structured(self, samples: Samples) -> Samples:
-        """Samples in the bases of the rows and columns of W, where there are any."""
-        found: Samples = samples_in(samples, bases_of(self))
-        return found
 
     def _further(
         self, weighed: Samples, samples: Samples, folds: list[Fold], score: FoldScore, *tried: Any
