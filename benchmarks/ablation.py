@@ -88,7 +88,7 @@ MANY: dict[str, Mechanism] = {
 SMOOTH: dict[str, Mechanism] = {
     "gradient steps before Newton's": [(least_squares, "EXPECTED_STEPS", 0)],
     "Newton's steps after these": [(least_squares, "EXPECTED_STEPS", np.inf)],
-    "compression of many samples": [(standard_form, "MAX_COMPRESSED", 0)],
+    "compression of many samples": [(standard_form, "COMPRESSED_ENTRIES", 0)],
 }
 
 

@@ -171,20 +171,6 @@ def test_the_docstring_of_a_folder_is_its_map(folder):
     assert not gone, f"{folder.name}/__init__.py names {sorted(gone)}, which are not there"
 
 
-def test_what_is_a_setting_is_varied():
-    """A number that nobody sets stands beside its line; a class of settings is for those varied."""
-    root = Path(__file__).parents[1]
-    users = "".join(
-        file.read_text() for part in ("tests", "benchmarks") for file in (root / part).rglob("*.py")
-    )
-    for file in (root / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.ClassDef) and node.name.endswith("Settings"):
-                fields = [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)]
-                unset = [name for name in fields if f"{name}=" not in users]
-                assert not unset, f"{file.name}: nobody varies {unset} of {node.name}"
-
-
 @pytest.mark.parametrize("folder", ["estimators", *(f"estimators/{one}" for one in ROOMS)])
 def test_rooms_of_the_estimators_are_small(folder):
     files = [file for file in (PACKAGE / folder).glob("*.py") if file.stem != "__init__"]

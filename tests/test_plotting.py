@@ -177,22 +177,11 @@ def test_given_axes_and_colours(model, data):
     PathDisplay.from_estimator(model, data.X, data.y, ax=axes, cmap="plasma")
     with pytest.raises(ValueError, match="ax must be at most 2 axes; got 3"):
         CVDisplay.from_estimator(model, ax=[*axes, axes[0]])
-    with pytest.warns(FutureWarning, match="axes is called ax"):
-        CVDisplay.from_estimator(model, axes=axes)
 
 
 def test_other_things_have_no_coefficients():
     with pytest.raises(TypeError, match="estimator must be a fitted model of matreg"):
         CoefDisplay.from_estimator(42)
-
-
-def test_matrices_of_other_models_are_drawn_with_a_warning():
-    from sklearn.linear_model import Ridge
-
-    other = Ridge().fit(np.eye(3), np.arange(6.0).reshape(3, 2))
-    with pytest.warns(FutureWarning, match=r"write CoefDisplay\(model.coef_\).plot\(\)"):
-        display = CoefDisplay.from_estimator(other)
-    np.testing.assert_array_equal(display.coef, other.coef_)
 
 
 def test_marks_of_uneven_coordinates_keep_apart():

@@ -20,14 +20,14 @@ def counts(libraries):
 
 def test_small_samples_have_one_thread(two_threads):
     before = counts(two_threads)
-    with threads.one_thread(threads.LARGE - 1):
+    with threads.one_thread(threads.THREADED_NUMBERS - 1):
         assert set(counts(two_threads).values()) == {1}
     assert counts(two_threads) == before
 
 
 def test_large_samples_have_the_threads_of_one_library(two_threads):
     before = counts(two_threads)
-    with threads.one_thread(threads.LARGE):
+    with threads.one_thread(threads.THREADED_NUMBERS):
         now = counts(two_threads)
     assert counts(two_threads) == before
     shared = len(now) == 1 or not any(map(threads.belongs_to_numpy, now))

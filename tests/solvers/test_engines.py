@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from matreg import RMR
+from matreg.data.blocks import ArrayBlocks
 from matreg.data.samples import Samples
 from matreg.datasets import make_matrix_regression
+from matreg.losses import EpsilonInsensitive
 from matreg.losses.piecewise import epsilon_insensitive, huber, pinball
+from matreg.model import Model
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import SOLVERS, choose, problem_tau_max, solve_problem
+from matreg.solvers import SOLVERS, choose, path, problem_tau_max, solve, solve_problem
 from matreg.solvers.warm_start import Start
 from matreg.unpenalised.basis import covariates, intercept
 
@@ -157,6 +160,21 @@ def test_what_an_engine_does_not_take_is_said():
     rglm = Problem(problem.design, problem.y, problem.loss, SpectralElasticNet(1.0, 0.0))
     with pytest.raises(ValueError, match="solver='interior' needs a loss of four numbers"):
         solve_problem(rglm, solver="interior")
+
+
+@pytest.mark.parametrize("storage", ["memory", "blocks"])
+def test_a_path_along_C_has_the_same_points_from_memory_and_blocks(storage):
+    data = make_matrix_regression(500, (4, 3), rank=1, noise_scale=1.0, random_state=0)
+    weights = np.ones(500)
+    samples = Samples.of(data.X, data.y, weights)
+    model = Model(EpsilonInsensitive(0.1), SpectralElasticNet(5.0), C=0.5)
+    expected = [solve(model.at(C=C), samples).primal for C in (0.1, 1.0)]
+    if storage == "blocks":
+        samples = ArrayBlocks(data.X.reshape(500, -1), data.y, weights, (4, 3))
+    found = [point.primal for point in path(model, samples, "C", np.array([0.1, 1.0]))]
+    assert found == pytest.approx(expected, rel=3e-6)
+    with pytest.raises(ValueError, match="along must be"):
+        next(path(model, samples, "epsilon", np.array([0.1])))
 
 
 def test_solver_is_an_attribute():

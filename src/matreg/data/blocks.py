@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from .._runtime.progress import reached
 from .._typing import Array, Index
 from ..design import ArrayDesign
-from ..linalg.threads import LARGE, allowed, one_thread
+from ..linalg.threads import allowed, one_thread
+from ..thresholds import THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
 from .samples import Samples, merge_duplicates
 
@@ -272,7 +273,10 @@ class ArrayBlocks(BlockSamples):
 
         count = 1 if one_at_a_time else min(allowed(), MOST_THREADS) + 1
         before = self.rows_read
-        with ThreadPoolExecutor(count) as pool, one_thread(LARGE if one_at_a_time else 0):
+        with (
+            ThreadPoolExecutor(count) as pool,
+            one_thread(THREADED_NUMBERS if one_at_a_time else 0),
+        ):
             under_way: deque[Future[T]] = deque()
             for start in range(0, self.n, self.step):
                 under_way.append(pool.submit(read_and_treat, start))

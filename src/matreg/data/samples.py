@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from .._typing import Array, Index, Mask
 from ..design import ArrayDesign
+from ..thresholds import MANY_SAMPLES
 from ..unpenalised.basis import Basis, covariates, intercept
 
-# From this many samples on, X is neither copied nor converted, and units are measured on a part.
-MANY_SAMPLES = 20_000
 # Rows on which units are measured where there are many.
 UNIT_ROWS = 4096
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .._typing import Array, Index
 from ..design import Design
+from ..thresholds import SMALL_SYSTEM
 from .thresholding import Coordinates
 
 Solve = Callable[[Array], Array]
@@ -30,8 +31,6 @@ BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 # Rows of a large matrix that are updated at a time.
 STRIPE = 256
-# Up to this n + d single precision and samples that are not stored would save next to nothing.
-SMALL_SYSTEM = 700
 
 
 class Rows(Protocol):

@@ -19,12 +19,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from ..thresholds import THREADED_NUMBERS
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Subject = TypeVar("Subject", bound=Any)
-
-# Numbers in the samples from which all threads are used: 256 MB of them.
-LARGE = 2**25
 
 
 @cache
@@ -56,7 +55,7 @@ def one_thread(size: int) -> AbstractContextManager[Any]:
 
     Large ones may have all threads of one library, NumPy's.
     """
-    libraries = guests() if size >= LARGE else controller()
+    libraries = guests() if size >= THREADED_NUMBERS else controller()
     return libraries.limit(limits=1)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._runtime.packages import optional
-from .._runtime.warn import warn
 from .._typing import Array
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -101,11 +100,8 @@ def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:
     axes[-1].set_xlabel("tau")
 
 
-def panels(ax: Any, axes: Any, number: int, **layout: Any) -> list[Any]:
+def panels(ax: Any, number: int, **layout: Any) -> list[Any]:
     """The given axes, for the first panels, or new ones for all panels."""
-    if axes is not None:
-        warn("axes is called ax now: write ax=...", FutureWarning)
-        ax = axes
     if ax is None:
         _, ax = pyplot().subplots(number, 1, sharex=True, layout="constrained", **layout)
     found = list(np.ravel(np.asarray(ax, dtype=object)))

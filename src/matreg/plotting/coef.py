@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._runtime.warn import warn
 from .._typing import Array
-from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
 from ._style import COLOURS, Display, pyplot, set_ticks, show_matrix
 
@@ -102,8 +100,6 @@ class CoefDisplay(Display):
         CoefDisplay
             With its axes.
         """
-        if _is_of_others(estimator):
-            return cls(np.asarray(estimator.coef_), n_vectors).plot(ax, cmap=cmap)
         part = linear_part(estimator, problem, "estimator")
         labels = getattr(part.model, "labels_", None)
         if labels is not None:
@@ -166,15 +162,3 @@ class CoefDisplay(Display):
         if rank:
             lines, labels = left.get_legend_handles_labels()
             key.legend(lines, labels, title="singular\nvalues", frameon=False, loc="center")
-
-
-def _is_of_others(estimator: Any) -> bool:
-    """Whether a model that is not matreg's has a matrix of coefficients, as 0.1.0 allowed."""
-    if isinstance(estimator, MatrixEstimator) or np.ndim(getattr(estimator, "coef_", 0)) != 2:
-        return False
-    warn(
-        "CoefDisplay.from_estimator will take models of matreg alone: write "
-        "CoefDisplay(model.coef_).plot() for others.",
-        FutureWarning,
-    )
-    return True

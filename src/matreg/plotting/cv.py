@@ -54,7 +54,7 @@ class CVDisplay(Display):
     label: str = "score"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, axes: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the rows of `cv_results_` that differ from the chosen one in tau alone.
 
         Parameters
@@ -63,8 +63,6 @@ class CVDisplay(Display):
             After `fit`; a Pipeline or TransformedTargetRegressor around one will do.
         ax : matplotlib axes or a pair of them, default=None
             For the score, and for the rank; new ones by default.
-        axes : a pair of matplotlib axes, default=None
-            Former name of `ax`.
 
         Returns
         -------
@@ -90,13 +88,13 @@ class CVDisplay(Display):
             table["mean_coef_rank"][rows] if "mean_coef_rank" in table else None,
             float(taus[best]),
             f"{name} of the folds",
-        ).plot(ax, axes=axes)
+        ).plot(ax)
 
-    def plot(self, ax: Any = None, *, axes: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw on two axes, by default new ones; on a single one the score alone."""
         number = 1 if self.rank is None else 2
         size = (6, 3.5 if number == 1 else 5)
-        found = panels(ax, axes, number, height_ratios=(2, 1)[:number], figsize=size)
+        found = panels(ax, number, height_ratios=(2, 1)[:number], figsize=size)
         top = found[0]
         low, high = self.mean - self.error, self.mean + self.error
         top.fill_between(self.taus, low, high, color=BLUE, alpha=0.2, label="± standard error")

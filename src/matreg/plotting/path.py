@@ -56,7 +56,6 @@ class PathDisplay(Display):
         sample_weight: ArrayLike | None = None,
         ax: Any = None,
         cmap: Any = "viridis",
-        axes: Any = None,
     ) -> Self:
         """Fit the path of a fitted RMRCV or RGLMCV to samples and draw it.
 
@@ -70,8 +69,6 @@ class PathDisplay(Display):
             For the singular values, and for the rank; new ones by default.
         cmap : str or matplotlib colormap, default="viridis"
             Colours of the singular values.
-        axes : a pair of matplotlib axes, default=None
-            Former name of `ax`.
 
         Returns
         -------
@@ -87,11 +84,11 @@ class PathDisplay(Display):
             )
         pyplot()  # without it there is no need to begin
         path = model.path(part.transformed(X), part.transformed_target(y), sample_weight)
-        return cls(path, model.tau_).plot(ax, cmap=cmap, axes=axes)
+        return cls(path, model.tau_).plot(ax, cmap=cmap)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "viridis", axes: Any = None) -> Self:
+    def plot(self, ax: Any = None, *, cmap: Any = "viridis") -> Self:
         """Draw on two axes, by default new ones; on a single one the singular values alone."""
-        found = panels(ax, axes, 2, figsize=(6, 5))
+        found = panels(ax, 2, figsize=(6, 5))
         self._draw_values(found[0], cmap)
         for bottom in found[1:]:
             bottom.step(self._values, self.path.ranks, where="mid", color=BLUE)

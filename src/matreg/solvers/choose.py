@@ -1,4 +1,4 @@
-"""Which method solves an RMR problem in memory: the rule, with every threshold.
+"""Which method solves an RMR problem in memory: the rule; :mod:`matreg.thresholds` has its numbers.
 
 The first line that applies is tried first; where a method does not reach the tolerance, the next
 one goes on from what is left of `max_iter`.
@@ -29,20 +29,14 @@ from functools import partial
 from typing import Any
 
 from ..problem import RMRProblem
+from ..thresholds import KERNEL_NUMBERS, SAMPLES_PER_ENTRY
 from .active_set.active_set import solve_active_set
-from .active_set.jacobian import MOST_NUMBERS
 from .active_set.working_set import solve_working_set
 from .augmented.subsamples import solve_many
 from .certificate import SolverResult
 from .interior.attempts import solve_cold, solve_zero
 from .warm_start import Start, solution_of
 
-# Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
-# 51 simulated problems it took .4 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
-# (median .75) at 2, .4 to 1.2 (.8) at 4, and .2 to 1.4 (.5) at 8 samples per entry.
-SAMPLES_PER_ENTRY = 2
-
-METHODS = ("interior", "active-set", "augmented")
 Method = Callable[..., SolverResult]
 
 
@@ -123,7 +117,7 @@ def solve_from_start(
 
 def follows(problem: RMRProblem) -> bool:
     """Whether the active set can hold the kernel matrix of all samples."""
-    return problem.design.n**2 <= MOST_NUMBERS
+    return problem.design.n**2 <= KERNEL_NUMBERS
 
 
 def has_many_samples(problem: RMRProblem) -> bool:

@@ -251,6 +251,8 @@ def path(
     SolverResult
         One per value, without what it keeps for the next.
     """
+    if along not in ("tau", "C"):
+        raise ValueError(f'along must be "tau" or "C"; got {along!r}.')
     if steps > 0:
         yield from adapted_points(model, samples, along, values, steps, **options)
         return
@@ -293,7 +295,11 @@ def plain_path(
 ) -> Iterator[SolverResult]:
     """The path of single convex problems."""
     if not isinstance(samples, Samples):
-        yield from path_on_blocks(model, samples, values, **options)
+        if along == "tau":
+            yield from path_on_blocks(model, samples, values, **options)
+        else:
+            for C in values:
+                yield solve_plain(model.at(C=float(C)), samples, **options)
         return
     problem = model.on(samples)
     problems = (moved(model, samples, problem, along, float(value)) for value in values)

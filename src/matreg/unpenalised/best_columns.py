@@ -28,6 +28,7 @@ from ..barriers import Barriers, Box, centring, largest_step
 from ..linalg.descent import backtrack
 from ..losses.base import Loss
 from ..losses.piecewise import PiecewiseLoss
+from ..thresholds import COVARIATE_SAMPLES
 
 # Complementarity of the interior point method to begin and to end with, relative to box times
 # residual.
@@ -40,8 +41,6 @@ INSIDE = 1e-6
 FRACTION = 0.995
 # Gradients below this, relative to their terms, are zero.
 ROUNDING = 1e-14
-# Samples from which those far from a kink are left out.
-MANY = 2000
 # How often some of these are let in again.
 ROUNDS = 10
 
@@ -70,7 +69,7 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     if isinstance(loss, PiecewiseLoss):
         if loss.quadratic:
             return weighted_fit(1.0 / loss.curvature, Z, r, t)
-        if len(r) > MANY and not loss.curved:
+        if len(r) > COVARIATE_SAMPLES and not loss.curved:
             return among_many(loss, Z, r, t)
         return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
     if hasattr(loss, "second_derivative") or hasattr(loss, "curvature_in"):
@@ -86,7 +85,7 @@ def among_many(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
     and Koenker 1997).
     """
     n = len(r)
-    size = max(MANY // 2, int(2.0 * n ** (2.0 / 3.0)))
+    size = max(COVARIATE_SAMPLES // 2, int(2.0 * n ** (2.0 / 3.0)))
     some = np.linspace(0, n - 1, size).astype(np.intp)
     gamma = best_coefficients(loss.take(some).times(n / size), Z[some], r[some], t)
     left = r - Z @ gamma

@@ -78,7 +78,7 @@ def test_least_squares():
 def test_bad_samples_and_too_large_ones(monkeypatch):
     blocks = make_blocks()
     with monkeypatch.context() as patch, pytest.raises(ValueError, match="samples of 20 entries"):
-        patch.setattr(passes, "MOST_ENTRIES", 10)
+        patch.setattr(passes, "MOMENT_ENTRIES", 10)
         moments(blocks)
     blocks.X[777, 1, 1] = np.nan
     with pytest.raises(ValueError, match="sample 777 does"):

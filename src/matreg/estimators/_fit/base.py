@@ -31,11 +31,12 @@ from ..._validation.stored import is_streamed, loaded, refuse_streamed
 from ...bases import samples_in
 from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
-from ...data.samples import MANY_SAMPLES, Samples, SampleSet
+from ...data.samples import Samples, SampleSet
 from ...losses.families import LossFamily
 from ...model import Model
 from ...preprocessing.units import warn_of_units
 from ...solvers import SolverResult
+from ...thresholds import MANY_SAMPLES
 from ...unpenalised import basis as unpenalised
 from .._input.covariates import new_covariates, read_covariates
 from .._input.given import Given

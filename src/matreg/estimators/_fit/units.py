@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from ..._typing import Array
 from ...bases import Bases
-from ...data.samples import MANY_SAMPLES, UNIT_ROWS, Samples, SampleSet
+from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...losses.families import LossFamily, in_units
 from ...losses.piecewise import epsilon_insensitive
 from ...penalties.base import Penalty
@@ -41,6 +41,7 @@ from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralElasticNet
 from ...preprocessing.units import warn_of_units
 from ...robust import chance_share, size, spread
+from ...thresholds import MANY_SAMPLES
 
 if TYPE_CHECKING:
     from .base import MatrixEstimator

@@ -29,9 +29,9 @@ from ...unpenalised.basis import Basis
 from .box_qp_interior import BoxInteriorPoint
 from .kernels import Kernel
 
-# Refactorise once more than `MAX_CHANGED` samples have entered or left the free set, or more than
-# `MOST_BORDERS` distinct ones since the last factorisation.
-MAX_CHANGED, MOST_BORDERS = 40, 120
+# Refactorise once more than this many samples have entered or left the free set, or more than
+# three times as many distinct ones since the last factorisation.
+MAX_CHANGED = 40
 # Violations that are but rounding, relative to the bounds.
 ROUNDING = 1e-9
 
@@ -110,7 +110,7 @@ class FreeSystem:
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
         few = int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
-        return few and len(self.bordering) <= MOST_BORDERS
+        return few and len(self.bordering) <= 3 * MAX_CHANGED
 
     def solve(self, free: Mask, rhs: Array, total: Array) -> tuple[Array, Array]:
         """Solution for the samples `free`, zero for all others, and gamma."""

@@ -13,17 +13,13 @@ from ...design import Design
 from ...linalg.factors import Factors, truncated
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
+from ...thresholds import KERNEL_NUMBERS
 from .box_qp import BoxQuadratic
 from .kernels import DenseKernel, FactoredKernel, Kernel
 
-# Ridge on K in double precision, relative to its diagonal.
-RIDGE_DOUBLE = 1e-14
 # K is computed in double precision if the typical weight of a coordinate (of those below 1) is
 # smaller than this: the rounding errors of heavy ones would swamp the light ones.
 TOO_LIGHT = 3e-5
-# Numbers in K, or in Phi where that has fewer, up to which a linearisation is worth its memory:
-# 64 MB.
-MOST_NUMBERS = 2**23
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Point:
 def gram(Phi: NDArray[Any]) -> Array:
     """``Phi Phi'`` and a ridge as small as its rounding allows, which only slows beta down."""
     K = (Phi @ Phi.T).astype(np.float64, copy=False)
-    ridge = RIDGE_DOUBLE if Phi.dtype == np.float64 else 1e-7
+    ridge = 1e-14 if Phi.dtype == np.float64 else 1e-7
     np.einsum("ii->i", K)[:] += ridge * float(np.trace(K)) / len(K)
     return K
 
@@ -77,7 +73,7 @@ class Linearisation:
         n, typical = design.n, self.typical_weight()
         if coordinates.size < n:
             Phi = coordinates.of_samples(design)
-            ridge = RIDGE_DOUBLE * float(np.vdot(Phi, Phi)) / n
+            ridge = 1e-14 * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
         if typical >= TOO_LIGHT and not self.double:
             K = gram(coordinates.of_samples(design, np.float32))
@@ -114,4 +110,4 @@ def affordable(problem: RMRProblem, at: Point) -> bool:
     """Whether the matrix of a linearisation is small enough."""
     n, r = problem.design.n, at.threshold.r
     d = r * (problem.design.p + problem.design.q - r)
-    return n * min(n, d) <= MOST_NUMBERS
+    return n * min(n, d) <= KERNEL_NUMBERS

@@ -26,10 +26,6 @@ from ..warm_start import Position, Start, position_of, snapped, solution_of
 from .active_set import solve_active_set
 from .box_qp import sides
 
-# Share of the samples that the first working set is at most; with more of them the solver for
-# many samples is quicker.
-FEW = 0.25
-
 
 class WorkingSet:
     """The problem of some samples, with the multipliers of all others held.
@@ -112,7 +108,7 @@ def solve_working_set(
         The best certified point, converged or not.
     """
     free, beta = first_guess(problem, start)
-    if np.count_nonzero(free) > FEW * len(free):
+    if np.count_nonzero(free) > 0.25 * len(free):  # the augmented Lagrangian is quicker then
         return Tracker(problem, tol, verbose, "working set").result(0)
     return grow(problem, start, free, beta, tol, max_iter, verbose)
 

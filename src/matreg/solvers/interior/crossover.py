@@ -20,13 +20,9 @@ from ...linalg.factors import Factors, truncated
 from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft_threshold
 from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
+from ...thresholds import CROSSOVER_ORDER
 from ..certificate import SolverResult, Tracker
 from .interior_point import Best
-
-# How far from zero, relative to the largest one, and from its bound a multiplier is free.
-INSIDE = 1e-5
-# Order up to which the linear algebra, of its third power, is worth it.
-LARGEST = 2000
 
 
 def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
@@ -48,8 +44,8 @@ def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:
 
 def free_samples(beta: Array, loss: PiecewiseLoss) -> Mask:
     """Samples whose multiplier is neither zero nor at its bound."""
-    size = np.abs(beta)
-    return (size > INSIDE * size.max(initial=0.0)) & (size < (1.0 - INSIDE) * bounds_of(beta, loss))
+    size, margin = np.abs(beta), 1e-5
+    return (size > margin * size.max(initial=0.0)) & (size < (1.0 - margin) * bounds_of(beta, loss))
 
 
 def tangent(W: Factors) -> Coordinates:
@@ -76,7 +72,7 @@ def onto_edges(
     goal = problem.y - np.sign(beta) * (loss.epsilon - margin) - loss.curvature * beta
     room = W.rank * (problem.design.p + problem.design.q - W.rank) + len(gamma)
     free = furthest_inside(beta, box, room)
-    if not 0 < len(free) <= LARGEST:
+    if not 0 < len(free) <= CROSSOVER_ORDER:
         return W
     samples, columns = problem.design.take(free), problem.unpenalised.take(free)
     Z = columns.columns(len(free))
@@ -153,7 +149,7 @@ def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Ar
         total = goal + rows.T @ beta[free]
         beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
         size = loss.size[free]
-        usable = max(rows.shape) <= LARGEST and size.min() > 1e-15 * size.max()  # no rounding
+        usable = max(rows.shape) <= CROSSOVER_ORDER and size.min() > 1e-15 * size.max()
         if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
             beta[free] = in_box(rows.T, total, lower, upper)
     return beta

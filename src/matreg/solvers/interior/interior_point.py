@@ -39,8 +39,6 @@ from ..dual_points import best_on_ray, label_ray
 
 # sigma grows as W converges, up to this factor, so that small singular values are resolved too.
 HEAVIEST = 300.0
-# Steps without progress after which an attempt is given up.
-PATIENCE = 12
 # How often a step is halved while the thresholding is far from linear along it. With many samples
 # per coordinate and W next to zero the steps stall otherwise.
 HALVINGS = 6
@@ -168,7 +166,7 @@ class InteriorPoint:
             best, lowest = min(best, max(gap, 0.0)), min(lowest, mu)
             since = 0 if progress else since + 1
             solved = self.problem is not self.tracker.problem and gap <= 1e-10 * self.primal
-            if since >= PATIENCE or solved:
+            if since >= 12 or solved:
                 return
             direction, length, target = self.direction(point, system, gap)
             if not direction.finite:
@@ -215,9 +213,10 @@ class InteriorPoint:
         self.last_W = W
         weight = min(max(settled, 1.0), HEAVIEST)
         sigma = max(self.ridge, weight * self.tau / norm) if norm > 0.0 else self.ridge
-        # Small slopes count by what they are relative to sigma: where the optimum is degenerate,
-        # 1e-4 without the weight costs half as many steps again.
-        return sigma, 1e-5 * weight
+        # While W moves a lot, a direction that is right to a hundredth is as good. Later, small
+        # slopes count by what they are relative to sigma: where the optimum is degenerate, 1e-4
+        # without the weight costs half as many steps again.
+        return sigma, 1e-2 if weight == 1.0 else 1e-5 * weight
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""

@@ -25,13 +25,12 @@ from ...linalg.factors import Factors, singular_values, zero_factors
 from ...losses.piecewise import squared
 from ...penalties.spectral import SpectralElasticNet
 from ...problem import ROUNDING, Problem, relative_gap
+from ...thresholds import MOMENT_ENTRIES
 from ...unpenalised.basis import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from ..rglm.solve import solve_rglm
 from .moment_scans import CertificateScan, DualRows, MomentScan
 
-# Entries of a sample up to which the Gram matrix of them is worth its memory and time.
-MOST_ENTRIES = 8192
 # Residuals below this, relative to the labels, are rounding: the fit is exact.
 EXACT = 1e-12
 # Gap of the reduced problem relative to the tolerance.
@@ -147,7 +146,7 @@ def moments(
         Gram matrices of samples, ones, covariates and labels.
     """
     m = blocks.p * blocks.q
-    most = MOST_ENTRIES
+    most = MOMENT_ENTRIES
     if m > most:
         raise ValueError(
             f"X has samples of {m} entries; R-GLM on data beyond memory holds the Gram matrix of "

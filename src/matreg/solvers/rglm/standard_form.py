@@ -13,13 +13,12 @@ from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses.piecewise import squared
 from ...problem import RMRProblem, relative_gap
+from ...thresholds import COMPRESSED_ENTRIES
 from ...unpenalised.basis import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
 # Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
 SMALL = 100
-# Replacing the samples by a triangular matrix costs pq/20 iterations: too much for more columns.
-MAX_COMPRESSED = 1024
 # A sum of this many units of rounding is taken for zero.
 ROUNDING = 8.0 * float(np.finfo(float).eps)
 
@@ -114,7 +113,7 @@ class StandardForm:
     def rows(self) -> tuple[Design, Array]:
         """Samples and labels of equal least squares; many samples become a triangular matrix."""
         design, size = self.design, self.design.p * self.design.q
-        if size > MAX_COMPRESSED or design.n <= 4 * size:
+        if size > COMPRESSED_ENTRIES or design.n <= 4 * size:
             return design, self.z
         R = np.asarray(np.linalg.qr(np.column_stack([flat(design), self.z]), mode="r"))
         X = np.ascontiguousarray(R[:size, :size]).reshape(size, design.p, design.q)

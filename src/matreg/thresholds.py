@@ -1,0 +1,28 @@
+"""Every size of a problem at which matreg goes another way: samples, entries, orders of matrices.
+
+:mod:`matreg.solvers.choose` says in a table which method of solution follows from them. Where two
+ways cost the same is no number here but a comparison of the two costs beside the code of both.
+"""
+
+# Samples per entry of W from which the augmented Lagrangian is the quicker method from scratch. On
+# 51 simulated problems it took .4 to 1.4 of the interior point method's time at 1.2, .6 to 1.2
+# (median .75) at 2, .4 to 1.2 (.8) at 4, and .2 to 1.4 (.5) at 8 samples per entry.
+SAMPLES_PER_ENTRY = 2
+# Numbers in the kernel matrix of the active set and of leave-one-out, or in its factor where that
+# has fewer, up to which it is worth its memory: 64 MB.
+KERNEL_NUMBERS = 2**23
+# Order n + d of a linear system up to which single precision saves next to nothing.
+SMALL_SYSTEM = 700
+# Order of the linear algebra of crossover, of its third power in time, up to which it is worth it.
+CROSSOVER_ORDER = 2000
+# Entries of W up to which R-GLM replaces many samples by a triangular matrix: that costs as much as
+# pq/20 iterations.
+COMPRESSED_ENTRIES = 1024
+# Entries of a sample up to which the Gram matrix of stored samples is worth its memory and time.
+MOMENT_ENTRIES = 8192
+# Samples from which the best coefficients of covariates are found without those far from a kink.
+COVARIATE_SAMPLES = 2000
+# Samples from which X is neither copied nor converted, and units are measured on a part.
+MANY_SAMPLES = 20_000
+# Numbers in the samples from which all threads are used: 256 MB of them.
+THREADED_NUMBERS = 2**25
