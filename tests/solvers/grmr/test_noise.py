@@ -81,7 +81,7 @@ def test_few_samples(n):
 def test_groups_hold_samples_that_are_alike():
     rng = np.random.default_rng(0)
     scores = np.repeat(10.0 * np.array([[0, 0], [0, 1], [3, 0], [3, 1]]), 5, axis=0)
-    groups = alike(scores + rng.standard_normal(scores.shape), np.ones(20), 2)
+    groups = alike(scores + rng.standard_normal(scores.shape), np.ones(20))
     assert sorted(np.unique(groups)) == [0, 1, 2, 3]
     for four in groups.reshape(4, 5):
         assert len(set(four)) == 1
@@ -111,8 +111,8 @@ def test_weights_are_copies():
     rng = np.random.default_rng(0)
     scores, s = rng.standard_normal((30, 4)), rng.integers(1, 4, 30)
     copies = np.repeat(np.arange(30), s)
-    weighted = alike(scores, s.astype(float), 2)[copies]
-    repeated = alike(scores[copies], np.ones(len(copies)), 2)
+    weighted = alike(scores, s.astype(float))[copies]
+    repeated = alike(scores[copies], np.ones(len(copies)))
     np.testing.assert_array_equal(weighted, repeated)
 
 

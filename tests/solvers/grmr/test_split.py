@@ -252,7 +252,7 @@ def test_row_step_against_brute_force(coupling):
     w, base, thr = rng.standard_normal(m), 2 * rng.standard_normal(n), rng.uniform(0.1, 1.0, n)
     scale, g = rng.uniform(0.5, 2.0, n), rng.standard_normal((n, m))
     rows = RowProblem(w, scale, base, thr, loss, mu)
-    u = rows.move(g, rows.solve(g, rng.standard_normal(n)))
+    u = rows.move(g, rows.solve(g))
 
     def value(i, row):
         r = base[i] - scale[i] * row @ w

@@ -15,10 +15,6 @@ from .row_prox import blocks, square
 if TYPE_CHECKING:
     from .coupled import Coupled
 
-# Factor by which the penalty grows per iteration until it has reached its goal, over-relaxation of
-# the steps from then on, and ratio of the two residuals above which the penalty changes.
-GROWTH, RELAXATION, IMBALANCE = 1.5, 1.6, 4.0
-
 
 @dataclass
 class SplitState:
@@ -119,17 +115,17 @@ class ExactSplit:
         s = self.state
         self._singular_value_step()
         if s.mu < s.goal:
-            s.mu = min(GROWTH * s.mu, s.goal)
+            s.mu = min(1.5 * s.mu, s.goal)
         self._row_step()
 
     def _singular_value_step(self) -> None:
         """Minimise over L, and measure how far X and L are apart."""
         s, D, E, L = self.state, self.problem.D, self.E, self.L
-        ahead = RELAXATION - 1.0 if s.mu >= s.goal else 0.0
+        ahead = 0.6 if s.mu >= s.goal else 0.0  # over-relaxation, once the penalty has grown
         for i in blocks(*D.shape):
             s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
         s.factors = None  # room for the new ones
-        s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu, tol=self._svt_tolerance())
+        s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu)
         feasibility = change = size = force = 0.0
         for i in blocks(*D.shape, least=64):
             new, X = (f.U[i] * f.d) @ f.Vt, D[i] - E[i]
@@ -150,12 +146,8 @@ class ExactSplit:
         s, D = self.state, self.problem.D
         for i in blocks(*D.shape):
             g = self.L[i] - s.Y[i] / s.mu
-            self.E[i], s.beta[i] = self.problem.prox_rows(i, g, s.beta[i], s.mu)
+            self.E[i], s.beta[i] = self.problem.prox_rows(i, g, s.mu)
             s.Y[i] = s.mu * (D[i] - self.E[i] - g)
-
-    def _svt_tolerance(self) -> float:
-        """Well below the residuals of the splitting itself."""
-        return float(np.clip(1e-2 * max(self.residuals), 1e-10, 1e-5))
 
     def balance(self) -> None:
         """Change the penalty when one of the two residuals lags behind, by less each time."""
@@ -163,9 +155,9 @@ class ExactSplit:
             return
         primal, dual = self.residuals
         factor = 2.0 ** (0.9**self.changes)
-        if primal > IMBALANCE * dual:
+        if primal > 4.0 * dual:
             self.state.mu *= factor
-        elif dual > IMBALANCE * primal:
+        elif dual > 4.0 * primal:
             self.state.mu /= factor
         else:
             return

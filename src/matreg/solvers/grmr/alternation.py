@@ -30,12 +30,7 @@ from .decompose import Decomposition, decompose
 from .paper import PaperSplit
 from .problem import GRMRProblem
 from .replace import replace_outliers
-from .start import LOOSE, Limits, prepare
-
-# Iterations of the paper's method, after which the exact splitting takes over.
-PAPER_ITERATIONS = 300
-# Share of the time of an alternation that the split is expected to take.
-SPLITTING = 0.8
+from .start import Limits, prepare
 
 
 @dataclass(frozen=True)
@@ -149,46 +144,35 @@ def alternate(
     """
     limits = limits or Limits()
     record = _Halves(problem, limits.verbose)
-    fit: SolverResult | None = None
-    split: Decomposition | None = None
-    before, change, converged = np.inf, 1.0, False
-    if start is not None:  # its split suits another problem: the regression goes first
-        split = start.split
-        if problem.noise is None:
-            problem = replace(problem, noise=start.problem.noise)
-        with turn(0):
-            halfway, fit = _regress(problem, start.fit_in(problem.bases), split, limits)
-        before = fit.primal + split.cost
-        change = _relative(halfway - before, before)
-        record.note(0, "regress", before, fit, split)
-    elif problem.outliers == "replace":
-        with turn(0):
-            first = prepare(problem, limits, pca)
-        problem, split = first.problem, first.pca
     begun = int(start is not None or (problem.outliers == "replace" and pca is None))
-    for iteration in range(1, limits.max_iter + 1):
-        part = begun + iteration - 1
-        last_one = iteration == limits.max_iter
-        loose = 0.0 if last_one else min(LOOSE, 0.1 * change)
-        tol = max(limits.split_tol, loose)
-        with turn(part), span(0.0, SPLITTING):
-            split = _split(problem, fit, split, tol, limits)
-        last = fit
-        with turn(part), span(SPLITTING, 1.0):
+    problem, fit, split = _begin(problem, limits, start, pca)
+    before, change, converged = np.inf, 1.0, False
+    # The split of a start suits another problem: there the regression goes first.
+    for iteration in range(int(start is None), limits.max_iter + 1):
+        part, last = begun + iteration - 1, fit
+        if iteration > 0:
+            loose = 0.0 if iteration == limits.max_iter else min(1e-2, 0.1 * change)
+            # The split takes most of the time of an alternation.
+            with turn(part), span(0.0, 0.8):
+                split = _split(problem, last, split, max(limits.split_tol, loose), limits)
+        assert split is not None
+        with turn(part), span(0.8, 1.0):
             halfway, fit = _regress(problem, last, split, limits)
-        record.note(iteration, "split", halfway, last, split)
         value = fit.primal + split.cost
+        if iteration > 0:
+            record.note(iteration, "split", halfway, last, split)
         record.note(iteration, "regress", value, fit, split)
         # After an optimal split the regression alone can lower the objective, so that its decrease
         # counts. Flags are not certified to be optimal: there the whole alternation counts.
-        level = before if problem.outliers == "replace" else min(before, halfway)
+        whole = problem.outliers == "replace" and iteration > 0
+        level = before if whole else min(before, halfway)
         change = _relative(level - value, value) if np.isfinite(level) else 1.0
-        settled = np.isfinite(before) or limits.tol >= 1.0
+        settled = np.isfinite(before) or (limits.tol >= 1.0 and iteration > 0)
         if change <= limits.tol and split.gap <= limits.split_tol and settled:
             converged = fit.converged
             break
         with turn(part):
-            stop = tell(f"alternation {iteration}", change, limits.tol)
+            stop = iteration > 0 and tell(f"alternation {iteration}", change, limits.tol)
         if stop:
             break
         before = value
@@ -255,10 +239,23 @@ def clean_alone(
     Returns what was solved, with labels of zero and the noise that was found, and its split.
     """
     problem = replace(problem, y=np.zeros_like(problem.y))
-    if problem.outliers == "replace":
+    problem, _, split = _begin(problem, limits, None, pca)
+    return problem, _split(problem, None, split, limits.split_tol, limits)
+
+
+def _begin(
+    problem: GRMRProblem, limits: Limits, start: GRMRResult | None, pca: Decomposition | None
+) -> tuple[GRMRProblem, SolverResult | None, Decomposition | None]:
+    """The problem with its noise, and the regression and the split to start from, if any."""
+    if start is not None:
+        if problem.noise is None:
+            problem = replace(problem, noise=start.problem.noise)
+        return problem, start.fit_in(problem.bases), start.split
+    if problem.outliers == "split":
+        return problem, None, None
+    with turn(0):
         first = prepare(problem, limits, pca)
-        problem, pca = first.problem, first.pca
-    return problem, _split(problem, None, pca, limits.split_tol, limits)
+    return first.problem, None, first.pca
 
 
 def _split(
@@ -276,7 +273,7 @@ def _split(
         return replace_outliers(problem.flagged(fit, start.E), start, **ends)
     stacked = problem.split(fit)
     if problem.coupling == "squared" and fit is not None:
-        few = min(PAPER_ITERATIONS, most)
+        few = min(300, most)  # after these the exact splitting takes over
         start = decompose(stacked, PaperSplit, start=start, **(ends | {"max_iter": few}))
         if start.converged:
             return start

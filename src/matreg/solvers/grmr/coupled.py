@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Point(NamedTuple):
-    """Singular values, low-rank part (None is all of the samples) and subgradients of a split.
+    """Singular values and low-rank part of a split; no low-rank part is all of the samples.
 
     `cost` and `primal` are its objective without and with the loss. `E` are its outliers; None if
     they follow from the low-rank part and are computed in the end.
@@ -27,7 +27,6 @@ class Point(NamedTuple):
     E: Array | None
     d: Array
     factors: Factors | None
-    beta: Array
     cost: float
     primal: float
 
@@ -69,11 +68,11 @@ class Coupled(ABC):
         """Residuals where nothing moves, of shape (n,)."""
 
     @abstractmethod
-    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+    def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
         """Minimise over the rows i of X with ``mu/2 |x - g|^2`` added.
 
-        Returns ``d - x`` and the subgradients of the loss, whose search starts at `beta`. The
-        multiplier ``mu (x - g)`` must be feasible for :meth:`bound` up to its norm.
+        Returns ``d - x`` and the subgradients of the loss. The multiplier ``mu (x - g)`` must be
+        feasible for :meth:`bound` up to its norm.
         """
 
     @abstractmethod

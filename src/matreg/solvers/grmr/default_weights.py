@@ -8,12 +8,6 @@ from ..._typing import Array
 from ...robust import TO_DEVIATION, typical_size, weighted_median
 from .row_prox import blocks
 
-# Smallest noise, relative to a typical entry.
-RESOLUTION = 1e-3
-# Where tails are detail: share of what is left of a typical sample that is, share of its entries
-# than which detail is not larger, and how many times the noise that is at most, the usual limit.
-DETAIL, LARGE, FAR = 0.99, 0.9, 4.0
-
 
 def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
     """Standard deviation of the detail in every cell of the samples.
@@ -45,10 +39,11 @@ def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
     cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
     noise = TO_DEVIATION * np.hypot(cells, overall)
     if tails and some.any():
-        far = np.nanquantile(np.abs(E[some]), DETAIL, axis=1)
-        far = np.minimum(far, np.nanquantile(np.abs(D[some]), LARGE, axis=1))
-        noise = np.maximum(noise, float(weighted_median(far, s[some])) / FAR)
-    return np.maximum(noise, RESOLUTION * typical_size(D, s))
+        far = np.nanquantile(np.abs(E[some]), 0.99, axis=1)
+        far = np.minimum(far, np.nanquantile(np.abs(D[some]), 0.9, axis=1))
+        # Detail is at most 4 times its noise, the usual limit, away from the low-rank part.
+        noise = np.maximum(noise, float(weighted_median(far, s[some])) / 4.0)
+    return np.maximum(noise, 1e-3 * typical_size(D, s))
 
 
 def default_ratio(outliers: str, n: float, m: int) -> float:

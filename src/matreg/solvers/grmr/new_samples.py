@@ -41,17 +41,6 @@ from .default_weights import default_ratio
 from .problem import GRMRProblem
 from .row_prox import priced
 
-# Entries cleaned at a time.
-BATCH = 2**20
-# Over-relaxation of the alternating directions, and iterations between their certificates and
-# between changes of their penalties.
-RELAXATION = 1.6
-CHECK_EVERY = 20
-# Relative duality gap of the convex problem that gives the flags.
-FLAGS_TOL = 1e-4
-# Iterations between the certificates of low-rank parts, which are cheaper than those above.
-LOW_RANK_CHECK_EVERY = 10
-
 
 class NewSamples:
     """Samples that are cleaned for one space after another, each sample on its own.
@@ -182,9 +171,11 @@ class SplitSpace:
         tol, max_iter = tol or self.tol, max_iter or self.max_iter
         gaps = np.zeros(len(new.D))
         todo = np.flatnonzero(new.D.any(axis=1))
-        first = 1  # after another row space the certificate may hold at once
+        # Iterations between certificates and changes of the penalties, and before the first ones:
+        # after another row space the certificate may hold at once.
+        every, first = 20, 1
         if not new.rho.any():
-            first = CHECK_EVERY
+            first = every
             known = new.D.shape[1] if new.missing is None else (~new.missing[todo]).sum(axis=1)
             mean = np.abs(new.D[todo]).sum(axis=1) / known
             new.rho[todo] = self.lam * np.sqrt(new.D.shape[1]) / (4.0 * mean)
@@ -198,15 +189,14 @@ class SplitSpace:
             G = X - Y / r - D
             U = soft(G, priced(self.lam / r, missing))
             Z = r * (G - U)  # minus the multiplier after the first step, which is in its box
-            V = RELAXATION * (D + U) + (1.0 - RELAXATION) * X + Y / r
+            V = 1.6 * (D + U) - 0.6 * X + Y / r  # over-relaxed
             before, X = X, self.prox(V, rho)
             Y = r * (V - X)
-            if (iteration - first) % CHECK_EVERY == 0 or iteration == max_iter:
+            if (iteration - first) % every == 0 or iteration == max_iter:
                 primal = self.objective(D, X, missing)
                 gap = np.clip((primal - self.bound(D, -Z)) / primal, 0.0, 1.0)
                 new.low_rank[todo], new.Y[todo], new.rho[todo], gaps[todo] = X, Y, rho, gap
-                checks = iteration / CHECK_EVERY
-                rho = rho * _balance(X - D - U, X, r * (X - before), Y, checks)
+                rho = rho * _balance(X - D - U, X, r * (X - before), Y, iteration / every)
                 left = gap > tol
                 todo, D, X, Y, rho = todo[left], D[left], X[left], Y[left], rho[left]
                 missing = None if missing is None else missing[left]
@@ -254,7 +244,7 @@ class ReplaceSpace:
 
     def clean(self, new: NewSamples) -> Array:
         """Replace the outliers of all samples; return their relative gaps (n,), given the flags."""
-        SplitSpace(self.Vt, self.d, self.ratio, 1.0).clean(new, tol=FLAGS_TOL)
+        SplitSpace(self.Vt, self.d, self.ratio, 1.0).clean(new, tol=1e-4)
         flags = np.abs(new.D - new.low_rank) > self._limits(new)
         if new.missing is not None:
             flags |= new.missing
@@ -287,7 +277,7 @@ class ReplaceSpace:
             t[np.einsum("ij,ij->i", Y - new, new - L) > 0.0] = 1.0
             t, ahead = momentum(t)
             L, Y = new, new + ahead[:, None] * (new - L)
-            if iteration % LOW_RANK_CHECK_EVERY == 0 or iteration == self.max_iter:
+            if iteration % 10 == 0 or iteration == self.max_iter:
                 gap = self.gaps(kept, flags, L)
                 low[todo], gaps[todo] = L, gap
                 left = gap > self.tol
@@ -324,7 +314,7 @@ def space_from(arrays: dict[str, Any]) -> LearnedSpace:
 def clean(D: Array, space: LearnedSpace) -> Array:
     """Clean signals (n, m) of new samples D of shape (n, m), NaN where entries are missing."""
     X = np.empty_like(D)
-    rows = max(1, BATCH // max(D.shape[1], 1))
+    rows = max(1, 2**20 // max(D.shape[1], 1))  # cleaned at a time, to save memory
     for i in range(0, len(D), rows):
         X[i : i + rows] = NewSamples(D[i : i + rows]).clean(space)
     return X

@@ -20,11 +20,6 @@ from .default_weights import default_ratio
 from .new_samples import NewSamples, SplitSpace
 from .problem import GRMRProblem
 
-# How often the samples are halved: two make four groups.
-HALVINGS = 2
-# Relative duality gap of the cleaning, and iterations at most: the noise is known to a few percent.
-TOL, MAX_ITER = 1e-2, 300
-
 
 def left_out(
     problem: GRMRProblem, pca: Decomposition, most: int = 64
@@ -52,7 +47,7 @@ def left_out(
     L = pca.factors
     scores = L.U * L.d
     unscaled = scores / problem.root[:, None]
-    groups = alike(unscaled, problem.s, HALVINGS)
+    groups = alike(unscaled, problem.s)
     size = np.linalg.norm(unscaled, axis=1)
     left, index = [], []
     for group in np.unique(groups):
@@ -61,7 +56,7 @@ def left_out(
         space = SplitSpace(f.Vt[kept] @ L.Vt, f.d[kept], ratio, 1.0)
         out = spread(np.flatnonzero(groups == group), size, most)
         new = NewSamples(D[out])
-        space.clean(new, tol=TOL, max_iter=MAX_ITER)
+        space.clean(new, tol=1e-2, max_iter=300)  # the noise is known to a few percent
         left.append(D[out] - new.X)
         index.append(out)
     return np.concatenate(left), np.concatenate(index)
@@ -74,8 +69,8 @@ def spread(members: NDArray[np.intp], size: Array, most: int) -> NDArray[np.intp
     return ordered[((np.arange(number) + 0.5) * len(members) / number).astype(np.intp)]
 
 
-def alike(scores: Array, s: Array, halvings: int) -> NDArray[np.intp]:
-    """Groups of similar samples: halved at the median of the first principal component, and again.
+def alike(scores: Array, s: Array) -> NDArray[np.intp]:
+    """Four groups of similar samples: halved at the median of the first component, and again.
 
     Parameters
     ----------
@@ -83,8 +78,6 @@ def alike(scores: Array, s: Array, halvings: int) -> NDArray[np.intp]:
         Samples in coordinates of their row space.
     s : ndarray of shape (n,)
         Positive weights.
-    halvings : int
-        How often the samples are halved.
 
     Returns
     -------
@@ -92,7 +85,7 @@ def alike(scores: Array, s: Array, halvings: int) -> NDArray[np.intp]:
         Group of each sample, from 0 on. The groups do not depend on the order of the samples.
     """
     groups = np.zeros(len(scores), dtype=np.intp)
-    for _ in range(halvings):
+    for _ in range(2):
         halves = 2 * groups
         for group in np.unique(groups):
             members = groups == group

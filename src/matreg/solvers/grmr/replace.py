@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +35,6 @@ from .coupled import Coupled, Point
 from .decompose import Decomposition, decompose
 from .paper import PaperSplit
 from .row_prox import RowProblem, blocks, square
-
-# Penalty of the splitting, relative to the weight of the detail.
-PENALTY = 0.3
-# New flags are found at most so often, and end when they change at most this share of the entries.
-ROUNDS, FEW = 10, 3e-4
 
 
 @dataclass(frozen=True)
@@ -76,14 +71,14 @@ class ReplaceProblem(Coupled):
         """Problem of the rows i of X, which are free on the flags and fixed elsewhere."""
         return self.row_problem(i, np.full_like(self.root[i], np.inf), mu, self.flags[i])
 
-    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+    def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
         """Distances of the rows i from D to those of L nearest to g, and subgradients of the loss.
 
         Outside of the flags the rows are drawn to D. On the flags the loss draws them along w, and
         X is beyond them by ``beta w / self.mu``.
         """
         rows, kept = self.filling(i, 1.0 / (1.0 / mu + 1.0 / self.mu)), self.kept(i)
-        beta = rows.solve(g - kept, beta)
+        beta = rows.solve(g - kept)
         pulled = g + (beta * rows.scale / mu)[:, None] * self.w
         near = (self.mu * kept + mu * g) / (self.mu + mu)
         return self.D[i] - np.where(self.flags[i], pulled, near), beta
@@ -92,14 +87,14 @@ class ReplaceProblem(Coupled):
         """Low-rank part, which there must be, with the objective of the best samples for it."""
         L = split.state.factors
         assert L is not None
-        found = fill(self, L, split.state.beta)
-        cost = self.gamma * float(L.d.sum()) + float(found.cost.sum())
-        return Point(None, L.d, L, found.beta, cost, cost + float(found.loss.sum()))
+        loss, cost = (float(terms.sum()) for terms in fill(self, L))
+        cost += self.gamma * float(L.d.sum())
+        return Point(None, L.d, L, cost, cost + loss)
 
     def complete(self, point: Point, out: Array) -> None:
         """Write the outliers of the best samples for a low-rank part."""
         assert point.factors is not None
-        fill(self, point.factors, point.beta, out=out)
+        fill(self, point.factors, out=out)
 
     def flag_prices(self, i: slice) -> Array:
         """Cost of the flags of each of the rows i."""
@@ -123,15 +118,7 @@ class ReplaceProblem(Coupled):
         return theta * linear - conjugate - theta**2 * curved + self.flag_cost
 
 
-class Filled(NamedTuple):
-    """Best samples for a low-rank part: subgradients of the loss, loss and other terms by row."""
-
-    beta: Array
-    loss: Array
-    cost: Array
-
-
-def fill(problem: ReplaceProblem, L: Factors, beta: Array, out: Array | None = None) -> Filled:
+def fill(problem: ReplaceProblem, L: Factors, out: Array | None = None) -> tuple[Array, Array]:
     """Best samples for a low-rank part, given the flags.
 
     Parameters
@@ -140,36 +127,32 @@ def fill(problem: ReplaceProblem, L: Factors, beta: Array, out: Array | None = N
         The samples and their flags.
     L : Factors
         The low-rank part, of shape (n, m).
-    beta : ndarray of shape (n,)
-        Subgradients of the loss to start from.
     out : ndarray of shape (n, m), default=None
         Where to write the outliers ``D - X``, if they are needed.
 
     Returns
     -------
-    Filled
-        Their subgradients and costs.
+    loss, cost : ndarray of shape (n,)
+        Loss of each row, and its detail and flags.
     """
-    n = len(problem.D)
-    found = Filled(np.empty(n), np.empty(n), np.empty(n))
+    loss, cost = np.empty(len(problem.D)), np.empty(len(problem.D))
     for i in blocks(*problem.D.shape, least=64):
         kept, low = problem.kept(i), (L.U[i] * L.d) @ L.Vt
         rows = problem.filling(i, problem.mu)
-        b = rows.solve(low - kept, beta[i])
+        b = rows.solve(low - kept)
         X = rows.move(low - kept, b)
         r = rows.base - rows.scale * (X @ problem.w)
         X += kept
         if out is not None:
             np.subtract(problem.D[i], X, out=out[i])
-        found.beta[i] = b
         # Equality in Fenchel's inequality: b is a subgradient of the loss at r.
-        found.loss[i] = b * r - rows.loss.epsilon * np.abs(b) - 0.5 * rows.loss.curvature * b**2
+        loss[i] = b * r - rows.loss.epsilon * np.abs(b) - 0.5 * rows.loss.curvature * b**2
         X -= low
-        found.cost[i] = 0.5 * problem.mu * np.einsum("ij,ij->i", X, X) + problem.flag_prices(i)
-    return found
+        cost[i] = 0.5 * problem.mu * np.einsum("ij,ij->i", X, X) + problem.flag_prices(i)
+    return loss, cost
 
 
-def reflag(problem: ReplaceProblem, L: Factors, beta: Array) -> ReplaceProblem:
+def reflag(problem: ReplaceProblem, L: Factors) -> ReplaceProblem:
     """New flags for a low-rank part, with which no row costs more than before.
 
     The flags that would be best without the labels are proposed. A row keeps its old flags if these
@@ -184,8 +167,7 @@ def reflag(problem: ReplaceProblem, L: Factors, beta: Array) -> ReplaceProblem:
     proposed = replace(problem, flags=flags)
     if not problem.w.any():
         return proposed
-    old, new = (fill(one, L, beta) for one in (problem, proposed))
-    worse = new.loss + new.cost > old.loss + old.cost
+    worse = np.add(*fill(proposed, L)) > np.add(*fill(problem, L))
     return replace(problem, flags=np.where(worse[:, None], problem.flags, flags))
 
 
@@ -196,7 +178,7 @@ def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
         pull = np.outer(state.beta[i] / problem.root[i], problem.w)
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
         state.Y[i] = np.where(problem.flags[i], pull, detail)
-    state.mu = state.goal = PENALTY * problem.mu
+    state.mu = state.goal = 0.3 * problem.mu
     state.gamma, state.svt = problem.gamma, WarmStartedSVT()
     # The outliers of the best low-rank part are computed at the end: those of the start can go.
     state.spare = start.E
@@ -219,11 +201,11 @@ def replace_outliers(problem: ReplaceProblem, start: Decomposition, **limits: An
     Decomposition
         The best split found; its `d` are the singular values of the low-rank part.
     """
-    for _ in range(ROUNDS):
-        flagged = reflag(problem, start.factors, start.state.beta)
+    for _ in range(10):
+        flagged = reflag(problem, start.factors)
         changed = np.count_nonzero(flagged.flags != problem.flags)
         problem = flagged
-        if changed <= FEW * problem.D.size:
+        if changed <= 3e-4 * problem.D.size:
             break
         _suit(start, problem)
         start = decompose(problem, start=start, **limits)

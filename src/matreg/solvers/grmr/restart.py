@@ -80,8 +80,8 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
         problem = replace(problem, noise=arrays["noise"])
     E, d, cost = arrays["E"], L.d, 0.0
     if problem.outliers == "replace":
-        found = fill(problem.flagged(None, E), L, state.beta, out=E)
-        cost = problem.gamma * float(d.sum()) + float(found.cost.sum())
+        detail = fill(problem.flagged(None, E), L, out=E)[1]
+        cost = problem.gamma * float(d.sum()) + float(detail.sum())
     else:
         d = singular_values(problem.rows - E)
         cost = problem.split(None).cost(E, d)

@@ -12,11 +12,6 @@ from ..._typing import Array, Mask
 from ...linalg.thresholding import soft
 from ...losses.piecewise import PiecewiseLoss
 
-# Entries treated at a time, so few that they stay in the cache.
-BLOCK = 2**15
-# Newton's steps at most. Every fourth is a bisection: these alone reach rounding errors by then.
-MAX_STEPS = 200
-
 
 def priced(price: Array | float, missing: Mask | None) -> Array | float:
     """Price of an outlier in each entry: zero where the entry is missing."""
@@ -29,8 +24,8 @@ def square(A: Array) -> float:
 
 
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
-    """Slices of n rows of m entries, with about :data:`BLOCK` entries and `least` rows."""
-    rows = max(least, BLOCK // max(m, 1))
+    """Slices of n rows of m entries, so few that they stay in the cache, but `least` rows."""
+    rows = max(least, 2**15 // max(m, 1))
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
@@ -70,7 +65,7 @@ class RowProblem:
         slope = (u != 0.0) @ self.w**2 * self.scale**2 / self.mu
         return self.base - self.scale * (u @ self.w), slope
 
-    def solve(self, g: Array, start: Array) -> Array:
+    def solve(self, g: Array) -> Array:
         """Subgradient ``beta`` of every row."""
         beta = np.zeros_like(self.base)
         coupled = self.w.any()
@@ -79,23 +74,21 @@ class RowProblem:
         out = np.flatnonzero(ends)
         if out.size:
             sign, end = np.sign(ends[out]), np.abs(ends[out])
-            sub = self.take(out)
-            guess = np.clip(sign * start[out], 0.0, end)
-            beta[out] = sign * (sub._root(g[out], sign, end, guess) if coupled else end)
+            beta[out] = sign * (self.take(out)._root(g[out], sign, end) if coupled else end)
         return beta
 
-    def _root(self, g: Array, sign: Array, end: Array, b: Array) -> Array:
+    def _root(self, g: Array, sign: Array, end: Array) -> Array:
         """Zero of the decreasing ``sign r(sign b) - epsilon - curvature b`` on [0, end].
 
-        Newton's method within a bracket, started at `b`. Where the function is still positive at
-        the right end, that end is returned.
+        Newton's method within a bracket. Where the function is still positive at the right end,
+        that end is returned.
         """
-        root, low, high = b.copy(), np.zeros_like(b), np.full_like(b, np.inf)
+        root, low, high = np.zeros_like(end), np.zeros_like(end), np.full_like(end, np.inf)
         epsilon, curvature = self.loss.epsilon, self.loss.curvature
         tiny = 1e-13 * (np.abs(self.base) + epsilon)
-        todo = np.arange(len(b))
+        todo = np.arange(len(end))
         row, rows = self, g
-        for step in range(MAX_STEPS):
+        for step in range(200):  # every fourth bisects: these alone reach rounding errors by then
             s, x, last = sign[todo], root[todo], end[todo]
             r, slope = row.residual(rows, s * x)
             value = s * r - epsilon[todo] - curvature[todo] * x

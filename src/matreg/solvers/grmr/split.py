@@ -69,21 +69,21 @@ class SplitProblem(Coupled):
         price = sum(float(np.sum(self.prices(i) * np.abs(E[i]))) for i in blocks(*E.shape))
         return self.gamma * float(d.sum()) + price
 
-    def prox_rows(self, i: slice, g: Array, beta: Array, mu: float) -> tuple[Array, Array]:
+    def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
         """Outliers of the rows i nearest to ``d - g``, and subgradients of the loss."""
         free = None if self.missing is None else self.missing[i]
         rows = self.row_problem(i, self.threshold[i] / mu, mu, free)
         move = g - self.D[i]
-        beta = rows.solve(move, beta)
+        beta = rows.solve(move)
         return -rows.move(move, beta), beta
 
     def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
         """Outliers with their objective."""
         d = split.clean_values(tol)  # first: it needs memory, and some solvers compute E anew
-        E, state = split.E, split.state
+        E = split.E
         cost = self.cost(E, d)
         primal = self.coupling.value(self.residual(E)) + cost
-        return Point(E, d, state.factors, state.beta, cost, primal)
+        return Point(E, d, split.state.factors, cost, primal)
 
     def complete(self, point: Point, out: Array) -> None:
         """The outliers are known."""

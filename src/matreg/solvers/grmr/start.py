@@ -14,9 +14,6 @@ from .noise import left_out
 from .problem import GRMRProblem
 from .replace import fill, reflag
 
-# Gap of the first splits.
-LOOSE = 1e-2
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -55,7 +52,7 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
         plain.split(None),
-        tol=max(LOOSE, limits.split_tol),
+        tol=max(1e-2, limits.split_tol),
         max_iter=limits.split_max_iter,
         verbose=limits.verbose,
     )
@@ -80,9 +77,9 @@ class Prepared:
         """Samples (n, p, q) without their gross outliers, about those of the first regression."""
         problem, pca, E = self.problem, self.pca, self.pca.E
         if problem.outliers == "replace":
-            flagged = reflag(problem.flagged(None, E), pca.factors, pca.state.beta)
+            flagged = reflag(problem.flagged(None, E), pca.factors)
             E = np.empty_like(E)
-            fill(flagged, pca.factors, pca.state.beta, out=E)
+            fill(flagged, pca.factors, out=E)
         return problem.clean(E)
 
 
