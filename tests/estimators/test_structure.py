@@ -134,7 +134,7 @@ def test_taus_of_the_steps(data):
     each = path(RGLM(adaptive=1, tol=1e-9), data.X, data.y, taus=[60.0, 30.0])
     alone = RGLM(tau=30.0, adaptive=1, tol=1e-9).fit(data.X, data.y)
     np.testing.assert_allclose(each.coefs[1], alone.coef_, atol=1e-4)
-    assert each.parameters["adaptive"] == 1
+    assert each.model.adaptive == 1
 
 
 def planted(rank, seed, shape=(12, 10)):

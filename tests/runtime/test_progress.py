@@ -123,7 +123,7 @@ def test_stages_have_parts_of_the_bar_and_one_time_left(monkeypatch):
             assert line.note(10.0) == "reading 0:10, about 0:10 left"
             progress.tell("split", 1e-6, 1e-6)
         assert line.share == pytest.approx(progress.ALMOST * 0.75)
-        with progress.unheard():
+        with progress.without_progress():
             progress.tell("inner", 1e-6, 1e-6)
         with progress.turn(0):
             progress.tell("split", 1.0, 1e-6)

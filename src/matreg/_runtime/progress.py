@@ -336,8 +336,8 @@ def turn(k: int) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
-    """Let nobody hear of the certificates of what is solved within: they are of other problems."""
+def without_progress() -> Iterator[None]:
+    """Report no progress of the work within, such as a small problem inside of a larger fit."""
     line, listener = _line.get(), _listener.get()
     _line.set(None)
     _listener.set(None)

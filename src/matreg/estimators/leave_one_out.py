@@ -31,7 +31,7 @@ from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
 from ._fit.units import bases_of, with_numbers
 from ._input.covariates import new_covariates
-from ._input.given import Given
+from ._input.fit_input import FitInput
 from ._search.left_out import check_left_out
 from ._search.rounds import decided
 
@@ -175,7 +175,7 @@ class OneProblem:
         return self.part.everywhere(np.where(group >= 0, values[group], elsewhere), n, np.nan)
 
 
-def leave_one_out_of(model: MatrixEstimator, given: Given, refits: int) -> LeaveOneOutResult:
+def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> LeaveOneOutResult:
     """What :meth:`MatrixEstimator.leave_one_out` returns."""
     check_is_fitted(model, "coef_")
     refuse_streamed("leave_one_out", given.X)
@@ -192,7 +192,7 @@ def leave_one_out_of(model: MatrixEstimator, given: Given, refits: int) -> Leave
     )  # refused unless they are as those of fit
     samples, parts, declared = pose(fitted, given)
     check_left_out(declared, "leave_one_out")
-    if parts[0].beside is not None:
+    if parts[0].joint is not None:
         raise ValueError(
             f"joint must be None for leave_one_out, as the classes are one problem; got "
             f"{fitted.joint!r}. {FOLDS}"
@@ -201,7 +201,7 @@ def leave_one_out_of(model: MatrixEstimator, given: Given, refits: int) -> Leave
     return gathered(fitted, declared, samples, found)
 
 
-def pose(fitted: MatrixEstimator, given: Given) -> tuple[Samples, list[Part], Model]:
+def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part], Model]:
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
     samples = fitted._read(given)
     assert isinstance(samples, Samples)

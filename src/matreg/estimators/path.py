@@ -22,7 +22,7 @@ from ..solvers import SolverResult, quadratic, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
 from ._fit.units import bases_of, with_numbers
-from ._input.given import Given
+from ._input.fit_input import FitInput
 from .regularization_path import RegularizationPath
 
 
@@ -84,12 +84,12 @@ def path(
         raise ValueError("taus and Cs must not both be given: a path goes along one of them.")
     model = checked_copy(model)
     name = type(model).__name__
-    if not (is_streamed(X) and quadratic(model._sketch()) and Cs is None):
+    if not (is_streamed(X) and quadratic(model._model_kind()) and Cs is None):
         instead = f" {name}CV chooses tau on a part and fits it to all samples."
         refuse_streamed(f"A path of {name}", X, instead)
-    samples = model._structured(model._read(Given(X, y, sample_weight, covariates)))
+    samples = model._structured(model._read(FitInput(X, y, sample_weight, covariates)))
     parts = model._parts(samples)
-    if parts[0].beside is not None:
+    if parts[0].joint is not None:
         raise ValueError(
             "the points of a path are single matrices, but all classes or labels are one problem "
             f"with joint={model.joint!r}: take {name}CV, which tries values of tau."
@@ -198,7 +198,7 @@ def tau_max(
     """
     model = checked_copy(model)
     refuse_streamed("tau_max", X, " RMR and RGLM with tau='scale' measure it themselves.")
-    samples = model._structured(model._read(Given(X, y, sample_weight, covariates)))
+    samples = model._structured(model._read(FitInput(X, y, sample_weight, covariates)))
     parts = model._parts(samples)
     declared = model._declare(samples, parts, 0.0)
     return max(solvers.tau_max(declared, part.samples, 1e-6) for part in parts)

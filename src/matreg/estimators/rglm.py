@@ -14,10 +14,10 @@ from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
 from ..solvers import SolverResult, mean_curvature, tau_max
 from ._fit.classifier import labels_of
-from ._fit.convex import ConvexEstimator, Part, together
+from ._fit.convex import ConvexEstimator, Part, joint_part
 from ._fit.family import CLASSES, FamilyEstimator, log_probabilities
 from ._fit.units import RGLM_TAU, Units
-from ._input.given import Given
+from ._input.fit_input import FitInput
 from ._input.parameters import parametrised
 from ._search.block_by_block import choose_by_moments
 from ._search.candidates import number_list
@@ -153,10 +153,10 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         if k <= 2:
             return super()._parts(samples)
         if self.family == "multinomial":
-            return together(self, self._classes_of_each(samples.distinct(), k))
+            return joint_part(self, self._classes_of_each(samples.distinct(), k))
         y = labels_of(samples)
         parts = [Part(samples.part(None, (y == c).astype(float))) for c in range(k)]
-        return together(self, parts)
+        return joint_part(self, parts)
 
     def _classes_of_each(self, samples: Any, k: int) -> list[Part]:
         """All samples with each of the k classes, in the same order: their losses are one."""
@@ -275,10 +275,10 @@ class RGLMCV(FamilyEstimator, PathSearch):
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         if self.family not in CLASSES:
             return super()._score_all(y, decisions, sample_weight)
-        together = self.family == "multinomial"
+        multinomial = self.family == "multinomial"
         own = np.arange(len(y)), np.searchsorted(self.classes_, y)
-        logarithms = np.array([log_probabilities(f, together)[own] for f in decisions])
+        logarithms = np.array([log_probabilities(f, multinomial)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
-    def _fit_streamed(self, given: Given) -> None:
+    def _fit_streamed(self, given: FitInput) -> None:
         choose_by_moments(self, given)

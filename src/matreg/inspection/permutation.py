@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, check_scalar
 
-from .._runtime.progress import Line, span, unheard
+from .._runtime.progress import Line, span, without_progress
 from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
@@ -199,7 +199,7 @@ def permutation_map(
     folds = folds_of(cv, model, X, y, groups)
     Z = as_numbers(model, covariates, len(y))
     with Line("permutations"):
-        with unheard():
+        with without_progress():
             start = warm(model, X, y, Z)
 
             labels = changed = [(y[order], rows_of(Z, order)) for order in orders]

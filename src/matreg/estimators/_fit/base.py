@@ -39,7 +39,7 @@ from ...solvers import SolverResult
 from ...thresholds import MANY_SAMPLES
 from ...unpenalised import basis as unpenalised
 from .._input.covariates import new_covariates, read_covariates
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin
@@ -92,7 +92,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         """The loss, words included."""
         raise NotImplementedError
 
-    def _read(self, given: Given) -> SampleSet:
+    def _read(self, given: FitInput) -> SampleSet:
         """Samples with labels and weights, in memory or to be read block by block."""
         if not is_streamed(given.X):
             samples = self._in_memory(given)
@@ -103,7 +103,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
         return as_blocks(given.X, y, self._weigh(y, weights), self.matrix_shape_, basis)
 
-    def _in_memory(self, given: Given) -> Samples:
+    def _in_memory(self, given: FitInput) -> Samples:
         """Samples as they are given, without the weights of classes.
 
         They are of dtype float64, except that many samples of another type stay what they are.
@@ -378,7 +378,7 @@ class SingleFit(MatrixEstimator):
         self
             The fitted model itself.
         """
-        given = Given(X, y, sample_weight, covariates)
+        given = FitInput(X, y, sample_weight, covariates)
         if self._several_labels and has_several(y) and not getattr(self, "joint", None):
             with self._unchanged_on_failure():
                 self._forget()
@@ -387,7 +387,7 @@ class SingleFit(MatrixEstimator):
             self._fit(given)
         return self
 
-    def _fit(self, given: Given) -> None:
+    def _fit(self, given: FitInput) -> None:
         """Fit to samples in memory or read block by block."""
         raise NotImplementedError
 

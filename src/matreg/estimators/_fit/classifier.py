@@ -27,7 +27,7 @@ from ...model import Model
 from ...solvers import SolverResult
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
-from .convex import Part, together
+from .convex import Part, joint_part
 
 
 @parametrised
@@ -74,7 +74,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         y, k = labels_of(samples), len(self.classes_)
         if one_vs_rest(self) and k > 2:
             parts = [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
-            return parts if getattr(self, "joint", None) is None else together(self, parts)
+            return parts if getattr(self, "joint", None) is None else joint_part(self, parts)
         pairs = ((one, other) for one, other in combinations(range(k), 2))
         rows = [(np.flatnonzero((y == one) | (y == other)), other) for one, other in pairs]
         return [

@@ -43,7 +43,7 @@ from ...solvers import (
     tau_max,
     to_arrays,
 )
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .._input.streamed import clean_streamed
 from .base import MatrixEstimator, SingleFit
@@ -200,7 +200,7 @@ class JointFit(Cleaning, SingleFit):
         beside = float(self.covariate_ridge)
         return Model(fitted_loss(self), penalty, self.C_, self.fit_intercept, earlier, beside)
 
-    def _fit(self, given: Given) -> None:
+    def _fit(self, given: FitInput) -> None:
         refuse_streamed_cleaning(type(self).__name__, given.X, self._plain_name)
         with (
             callback_context(self, None) as context,

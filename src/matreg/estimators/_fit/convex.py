@@ -30,12 +30,12 @@ from ...losses.families import in_units
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
-from .joint_labels import SideBySide, each_label
+from .joint_labels import JointProblem, each_label
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
 from .units import (
     TAU,
@@ -57,14 +57,19 @@ class Part(NamedTuple):
 
     samples: Any  # a SampleSet
     rows: Index | None = None  # which of all samples these are; None is all
-    beside: SideBySide | None = None  # the problems that this one is made of
+    joint: JointProblem | None = None  # the problems that this one joins
 
     def apart(self, result: SolverResult) -> list[tuple[Part, SolverResult]]:
         """The problem and its result, or those of single classes or labels."""
-        if self.beside is None:
+        if self.joint is None:
             return [(self, result)]
-        parts = map(Part, self.beside.singles, self.beside.rows)
-        return list(zip(parts, self.beside.split(result), strict=True))
+        parts = map(Part, self.joint.singles, self.joint.rows)
+        return list(zip(parts, self.joint.split(result), strict=True))
+
+    @property
+    def joins_labels(self) -> bool:
+        """Whether the problem joins those of several labels, and not of classes."""
+        return self.joint is not None and self.joint.labels
 
     def everywhere(self, values: Array, n: int, missing: float) -> Array:
         """Values of the samples of the problem as values of all n samples."""
@@ -75,13 +80,13 @@ class Part(NamedTuple):
         return out
 
 
-def together(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
-    """Problems of single classes or labels as one, whose matrices share rows or columns."""
+def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
+    """Problems of single classes or labels as one problem, with a joint nuclear norm."""
     if np.ndim(getattr(model, "l1", 0.0)) > 0:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
     samples, rows = [part.samples for part in parts], [part.rows for part in parts]
-    beside = SideBySide(samples, model.joint, model.fit_intercept, rows)
-    return [Part(beside.samples(), None, beside)]
+    joint = JointProblem(samples, model.joint, model.fit_intercept, rows)
+    return [Part(joint.samples(), None, joint)]
 
 
 # Fitted attributes of one problem; those of several have a first axis of problems.
@@ -98,7 +103,7 @@ ATTRIBUTES: dict[str, Callable[[SolverResult], object]] = {
 }
 
 
-# Of each class or label where several are one problem; all others are of that problem.
+# Attributes with an entry per class or label of a joint problem; the others are of the problem.
 OF_EACH = ("coef_", "intercept_")
 
 
@@ -112,8 +117,8 @@ def store(
         several = column if name in ("history_", "solver_", "steps_") else np.array(column)
         setattr(model, name, column[0] if alone else several)
     if results[0].covariate_coef is not None:
-        beside = np.array([result.covariate_coef for result in results])
-        model.covariate_coef_ = beside[0] if alone else beside
+        gamma = np.array([result.covariate_coef for result in results])
+        model.covariate_coef_ = gamma[0] if alone else gamma
 
 
 def by_sample(
@@ -150,17 +155,17 @@ class ConvexEstimator(SingleFit):
         """The penalty where none is given; its tau does not matter."""
         return SpectralElasticNet(0.0)
 
-    def _sketch(self) -> Model:
-        """The model with 1 in place of every word, which shows of what kind it is."""
+    def _model_kind(self) -> Model:
+        """The model with 1 for every word such as "scale": enough to tell which solvers take it."""
         penalty = penalty_of(self, self._nuclear())
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
-    def _read(self, given: Given) -> SampleSet:
+    def _read(self, given: FitInput) -> SampleSet:
         if is_streamed(given.X):
             if self.joint is not None and (is_classifier(self) or has_several(given.y)):
                 refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", given.X)
-            check_blocks(self._sketch(), self._options().get("solver", "auto"))
+            check_blocks(self._model_kind(), self._options().get("solver", "auto"))
         return super()._read(given)
 
     def _tau_share(self, units: Units) -> float:
@@ -171,17 +176,16 @@ class ConvexEstimator(SingleFit):
         """The problems: one on all samples, each once, or of labels that are fitted together."""
         if not isinstance(samples, Samples) or samples.table is None:
             return [Part(samples.distinct())]
-        return together(self, [Part(samples.part(*one), one[0]) for one in each_label(samples)])
+        return joint_part(self, [Part(samples.part(*one), one[0]) for one in each_label(samples)])
 
     def _units(self, samples: SampleSet, parts: list[Part]) -> Units:
         """What the words of C and of the loss are measured by; of labels by the first one."""
-        beside, classes = parts[0].beside, is_classifier(self)
-        if beside is not None:
-            return Units(
-                beside.singles[0] if beside.labels else samples, self.fit_intercept, classes
-            )
-        alone = len(parts) == 1 and parts[0].rows is None
-        return Units(parts[0].samples if alone else samples, self.fit_intercept, classes)
+        part, measured = parts[0], samples
+        if part.joint is not None and part.joint.labels:
+            measured = part.joint.singles[0]
+        elif part.joint is None and part.rows is None and len(parts) == 1:
+            measured = part.samples  # whose duplicates are merged already
+        return Units(measured, self.fit_intercept, is_classifier(self))
 
     def _declare(
         self, samples: SampleSet, parts: list[Part], tau: float | str | None = None
@@ -190,20 +194,19 @@ class ConvexEstimator(SingleFit):
 
         A given tau takes the place of the parameter.
         """
-        together = parts[0].beside  # whose columns have intercepts of their own
+        joint = parts[0].joint  # whose columns include intercepts
         units = self._units(samples, parts)
         loss = loss_in_numbers(self, units)
         C = units.C(self.C) if hasattr(self, "C") else 1.0
         penalty = penalty_of(self, self._nuclear())
-        ridge = self.covariate_ridge if together is None else together.ridge(self.covariate_ridge)
-        intercept = self.fit_intercept and together is None
+        ridge = self.covariate_ridge if joint is None else joint.ridge(self.covariate_ridge)
+        intercept = self.fit_intercept and joint is None
         model = Model(loss, penalty, C, intercept, covariate_ridge=ridge)
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:
-            labels = together is not None and together.labels
-            every = Units(parts[0].samples, model.fit_intercept) if labels else units
-            return self._tau_share(every) * self._tau_max(model, samples, parts, AS_UNIT)
+            own = Units(parts[0].samples, model.fit_intercept) if parts[0].joins_labels else units
+            return self._tau_share(own) * self._tau_max(model, samples, parts, AS_UNIT)
 
         self.tau_ = scaled("tau", self.tau if tau is None else tau, largest)
         if hasattr(self, "C"):
@@ -231,7 +234,7 @@ class ConvexEstimator(SingleFit):
 
     # -- fit
 
-    def _fit(self, given: Given) -> None:
+    def _fit(self, given: FitInput) -> None:
         with callback_context(self, None) as context, self._unchanged_on_failure():
             last = copy(self) if hasattr(self, "coef_") and self._starts_warm else None
             self._forget()
@@ -317,13 +320,13 @@ class ConvexEstimator(SingleFit):
         """Set the fitted attributes."""
         bases = bases_of(self)
         apart = [pair for both in zip(parts, results, strict=True) for pair in Part.apart(*both)]
-        beside = parts[0].beside
-        if beside is not None:  # its columns are no covariates
+        joint, labels = parts[0].joint is not None, parts[0].joins_labels
+        if joint:  # its columns are no covariates
             store(self, [replace(result, covariate_coef=None) for result in results])
-        names = ATTRIBUTES if beside is None else OF_EACH
+        names = OF_EACH if joint else ATTRIBUTES
         parts, results = [part for part, _ in apart], [result for _, result in apart]
         store(self, [replace(result, W=bases.restore(result.W)) for result in results], names)
-        if beside is not None and beside.labels:
+        if labels:
             for name in (*OF_EACH, "covariate_coef_"):
                 if name in vars(self):
                     setattr(self, name, (vars(self)[name].T * self.label_scale_).T)
@@ -334,12 +337,11 @@ class ConvexEstimator(SingleFit):
             rows = [result.dual_of for result in results]
             self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
             return
-        model = replace(model, fit_intercept=self.fit_intercept)  # where classes are together
+        model = replace(model, fit_intercept=self.fit_intercept)  # of each class or label
         duals, scores = by_sample(parts, results, samples.n, partial(self._label_scores, model))
         self.dual_coef_ = duals if len(parts) > 1 else duals[0]
         if scores:
-            each_label = beside is not None and beside.labels
-            self.label_outlier_score_ = np.array(scores) if each_label else np.fmax.reduce(scores)
+            self.label_outlier_score_ = np.array(scores) if labels else np.fmax.reduce(scores)
 
     def _report_fit(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
@@ -357,8 +359,7 @@ class ConvexEstimator(SingleFit):
         if np.any(self.rank_):
             return
         if isinstance(samples, Samples) and getattr(self, "penalty", None) is None:
-            labels = parts[0].beside is not None and parts[0].beside.labels
-            y = parts[0].samples.y if labels else samples.y
+            y = (parts[0].samples if parts[0].joins_labels else samples).y
             largest = lambda: self._tau_max(model, samples, parts)  # noqa: E731
             epsilon = getattr(model.loss, "epsilon", None)
             warn_of_zero(self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))

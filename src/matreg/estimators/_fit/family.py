@@ -24,21 +24,21 @@ from .._input.parameters import parametrised
 from .base import MatrixEstimator, problems_last
 
 
-def probabilities(f: Array, together: bool = False) -> Array:
+def probabilities(f: Array, multinomial: bool = False) -> Array:
     """Probabilities of both classes from log-odds (n,), or of k classes from those of each (n, k).
 
-    Those of each class against the rest are divided by their sum; with `together` the predictors
+    Those of each class against the rest are divided by their sum; with `multinomial` the predictors
     are those of the family "multinomial".
     """
     if f.ndim == 2:
-        return np.exp(log_probabilities(f, together))
+        return np.exp(log_probabilities(f, multinomial))
     return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
 
 
-def log_probabilities(f: Array, together: bool = False) -> Array:
+def log_probabilities(f: Array, multinomial: bool = False) -> Array:
     """Their logarithms, without underflow."""
     if f.ndim == 2:
-        each = f if together else -np.logaddexp(0.0, -f)
+        each = f if multinomial else -np.logaddexp(0.0, -f)
         return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
     return -np.logaddexp(0.0, np.column_stack([f, -f]))
 
@@ -155,7 +155,7 @@ class FamilyEstimator(MatrixEstimator):
             In the order of `classes_`; those of more than two, each against the rest, are divided
             by their sum.
         """
-        function = partial(probabilities, together=self.family == "multinomial")
+        function = partial(probabilities, multinomial=self.family == "multinomial")
         return on_blocks(function, self._decide(X, covariates), len(self.classes_))
 
     @available_if(_of_classes)
@@ -172,7 +172,7 @@ class FamilyEstimator(MatrixEstimator):
         ndarray of shape (n, n_classes)
             As in :meth:`predict_proba`.
         """
-        function = partial(log_probabilities, together=self.family == "multinomial")
+        function = partial(log_probabilities, multinomial=self.family == "multinomial")
         return on_blocks(function, self._decide(X, covariates), len(self.classes_))
 
     def _score_labels(self, y: ArrayLike, predicted: Values, sample_weight: Weights) -> float:

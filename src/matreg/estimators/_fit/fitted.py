@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Weights
 from ..._validation.axes import MatrixLabels, to_xarray
-from .._input.given import Given
+from .._input.fit_input import FitInput
 
 if TYPE_CHECKING:
     from ..leave_one_out import LeaveOneOutResult
@@ -97,7 +97,7 @@ class Fitted(BaseEstimator):
         from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
 
         with Line("leave-one-out"):
-            return leave_one_out_of(self, Given(X, y, sample_weight, covariates), refits)
+            return leave_one_out_of(self, FitInput(X, y, sample_weight, covariates), refits)
 
     def report(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Any:
         """Report on the fitted model: one self-contained page of HTML.

@@ -1,8 +1,8 @@
 """Several labels or classes whose matrices share row or column profiles: one problem for all.
 
 The nuclear norm is that of the matrices side by side, of shape (p, q k), or on top of each other. A
-sample with k labels is k samples of that shape, each with its matrix in the place of one label. Of
-k classes each one against the rest is such a label.
+sample with k labels is k samples of that shape, each with its matrix in the place of one label. For
+k classes, each class against the rest is such a label.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import check_length
@@ -19,7 +20,7 @@ from ...data.samples import Samples
 from ...linalg.factors import svd
 from ...losses.families import Squared
 from ...solvers import SolverResult
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .several import label_columns
 from .units import Units
 
@@ -35,7 +36,7 @@ def each_label(samples: Samples) -> list[tuple[Index, Array]]:
     return [(rows, one[rows]) for rows, one in every]
 
 
-def read_together(model: MatrixEstimator, given: Given) -> Samples:
+def read_together(model: MatrixEstimator, given: FitInput) -> Samples:
     """Samples with several labels (n, k) for one problem, NaN where one is missing.
 
     Labels that have units are in those of their spread, `label_scale_` of the model.
@@ -60,8 +61,8 @@ def read_together(model: MatrixEstimator, given: Given) -> Samples:
 
 
 @dataclass(frozen=True)
-class SideBySide:
-    """Problems of single labels or classes that are one problem together.
+class JointProblem:
+    """Problems of single labels or classes that are solved as one problem.
 
     Attributes
     ----------
@@ -87,7 +88,23 @@ class SideBySide:
 
     def samples(self) -> Samples:
         """The samples of all problems as those of one, with columns of each."""
-        return stacked(self.singles, self)
+        p, q = self.singles[0].X.shape[1:]
+        k, total = len(self.singles), sum(one.n for one in self.singles)
+        rows, columns = (end.stop for end in self.place(k - 1, p, q))
+        if 8.0 * total * rows * columns > working_memory():
+            raise ValueError(
+                f"joint={self.joint!r} needs {8e-6 * total * rows * columns:.0f} MB for {k} labels "
+                "or classes, more than scikit-learn's working_memory: raise "
+                "sklearn.set_config(working_memory=...), or fit each on its own."
+            )
+        unpenalised = [columns_of(one, self.fit_intercept) for one in self.singles]
+        X, Z, start = np.zeros((total, rows, columns)), block_diag(*unpenalised), 0
+        for j, one in enumerate(self.singles):
+            X[(slice(start, start + one.n), *self.place(j, p, q))] = one.X
+            start += one.n
+        y = np.concatenate([one.y for one in self.singles])
+        weights = np.concatenate([one.weights for one in self.singles])
+        return Samples.of(X, y, weights, Z if Z.size else None)
 
     def ridge(self, ridge: float) -> Array:
         """The ridge of each column: that of the covariates, and none of the intercepts."""
@@ -98,12 +115,12 @@ class SideBySide:
     def unpenalised(self, coef: Array | None) -> tuple[Array, Array]:
         """Intercepts (k,) and coefficients of covariates (k, m) from those of all columns."""
         k, first = len(self.singles), int(self.fit_intercept)
-        beside = (np.zeros(0) if coef is None else coef).reshape(k, -1)
-        gamma = beside[:, first:]
+        columns = (np.zeros(0) if coef is None else coef).reshape(k, -1)
+        gamma = columns[:, first:]
         intercepts = np.zeros(k)
         if first:
             centres = np.array([centre(one) for one in self.singles]).reshape(k, -1)
-            intercepts = beside[:, 0] - np.einsum("km,km->k", centres, gamma)
+            intercepts = columns[:, 0] - np.einsum("km,km->k", centres, gamma)
         return intercepts, gamma
 
     def place(self, j: int, p: int, q: int) -> tuple[slice, slice]:
@@ -119,10 +136,10 @@ class SideBySide:
         p, q = self.singles[0].X.shape[1:]
         places = (self.place(j, p, q) for j in range(len(self.singles)))
         coefs = (result.W.matrix[rows, columns] for rows, columns in places)
-        beside = zip(*self.unpenalised(result.covariate_coef), strict=True)
+        gammas = zip(*self.unpenalised(result.covariate_coef), strict=True)
         betas = np.split(result.beta, np.cumsum([one.n for one in self.singles])[:-1])
         found = []
-        for one, W, (b, c), beta in zip(self.singles, coefs, beside, betas, strict=True):
+        for one, W, (b, c), beta in zip(self.singles, coefs, gammas, betas, strict=True):
             offset = np.full(one.n, b) if one.Z is None else b + one.Z @ c
             columns = one.unpenalised(self.fit_intercept).columns(one.n)
             own: Parameters = {
@@ -132,31 +149,6 @@ class SideBySide:
             }
             found.append(replace(result, W=svd(W), beta=beta, **own))
         return found
-
-
-def stacked(labels: list[Samples], model: SideBySide) -> Samples:
-    """All labels as samples of one problem, with columns of each."""
-    k, (p, q) = len(labels), labels[0].X.shape[1:]
-    total = sum(one.n for one in labels)
-    rows, columns = (end.stop for end in model.place(k - 1, p, q))
-    if 8.0 * total * rows * columns > working_memory():
-        raise ValueError(
-            f"joint={model.joint!r} needs {8e-6 * total * rows * columns:.0f} MB for {k} labels or "
-            "classes, more than scikit-learn's working_memory: raise "
-            "sklearn.set_config(working_memory=...), or fit each on its own."
-        )
-    X = np.zeros((total, rows, columns))
-    beside = [columns_of(one, model.fit_intercept) for one in labels]
-    width = beside[0].shape[1]
-    Z, start = np.zeros((total, width * k)), 0
-    for j, (one, own) in enumerate(zip(labels, beside, strict=True)):
-        some = slice(start, start + one.n)
-        X[(some, *model.place(j, p, q))] = one.X
-        Z[some, j * width : (j + 1) * width] = own
-        start += one.n
-    y = np.concatenate([one.y for one in labels])
-    weights = np.concatenate([one.weights for one in labels])
-    return Samples.of(X, y, weights, Z if width else None)
 
 
 def columns_of(samples: Samples, fit_intercept: bool) -> Array:

@@ -17,14 +17,14 @@ from ..._runtime.warn import warn
 from ..._typing import Array, Values, Weights
 from ..._validation.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .._input.streamed import LazyDual
 
 if TYPE_CHECKING:
     from .base import MatrixEstimator
 
 
-def fit_each(model: MatrixEstimator, given: Given) -> None:
+def fit_each(model: MatrixEstimator, given: FitInput) -> None:
     """Fit a model to each column of the labels (n, k), and take all of the results.
 
     The attributes get a first axis of labels; `estimators_` are the fits. A label that is NaN is
@@ -44,7 +44,7 @@ def fit_each(model: MatrixEstimator, given: Given) -> None:
     stack(model, [one for one, _ in found])
 
 
-def given_labels(given: Given) -> list[Given]:
+def given_labels(given: FitInput) -> list[FitInput]:
     """The samples with each label and its weights, zero where it is missing."""
     found = []
     for y in label_columns(given.y).T:
@@ -75,7 +75,7 @@ def label_columns(y: ArrayLike) -> Array:
     return Y
 
 
-def _fit(model: MatrixEstimator, given: Given) -> Any:
+def _fit(model: MatrixEstimator, given: FitInput) -> Any:
     """A fitted model, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,6 +1,6 @@
 """What estimators are given.
 
-given         samples with what stands beside them, as they are passed
+fit_input     the arguments of `fit`
 parameters    which values the parameters may have
 covariates    what stands beside the matrix without a penalty
 streamed      samples that are read block by block

@@ -29,7 +29,7 @@ from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid, with_ridge
 from .._fit.base import MatrixEstimator
 from .._input.covariates import new_covariates
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate
 from .folds import fold_of_each
@@ -38,9 +38,9 @@ from .folds import fold_of_each
 OVERHEAD = 4
 
 
-def choose_on_part(model: MatrixEstimator, given: Given) -> None:
+def choose_on_part(model: MatrixEstimator, given: FitInput) -> None:
     """Choose the parameters of RMRCV or SMMCV on a part, and fit the choice to all samples."""
-    check_blocks(model._single()._sketch())
+    check_blocks(model._single()._model_kind())
     blocks: Any = model._read(given)
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows, seed=0)
@@ -56,7 +56,7 @@ def choose_on_part(model: MatrixEstimator, given: Given) -> None:
     Z = new_covariates(model, given.covariates, blocks.n)
     samples = block.X.reshape(-1, blocks.p, blocks.q)
     with span(0.0, 0.5):
-        Given(samples, labels, weights, None if Z is None else Z[index], groups).fit(part)
+        FitInput(samples, labels, weights, None if Z is None else Z[index], groups).fit(part)
     chosen = {name: getattr(part, f"{name}_") for name in model._searched}
     chosen["adaptive"] = tuple(tau / noisier for tau in part.adaptive_)
     single = model._single(**chosen, tau=part.tau_ / noisier)
@@ -165,10 +165,10 @@ class RGLMFolds:
         return scores, ranks
 
 
-def choose_by_moments(model: MatrixEstimator, given: Given) -> None:
+def choose_by_moments(model: MatrixEstimator, given: FitInput) -> None:
     """RGLMCV on all samples in two passes."""
     folds = fold_of_each(model.cv, given)
-    check_blocks(model._single()._sketch())
+    check_blocks(model._single()._model_kind())
     if np.any(model.l1):
         raise ValueError("l1 must be 0 for samples that are read block by block.")
     if model.scoring not in (None, "r2"):

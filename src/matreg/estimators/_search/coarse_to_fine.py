@@ -3,8 +3,8 @@
 The first round is a coarse path of tau with the middle C for each value of all other parameters.
 Then the neighbours in tau of the best point for each of these values follow, at distances that
 shrink to one; then the neighbours of the best point in every other parameter, until all neighbours
-of the best point were tried. A fit starts from the point whose neighbour it is.
-What this chooses beside whole grids is in the developers' page on searches.
+of the best point were tried. A fit starts from the solution at the point whose neighbour it is.
+The developers' page on searches compares its choices with those of whole grids.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CoarseToFine:
             if new:
                 return new
             if self.step == 1:
-                return self.untried(centres, self.beside)
+                return self.untried(centres, self.across)
             self.step = max(self.step // FINER, 1)
 
     def untried(self, centres: set[int], near: Callable[[int, int], list[Point]]) -> list[Segment]:
@@ -117,7 +117,7 @@ class CoarseToFine:
         """The next points of a path."""
         return [(c, k - self.step), (c, k + self.step)]
 
-    def beside(self, c: int, k: int) -> list[Point]:
+    def across(self, c: int, k: int) -> list[Point]:
         """Points with the next value of one other parameter, at the same share of tau_max."""
         here = np.array(self.candidates[c].place)
         away = [int(np.abs(np.array(one.place) - here).sum()) for one in self.candidates]

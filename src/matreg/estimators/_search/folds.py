@@ -13,7 +13,7 @@ from ..._runtime.interruption import ADVICE
 from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
-from .._input.given import Given
+from .._input.fit_input import FitInput
 
 # Bytes of training samples of all folds that are remembered together.
 REMEMBERED = 2**28
@@ -123,7 +123,7 @@ def _check_part(name: str, part: Index, y: Array) -> None:
         raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
 
 
-def fold_of_each(cv: Any, given: Given) -> Index:
+def fold_of_each(cv: Any, given: FitInput) -> Index:
     """Fold of each sample, (n,), for splitters that test every sample once."""
     splitter = make_splitter(cv, given.y, given.groups, classifier=False)
     n = int(given.X.shape[0])

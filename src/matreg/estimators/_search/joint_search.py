@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import may_keep
-from ..._runtime.progress import equal_parts, reached, unheard
+from ..._runtime.progress import equal_parts, reached, without_progress
 from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.stored import refuse_streamed_cleaning
@@ -35,7 +35,7 @@ from ...solvers import (
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
 from .._fit.units import check_bases, each, earlier_taus
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .adaptive_search import owners
 from .candidates import Candidate, number_list
@@ -183,7 +183,7 @@ class JointSearch(Cleaning, Search):
             if self.outliers == "replace":
                 if problem.noise is None:
                     problem = replace(problem, noise=measured.get(problem.tails))
-                with unheard():
+                with without_progress():
                     first = prepare(problem, model._limits(), pca)
                 if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
                     measured[problem.tails] = first.problem.noise
@@ -210,13 +210,13 @@ class JointSearch(Cleaning, Search):
         limits = model._limits()
         if earlier := earlier_taus(model.adaptive, 0.0):
             start = None if pca is None else pca.copy()
-            with unheard():
+            with without_progress():
                 steps = alternate_in_steps(problem, earlier, limits, pca=start)
             problem, last = after_steps(problem, steps), steps[-1].result
         for k, tau in enumerate(taus):
             first = pca.copy() if last is None and pca is not None else None
             posed = replace(problem, tau=float(tau))
-            with unheard():
+            with without_progress():
                 last = alternate(posed, limits, start=last, pca=first)
                 if not last.converged:
                     model._warn(last)
@@ -245,7 +245,7 @@ class JointSearch(Cleaning, Search):
         super()._refit(samples, candidate, chosen)
         self.limit_ = candidate.parameters["limit"]
 
-    def _fit_streamed(self, given: Given) -> None:
+    def _fit_streamed(self, given: FitInput) -> None:
         refuse_streamed_cleaning(type(self).__name__, given.X, self._plain._plain_name)
 
 

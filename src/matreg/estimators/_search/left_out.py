@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.progress import unheard
+from ..._runtime.progress import without_progress
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Parameters
 from ...data.samples import Samples
@@ -64,7 +64,7 @@ def leave_out(
     the problem, decisions stay. Returns the doubt that is left, NaN where it is not known.
     """
     at = result.W, result.gamma, result.beta
-    with unheard():
+    with without_progress():
         loo = leave_one_out(problem, *at)
         residuals, doubt = loo.residuals, np.nan
         if loo.dbeta is not None:

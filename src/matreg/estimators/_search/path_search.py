@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._runtime.progress import unheard
+from ..._runtime.progress import without_progress
 from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
 from ...data.samples import Samples
@@ -67,7 +67,7 @@ class PathSearch(Search):
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
-            check_left_out(self._single()._sketch(), 'cv="loo"')
+            check_left_out(self._single()._model_kind(), 'cv="loo"')
             self._check_left_out()
         samples = samples.distinct()
         single = self._single()
@@ -139,7 +139,7 @@ class PathSearch(Search):
         decisions, points = [], []
         for k, part in enumerate(parts):
             limits["start"] = None if start is None else start[k]
-            with unheard():
+            with without_progress():
                 tried = path(declared, part.samples, candidate.along, candidate.values, **limits)
                 own = list(tried)
             apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
@@ -163,7 +163,7 @@ class PathSearch(Search):
         """
         if getattr(self, "penalty", None) is not None:  # it has no words
             return super()._noise(samples)
-        check_left_out(self._single()._sketch(), "The noise")
+        check_left_out(self._single()._model_kind(), "The noise")
         few = samples.few(NOISE_ROWS).distinct()
         first = {"C": "scale", "epsilon": 0.0, "l1": 0.0, "ridge": 0.0}
         words: Parameters = {name: first[name] for name in self._searched}

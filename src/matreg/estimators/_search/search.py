@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._runtime.progress import Line, equal_parts, span, unheard
+from ..._runtime.progress import Line, equal_parts, span, without_progress
 from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import is_streamed, refuse_streamed
@@ -26,7 +26,7 @@ from .._fit.joint_labels import each_label
 from .._fit.several import fit_each, given_labels, stack
 from .._fit.units import Units, each, l1_list, with_numbers
 from .._input.covariates import INPUT
-from .._input.given import Given
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .adaptive_search import (
     PointScores,
@@ -179,7 +179,7 @@ class Search(MatrixEstimator):
         self
             The fitted model itself.
         """
-        given = Given(X, y, sample_weight, covariates, groups)
+        given = FitInput(X, y, sample_weight, covariates, groups)
         with self._unchanged_on_failure(), Line(type(self).__name__):
             self._forget()
             several = self._several_labels and has_several(y)
@@ -192,14 +192,14 @@ class Search(MatrixEstimator):
                 self._choose_and_fit(tried, tried.scores)
         return self
 
-    def _score_candidates(self, data: Given) -> SearchOutcome:
+    def _score_candidates(self, data: FitInput) -> SearchOutcome:
         """Scores of all candidates, those of adaptive steps included."""
         given = self._in_memory(data)
         y = given.y if given.table is None else given.table
         samples = self._structured(given)
         # All that can be wrong with the arguments, before the first fit.
         folds = make_folds(self.cv, given.X, y, data.groups, is_classifier(self), given.weights)
-        with unheard():  # the first fits and the grid of tau
+        with without_progress():  # the first fits and the grid of tau
             score = self._score(samples, folds, data.sample_weight is not None)
             weighed = replace(samples, weights=self._weigh(y, samples.weights))
             candidates = self._candidates(weighed)
@@ -297,7 +297,7 @@ class Search(MatrixEstimator):
             score.check(samples, folds)
         return score
 
-    def _fit_streamed(self, given: Given) -> None:
+    def _fit_streamed(self, given: FitInput) -> None:
         """Choose and fit on samples that are read block by block."""
         choose_on_part(self, given)
 
@@ -343,7 +343,7 @@ class Search(MatrixEstimator):
         return int(found.owner[best]), int(place[best])
 
 
-def fit_alike(search: Search, given: Given) -> None:
+def fit_alike(search: Search, given: FitInput) -> None:
     """Fit several labels with one choice, by the mean of their scores.
 
     The grids of the labels correspond point by point: numbers are the same for all, words and

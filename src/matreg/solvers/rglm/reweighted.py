@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._runtime.progress import unheard
+from ..._runtime.progress import without_progress
 from ..._typing import Array
 from ...linalg.descent import backtrack
 from ...linalg.factors import Factors, svd
@@ -114,7 +114,7 @@ class Reweighted:
         objective = size + model.penalty.value(point.W.d)
         tol = self.accuracy * gap / objective if objective > 0.0 else 0.0
         prepared = PreparedForm(StandardForm(model), self.sigma)
-        with unheard():
+        with without_progress():
             result = solve_least_squares(
                 model,
                 tol=float(np.clip(tol, 1e-14, 0.1)),

@@ -1,4 +1,4 @@
-"""What a fit is given, before it is looked at."""
+"""The arguments of `fit` as one object."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..._typing import Covariates, Parameters, Weights
 Estimator = TypeVar("Estimator", bound=Any)
 
 
-class Given(NamedTuple):
-    """Samples with what stands beside them, as users pass them to `fit`."""
+class FitInput(NamedTuple):
+    """The arguments of `fit` as users pass them."""
 
     X: Any  # array-like, stored array or Dask array
     y: Any
@@ -21,7 +21,7 @@ class Given(NamedTuple):
     groups: ArrayLike | None = None
 
     def fit(self, model: Estimator) -> Estimator:
-        """Fit a model to it."""
+        """Fit a model with these arguments."""
         rest: Parameters = {} if self.groups is None else {"groups": self.groups}
         model.fit(self.X, self.y, self.sample_weight, covariates=self.covariates, **rest)
         return model
