@@ -1,11 +1,11 @@
 """A ridge on the coefficients of covariates: one more sample for each of them.
 
 ``ridge / 2 |gamma|^2`` is the squared loss, of weight `ridge`, of samples whose matrix and label
-are zero and whose unpenalised columns predict one coefficient each. With these the problem is one
-without a ridge: solvers and both bounds of the certificate are those of all others. In the dual,
-where the columns stand for ``Z'beta = t``, the multipliers of these samples make up for what the
-sums of the others are off, at the price ``|Z'beta - t|^2 / (2 ridge)``. Where the others are read
-block by block, these are a block of their own.
+are zero and whose unpenalised columns predict one coefficient each. With these samples the problem
+has no ridge on gamma: solvers and both bounds of the certificate stay as they are. In the dual,
+where the columns stand for ``Z'beta = t``, the multipliers of these samples balance the sums of the
+others, at the price ``|Z'beta - t|^2 / (2 ridge)``. Where samples are read block by block, these
+are one more block.
 """
 
 from __future__ import annotations
@@ -85,12 +85,7 @@ def ridge_block(basis: Any, ridge: Any, fit_intercept: bool, entries: int) -> Bl
 def with_squares(loss: Any, weights: Array) -> Any:
     """The loss of samples, and the squared loss with these weights of some more."""
     more = squared(weights)
-    if not isinstance(loss, PiecewiseLoss):
-        return BesideSquares(loss, more)
-    names = ("lower", "upper", "epsilon", "curvature")
-    return PiecewiseLoss(
-        *(np.concatenate([getattr(loss, name), getattr(more, name)]) for name in names)
-    )
+    return loss.beside(more) if isinstance(loss, PiecewiseLoss) else BesideSquares(loss, more)
 
 
 @dataclass(frozen=True)

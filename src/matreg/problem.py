@@ -10,7 +10,7 @@ import numpy as np
 from ._typing import Array
 from .design import Design
 from .linalg.factors import Factors
-from .losses.base import Loss
+from .losses.base import ROUNDING, Loss
 from .losses.piecewise import PiecewiseLoss
 from .penalties.base import Penalty
 from .penalties.spectral import SpectralPenalty
@@ -18,10 +18,6 @@ from .unpenalised.basis import ONES, Basis, ratio
 
 L = TypeVar("L", bound=Loss)
 P = TypeVar("P", bound=Penalty)
-
-# A dual point is feasible if it violates no constraint by more than this, relative to the sizes of
-# what the constraint adds up (:meth:`Problem.infeasibility`): 45 units of rounding.
-ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -88,13 +84,17 @@ class Problem(Generic[L, P]):
         value = self.loss.value(residual - self.unpenalised.times(gamma))
         return value + float(self.linear_gamma @ gamma) + penalty, gamma
 
+    def balanced(self, beta: Array) -> Array:
+        """Point near `beta` of finite conjugate with ``Z'beta = linear_gamma``."""
+        return self.unpenalised.feasible(self.loss, beta, self.linear_gamma)
+
     def feasible(self, beta: Array) -> Array:
         """Dual feasible point near `beta`, if one is found."""
         return self.feasible_with_image(beta)[0]
 
     def feasible_with_image(self, beta: Array) -> tuple[Array, Array]:
         """Dual feasible point near `beta`, if one is found, and its image."""
-        beta = self.unpenalised.feasible(self.loss, beta, self.linear_gamma)
+        beta = self.balanced(beta)
         Z = self.dual_image(beta)
         if self.homogeneous and self.outside_of_domain(beta, Z) > ROUNDING:
             shrink = self.penalty.shrink_factor_of(Z)
@@ -118,7 +118,8 @@ class Problem(Generic[L, P]):
         bound : float
             Dual objective, -inf if no feasible point was found.
         beta : ndarray of shape (n,)
-            Point with this bound, feasible to :data:`ROUNDING`.
+            Point with this bound; no constraint is violated by more than :data:`ROUNDING`, relative
+            to the sizes of its terms (:meth:`infeasibility`).
         """
         if Z is None or self.infeasibility(beta, Z) > ROUNDING:
             if not np.isfinite(beta).all():
@@ -172,7 +173,7 @@ class Problem(Generic[L, P]):
 
 
 RMRProblem = Problem[PiecewiseLoss, SpectralPenalty]
-"""What the solvers of RMR take: a loss of four numbers a sample and a spectral penalty."""
+"""What the solvers of RMR take: a loss of four numbers per sample and a spectral penalty."""
 
 
 def relative_gap(primal: float, dual: float) -> float:

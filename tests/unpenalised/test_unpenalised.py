@@ -27,7 +27,7 @@ from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.paper.admm import solve_admm
 from matreg.unpenalised.basis import NOTHING, ONES, Columns, covariates, intercept
-from matreg.unpenalised.best_columns import best_coefficients, into_box
+from matreg.unpenalised.best_columns import best_coefficients, into_box, vertex
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 N, P, Q = 60, 4, 3
@@ -205,6 +205,17 @@ def test_best_coefficients(name, linear, rounded):
     cost = written(name, y - Z @ G, y, c) + t @ G
     best = cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL", **ACCURACY)
     assert loss.value(y - Z @ gamma) + t @ gamma <= best + 1e-9 * abs(best)
+
+
+@pytest.mark.parametrize("name", ["tube", "absolute", "pinball", "hinge"])
+def test_best_coefficients_of_many_samples_are_those_of_all_of_them(name):
+    rng, n = np.random.default_rng(0), 20_001
+    Z = np.column_stack([np.ones(n), rng.standard_normal((n, 2))])
+    y = Z @ [0.5, 1.0, -2.0] + rng.laplace(size=n)
+    y = np.sign(y) if name == "hinge" else y
+    loss = LOSSES[name](y, rng.uniform(0.5, 2.0, n))
+    found, whole = (fit(loss, Z, y, np.zeros(3)) for fit in (best_coefficients, vertex))
+    assert loss.value(y - Z @ found) == pytest.approx(loss.value(y - Z @ whole), rel=1e-12)
 
 
 @pytest.mark.parametrize("family", [Logistic, Poisson])

@@ -1,8 +1,9 @@
 """Losses: value, prox, conjugate, best intercept.
 
-``base`` has the protocol, ``piecewise`` the losses of four numbers per sample, which every
-second-order solver takes, ``smooth`` those of generalised linear models, ``families`` the losses
-with their parameters, before they meet samples: what an estimator is given.
+base        the protocol: what a certificate needs of a loss
+piecewise   losses of four numbers per sample, which all solvers of RMR take
+smooth      losses of generalised linear models: logistic, Poisson, multinomial
+families    losses with their parameters, before they meet samples: what estimators take
 """
 
 from .base import Loss

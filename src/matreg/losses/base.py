@@ -6,6 +6,10 @@ from typing import Protocol
 
 from .._typing import Array
 
+# Two sums are equal if they differ by less than this, relative to the sizes of their terms: 45
+# units of rounding.
+ROUNDING = 1e-14
+
 
 class Loss(Protocol):
     """What a certificate asks of a loss."""
@@ -28,5 +32,5 @@ class Loss(Protocol):
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest dual variable by sample; asked for with covariates alone."""
+        """Smallest and largest dual variable by sample; only covariates need them."""
         ...

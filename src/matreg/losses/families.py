@@ -1,6 +1,5 @@
-"""Loss families: what is said about a loss before it meets samples.
+"""Loss families: a loss with its parameters, before it meets samples.
 
-A family holds the parameters of a loss, and says what it is for labels and weights:
 ``family.of(y, c)`` is the loss of samples with labels y, where c is C times their weights. A user's
 own family is a subclass of :class:`LossFamily` with this one method::
 
@@ -16,7 +15,7 @@ own family is a subclass of :class:`LossFamily` with this one method::
 
 Which solvers take it follows from what `of` returns: all of them where it is a
 :class:`~matreg.losses.piecewise.PiecewiseLoss`, the first-order solver where it has the methods of
-:class:`~matreg.losses.piecewise.Loss`.
+:class:`~matreg.losses.base.Loss`.
 """
 
 from __future__ import annotations
@@ -215,16 +214,21 @@ class Squared(LossFamily):
 
 
 @dataclass(frozen=True)
-class Binomial(LossFamily):
+class WithLabels(LossFamily):
+    """Base of losses that hold the labels themselves."""
+
+    def target(self, y: Array) -> Array:
+        """Zeros: the labels are in the loss."""
+        return np.zeros(len(y))
+
+
+@dataclass(frozen=True)
+class Binomial(WithLabels):
     """``log(1 + exp(f)) - y f`` for classes 0 and 1, with f the log-odds of class 1."""
 
     def of(self, y: Array, c: Array) -> LogisticLoss:
         """Weights of c."""
         return LogisticLoss(y, c)
-
-    def target(self, y: Array) -> Array:
-        """Zeros: the labels are in the loss."""
-        return np.zeros(len(y))
 
     def mean(self, f: Array) -> Array:
         """Probability of class 1."""
@@ -240,24 +244,16 @@ class Binomial(LossFamily):
 
 
 @dataclass(frozen=True)
-class Multinomial(LossFamily):
+class Multinomial(WithLabels):
     """``log sum_c exp(f_c) - f_own`` for more than two classes, all problems of which are one."""
 
     def of(self, y: Array, c: Array) -> MultinomialLoss:
         """Weights of c, for labels 1 of the own class and 0 of the others, class after class."""
         return MultinomialLoss(y, c)
 
-    def target(self, y: Array) -> Array:
-        """Zeros: the labels are in the loss."""
-        return np.zeros(len(y))
-
-
-# Scores of predicted counts beyond, or of those that are zero, are no numbers.
-LARGEST_LOG_MEAN = float(np.log(1e150))
-
 
 @dataclass(frozen=True)
-class PoissonCounts(LossFamily):
+class PoissonCounts(WithLabels):
     """``exp(f) - y f + y log y - y`` for counts y, with f the logarithm of their mean."""
 
     @property
@@ -269,13 +265,10 @@ class PoissonCounts(LossFamily):
         """Weights of c."""
         return PoissonLoss(y, c)
 
-    def target(self, y: Array) -> Array:
-        """Zeros: the labels are in the loss."""
-        return np.zeros(len(y))
-
     def mean(self, f: Array) -> Array:
-        """Mean of the counts, between 1e-150 and 1e150, which can still be squared."""
-        return PoissonLoss.mean(np.clip(f, -LARGEST_LOG_MEAN, LARGEST_LOG_MEAN))
+        """Mean of the counts, between 1e-150 and 1e150, so that scores can square it."""
+        largest = np.log(1e150)
+        return PoissonLoss.mean(np.clip(f, -largest, largest))
 
     def check(self, y: Array, weights: Array) -> None:
         """Refuse counts that are all zero, whose best intercept is minus infinity."""

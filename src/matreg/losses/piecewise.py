@@ -8,10 +8,10 @@ One class serves all losses whose conjugate is, for each sample,
 
     l*(beta) = epsilon |beta| + curvature beta^2 / 2    on    lower <= beta <= upper,
 
-and all solvers of RMR read nothing but these four numbers. What they are for a loss is said by a
-function of a few lines: :func:`epsilon_insensitive`, :func:`absolute`, :func:`pinball`,
-:func:`hinge`, :func:`squared_hinge`, :func:`huber`, :func:`squared`. A loss of another kind needs
-the methods of :class:`Loss` and goes to the universal solver.
+and all solvers of RMR read nothing but these four numbers. A function of a few lines sets them for
+each loss: :func:`epsilon_insensitive`, :func:`absolute`, :func:`pinball`, :func:`hinge`,
+:func:`squared_hinge`, :func:`huber`, :func:`squared`. A loss of another kind needs the methods of
+:class:`~matreg.losses.base.Loss` and goes to the first-order solver.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array, Mask
-
-# Two sums of weights that differ by less than this, relative to them, are equal up to rounding.
-EQUAL_SUMS = 1e-14
+from .base import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,16 @@ class PiecewiseLoss:
 
     def take(self, index: NDArray[Any] | slice) -> PiecewiseLoss:
         """The loss of some of the samples."""
-        return PiecewiseLoss(
-            self.lower[index], self.upper[index], self.epsilon[index], self.curvature[index]
-        )
+        return PiecewiseLoss(*(number[index] for number in self._numbers))
+
+    def beside(self, other: PiecewiseLoss) -> PiecewiseLoss:
+        """The losses of these samples and, after them, those of others."""
+        both = zip(self._numbers, other._numbers, strict=True)
+        return PiecewiseLoss(*map(np.concatenate, both))
+
+    @property
+    def _numbers(self) -> tuple[Array, Array, Array, Array]:
+        return self.lower, self.upper, self.epsilon, self.curvature
 
     @property
     def bounds(self) -> tuple[Array, Array]:
@@ -86,9 +91,8 @@ class PiecewiseLoss:
     @cached_property
     def quadratic(self) -> bool:
         """Whether this is the squared loss, with weights ``1 / curvature``."""
-        return bool(np.isinf(self.lower).all() and np.isinf(self.upper).all()) and not bool(
-            self.epsilon.any()
-        )
+        unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
+        return bool(unbounded and not self.epsilon.any())
 
     @cached_property
     def bounded(self) -> bool:
@@ -128,6 +132,12 @@ class PiecewiseLoss:
         value = float(self.epsilon @ np.abs(beta))
         return value + 0.5 * float(self.curvature @ (beta * beta)) if self.curved else value
 
+    def distances(self, r: Array) -> Array:
+        """Distances (n,) of the residuals from the nearest kink of their losses."""
+        above = np.where(self.upper > 0.0, np.abs(r - self.epsilon), np.inf)
+        below = np.where(self.lower < 0.0, np.abs(r + self.epsilon), np.inf)
+        return np.minimum(above, below)
+
     def subgradients(self, r: Array, rounding: float = 0.0) -> tuple[Array, Array]:
         """Smallest and largest slope at the residuals, two numbers where there is a kink.
 
@@ -160,7 +170,7 @@ class PiecewiseLoss:
         order = np.argsort(kinks, kind="stable")
         fallen = np.cumsum(falls[order])
         goal = float(self.upper.sum()) - total
-        slack = EQUAL_SUMS * 0.5 * fallen[-1]
+        slack = ROUNDING * 0.5 * fallen[-1]
         found = np.searchsorted(fallen, [goal - slack, goal + slack])
         first, last = np.minimum(found, len(order) - 1)  # sums of huge weights may overflow
         return float(0.5 * (kinks[order[first]] + kinks[order[last]]))
@@ -174,7 +184,7 @@ class PiecewiseLoss:
         kinks = np.unique(kinks[np.isfinite(kinks)])
         if len(kinks) == 0:
             return float(np.median(r)) if len(r) else 0.0
-        slack = EQUAL_SUMS * float(np.abs(self.gradient(r - np.median(r))).sum())
+        slack = ROUNDING * float(np.abs(self.gradient(r - np.median(r))).sum())
 
         def above(k: int) -> bool:  # whether the sum is above the total right of kink k
             return float(self.subgradients(r - kinks[k])[0].sum()) > total + slack
@@ -265,7 +275,7 @@ def absolute(c: Array) -> PiecewiseLoss:
 
 
 def pinball(c: Array, quantile: float) -> PiecewiseLoss:
-    """``sum_i c_i max(quantile r_i, (quantile - 1) r_i)``, of which quantiles are minimisers."""
+    """``sum_i c_i max(quantile r_i, (quantile - 1) r_i)``, which quantiles minimise."""
     return PiecewiseLoss(-(1.0 - quantile) * c, quantile * c, np.zeros_like(c), np.zeros_like(c))
 
 

@@ -1,8 +1,8 @@
 """Smooth losses of generalised linear models, functions of ``r = -(<W, X_i> + b)``.
 
-A problem with one of them has the labels in the loss and zeros in their place: with the linear
-predictor ``f = <W, X_i> + b`` the residual is ``r = 0 - f``. Both losses are half the deviance, and
-so never negative. With the mean ``mu(f)`` of the model and the label t,
+The loss holds the labels, and zeros take their place in the problem: with the linear predictor
+``f = <W, X_i> + b`` the residual is ``r = 0 - f``. All losses are half the deviance, and so never
+negative. With the mean ``mu(f)`` of the model and the label t,
 
     beta = dl/dr = s (t - mu),    l'' = s mu'(f),
 
@@ -22,9 +22,6 @@ from .._typing import Array
 from .base import Loss
 from .piecewise import shared_out
 
-# Steps of Newton's method, or halvings, in a prox: far more than it takes.
-NEWTON_STEPS = 100
-
 
 def smooth_prox(loss: Logistic, v: Array, step: float) -> Array:
     """Minimiser of ``step loss(r) + |r - v|^2 / 2``, sample by sample.
@@ -35,7 +32,7 @@ def smooth_prox(loss: Logistic, v: Array, step: float) -> Array:
     there = v - step * loss.gradient(v)  # the root is between v and this
     low, high = np.minimum(v, there), np.maximum(v, there)
     r, width = v, np.full_like(v, np.inf)
-    for k in range(NEWTON_STEPS):
+    for k in range(100):  # far more than needed
         value = r - v + step * loss.gradient(r)
         low, high = np.where(value < 0.0, r, low), np.where(value > 0.0, r, high)
         new = r - value / (1.0 + step * loss.second_derivative(r))
@@ -57,7 +54,7 @@ class SmoothLoss(Loss, Protocol):
         ...
 
     def second_derivative(self, r: Array) -> Array:
-        """Second derivative with respect to the residuals, each a loss of its own: (n,)."""
+        """Second derivatives (n,) of the losses of single residuals."""
         ...
 
 

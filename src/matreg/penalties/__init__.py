@@ -1,7 +1,8 @@
 """Penalties of a matrix: value, prox, conjugate.
 
-``base`` has the protocol, ``spectral`` the functions of the singular values, ``sparse`` the
-entries beside them.
+base       the protocol: what a certificate and the first-order solver need of a penalty
+spectral   functions of the singular values
+sparse     the nuclear norm and the absolute entries together
 """
 
 from .base import Penalty

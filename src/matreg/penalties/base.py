@@ -9,7 +9,7 @@ from ..linalg.factors import Factors
 
 
 class Penalty(Protocol):
-    """What a certificate and the universal solver ask of a penalty."""
+    """What a certificate and the first-order solver need of a penalty."""
 
     def value_of(self, W: Factors) -> float:
         """Penalty of a matrix."""

@@ -12,9 +12,6 @@ from ..linalg.factors import Factors, spectral_norm, svd
 from ..linalg.thresholding import soft
 from .spectral import SpectralElasticNet
 
-# Alternating projections where nothing better is known.
-ROUNDS = 1000
-
 
 @dataclass(frozen=True)
 class SparseLowRank:
@@ -124,7 +121,7 @@ class SparseLowRank:
     def box_point(self, Z: Array) -> Array:
         """An M in the box for the bounds at Z: by the hint, or by alternating projections."""
         if self.hint is None:
-            return self.split(Z, np.zeros_like(Z), ROUNDS)
+            return self.split(Z, np.zeros_like(Z), rounds=1000)
         known, M = self.hint
         size = float(np.vdot(known, known))
         return self.in_box((float(np.vdot(Z, known)) / size if size > 0.0 else 0.0) * M)
@@ -142,7 +139,7 @@ class SparseLowRank:
         shrunk = 1.0 / (1.0 + step * self.ridge)
         W, P, Q = Z * shrunk, np.zeros_like(Z), np.zeros_like(Z)
         f = svd(W)
-        for _ in range(ROUNDS):
+        for _ in range(1000):
             E = self.soft_entries(W + P, step * shrunk)
             P += W - E
             f = self.soft_values(E + Q, step * shrunk)

@@ -1,7 +1,8 @@
 """Penalties of the coefficient matrix.
 
 A penalty that depends on the singular values alone is a :class:`SpectralPenalty`, and goes with
-every solver. Any other one needs the methods of :class:`Penalty` and goes to the universal solver.
+every solver. Any other penalty needs the methods of :class:`~matreg.penalties.base.Penalty` and
+goes to the first-order solver.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class SpectralPenalty:
         """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
 
         With a positive `smoothing`, of the units of d squared, a smooth function whose derivative
-        is positive where that of the thresholding is zero, and which tends to it with the
-        smoothing: the interior point method sees by it what lies below the threshold.
+        is positive where that of the thresholding is zero, and which tends to the thresholding with
+        the smoothing: it shows the interior point method the values below the threshold.
         """
         raise missing(self, "threshold(d, scale, smoothing)")
 

@@ -1,4 +1,5 @@
 """Columns beside the matrix that have no penalty: none, the intercept, covariates.
 
-``basis`` says what a solver may ask of them, ``best_columns`` finds their best coefficients.
+basis          the columns, and what a solver needs of them
+best_columns   their best coefficients for a loss, and the nearest dual point that they allow
 """

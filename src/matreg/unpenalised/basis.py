@@ -4,9 +4,9 @@ A problem's linear predictor is ``A W + Z gamma`` with Z of shape (n, k) and gam
 Without a column there is no gamma, a column of ones has the intercept for it, and covariates are
 more columns, with or without the ones. In the dual, Z stands for the equations ``Z'beta = t``.
 
-Both bounds of a certificate ask for little: any gamma bounds the optimum from above, so that an
-inexact :meth:`Basis.best` costs nothing but gap, and :meth:`Basis.feasible` moves a beta into its
-box and onto the equations, for the bound from below.
+For the bound of a certificate from above any gamma will do, so that an inexact :meth:`Basis.best`
+only widens the gap. For the bound from below :meth:`Basis.feasible` moves a beta into its box and
+onto the equations.
 """
 
 from __future__ import annotations
@@ -18,17 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Array
-from ..losses.base import Loss
+from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
 from .best_columns import best_coefficients, into_box
 
 # A column whose part outside of the columns before it is smaller than this, relative to the column,
 # is a combination of those.
 COLLINEAR = 1e-8
-# A point that is off by more than this does not balance, whatever the rounding.
-BALANCED = 1e-13
-
-EMPTY = np.zeros(0)
 
 
 class Basis(Protocol):
@@ -70,7 +66,7 @@ class Basis(Protocol):
         ...
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The t nearest to this one that a beta within the bounds can have, where that is known."""
+        """The nearest t that a beta within the bounds can have, if it is known."""
         ...
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
@@ -102,11 +98,11 @@ class NoColumns:
 
     def sums(self, beta: Array) -> Array:
         """An array of shape (0,)."""
-        return EMPTY
+        return np.zeros(0)
 
     def best(self, loss: Loss, r: Array, t: Array) -> Array:
         """An array of shape (0,)."""
-        return EMPTY
+        return np.zeros(0)
 
     def feasible(self, loss: Loss, beta: Array, t: Array) -> Array:
         """Point near `beta` of finite conjugate."""
@@ -228,7 +224,7 @@ class Columns:
         """
         lower, upper = loss.bounds
         found = into_box(self.Z, np.clip(beta, lower, upper), lower, upper, t)
-        if not t.any() and self.off(found, t) > BALANCED:
+        if not t.any() and self.off(found, t) > 10.0 * ROUNDING:
             return np.zeros_like(beta)
         return found
 
@@ -239,7 +235,7 @@ class Columns:
         return max((ratio(part, whole) for part, whole in pairs), default=0.0)
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The same: it is not known."""
+        """The same: a better one is not known."""
         return t
 
     def without(self, y: Array, weights: Array | None = None) -> Array:

@@ -5,8 +5,8 @@
 
 For a loss of kinks this is a linear program, quantile regression among them: an interior point
 method in the dual, as that of Portnoy and Koenker (1997), ends near a vertex, and the sides of the
-samples then tell the vertex itself. A loss with two derivatives has Newton's method, and a loss of
-another kind that of Broyden, Fletcher, Goldfarb and Shanno.
+samples then tell the vertex itself. Newton's method serves losses with two derivatives, and that
+of Broyden, Fletcher, Goldfarb and Shanno all others.
 
 References
 ----------
@@ -26,23 +26,12 @@ import scipy.optimize
 from .._typing import Array
 from ..barriers import Barriers, Box, centring, largest_step
 from ..linalg.descent import backtrack
-from ..losses.base import Loss
+from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
 from ..thresholds import COVARIATE_SAMPLES
 
-# Complementarity of the interior point method to begin and to end with, relative to box times
-# residual.
-FIRST, LAST = 0.03, 1e-13
-# Steps of any of the methods.
+# Largest number of steps of each of the methods; few problems need half as many.
 MOST_STEPS = 60
-# A multiplier this far from the ends of its interval, relative to it, is free.
-INSIDE = 1e-6
-# How much of the way to the boundary a step goes.
-FRACTION = 0.995
-# Gradients below this, relative to their terms, are zero.
-ROUNDING = 1e-14
-# How often some of these are let in again.
-ROUNDS = 10
 
 
 def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
@@ -69,9 +58,8 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     if isinstance(loss, PiecewiseLoss):
         if loss.quadratic:
             return weighted_fit(1.0 / loss.curvature, Z, r, t)
-        if len(r) > COVARIATE_SAMPLES and not loss.curved:
-            return among_many(loss, Z, r, t)
-        return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
+        many = len(r) > COVARIATE_SAMPLES and not loss.curved
+        return among_many(loss, Z, r, t) if many else vertex(loss, Z, r, t)
     if hasattr(loss, "second_derivative") or hasattr(loss, "curvature_in"):
         return newton(loss, Z, r, t)
     return quasi_newton(loss, Z, r, t)
@@ -80,29 +68,25 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
 def among_many(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
     """Minimiser for a loss of kinks of many samples, most of which are far from their kinks.
 
-    A part of the samples gives a first gamma. Samples far from a kink there keep their slopes,
-    which are a linear term; those for which that turns out to be wrong are let in again (Portnoy
-    and Koenker 1997).
+    A subsample gives a first gamma. Samples far from a kink there keep their slopes, which are a
+    linear term; samples for which that turns out to be wrong join the others (Portnoy and Koenker
+    1997).
     """
     n = len(r)
-    size = max(COVARIATE_SAMPLES // 2, int(2.0 * n ** (2.0 / 3.0)))
+    size = max(1000, int(2.0 * n ** (2.0 / 3.0)))
     some = np.linspace(0, n - 1, size).astype(np.intp)
     gamma = best_coefficients(loss.take(some).times(n / size), Z[some], r[some], t)
     left = r - Z @ gamma
-    above = np.where(loss.upper > 0.0, np.abs(left - loss.epsilon), np.inf)
-    below = np.where(loss.lower < 0.0, np.abs(left + loss.epsilon), np.inf)
-    distance = np.minimum(above, below)
+    distance, slopes = loss.distances(left), loss.gradient(left)
     near = distance <= np.partition(distance, size)[size]
-    slopes = loss.gradient(left)
-    for _ in range(ROUNDS):
+    for _ in range(10):
         rest = t - np.where(near, 0.0, slopes) @ Z
-        part = loss.take(near)
-        gamma = vertex(part, Z[near], r[near], rest, *interior_point(part, Z[near], r[near], rest))
+        gamma = vertex(loss.take(near), Z[near], r[near], rest)
         wrong = ~near & (loss.gradient(r - Z @ gamma) != slopes)
         if not wrong.any():
             return gamma
         near |= wrong
-    return vertex(loss, Z, r, t, *interior_point(loss, Z, r, t))
+    return vertex(loss, Z, r, t)
 
 
 def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
@@ -122,17 +106,17 @@ def interior_point(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[A
     size = float(np.mean(np.abs(left) + loss.epsilon))
     with np.errstate(divide="ignore", invalid="ignore"):
         width = np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)
-    unit = size * float(width.mean())
+    unit = size * float(width.mean())  # of the complementarity
     if not 0.0 < unit < np.inf:  # all residuals are zero
         return gamma, np.zeros_like(r)
-    beta, s = box.central(left, FIRST * unit, width)
-    m = np.where(box.present, FIRST * unit / s, 0.0)
+    beta, s = box.central(left, 0.03 * unit, width)
+    m = np.where(box.present, 0.03 * unit / s, 0.0)
     best = (np.inf, gamma, beta)
     with np.errstate(all="ignore"):
         for _ in range(MOST_STEPS):
             barriers = Barriers(box, s, m, Z @ gamma - r + loss.curvature * beta)
             dbeta, ds, dm, dgamma = box_step(barriers, Z, t - beta @ Z)
-            length = min(1.0, FRACTION * largest_step((s, ds), (m, dm)))
+            length = min(1.0, 0.995 * largest_step((s, ds), (m, dm)))
             s, m, beta = s + length * ds, m + length * dm, beta + length * dbeta
             gamma = gamma + length * dgamma
             mu = box.mean(s, m) / unit
@@ -140,7 +124,7 @@ def interior_point(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[A
             if not (np.isfinite(mu) and np.isfinite(value)):
                 break
             best = min(best, (value, gamma, beta), key=lambda point: point[0])
-            if mu <= LAST:
+            if mu <= 1e-13:
                 break
     return best[1:]
 
@@ -167,12 +151,13 @@ def box_step(barriers: Barriers, Z: Array, missing: Array) -> tuple[Array, Array
     return towards(centring(box.mean(s, m), after) - products - ds * dm)
 
 
-def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, gamma: Array, beta: Array) -> Array:
-    """The optimum itself from a point near it, by the sides of the samples there.
+def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
+    """Minimiser for a piecewise loss: the vertex near the end of the interior point method.
 
     Samples with a free multiplier are on their kink, those on a curve have a known slope, and the
     others that of their bound. The change of gamma is the smallest one that makes it so.
     """
+    gamma, beta = interior_point(loss, Z, r, t)
     best, value = gamma, loss.value(r - Z @ gamma) + float(t @ gamma)
     for _ in range(2):
         change = change_to_vertex(loss, Z, r - Z @ best, t, beta)
@@ -185,14 +170,14 @@ def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, gamma: Array, beta
 
 
 def change_to_vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, beta: Array) -> Array:
-    """Change of gamma at residuals r that puts the free samples on their kinks."""
-    bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    size, inside = np.abs(beta), INSIDE
-    typical = float(size.max(initial=0.0))
-    free = size < bound - inside * np.minimum(bound, typical)
-    if (loss.kinked | (loss.lower == 0.0) | (loss.upper == 0.0)).any():
-        ends = loss.kinked | (loss.lower == 0.0) | (loss.upper == 0.0)
-        free &= ~ends | (size > inside * np.minimum(bound, typical))
+    """Change of gamma at residuals r that puts the free samples on their kinks.
+
+    A multiplier is free if it is further from the ends of its interval than 1e-6 of its length.
+    """
+    bound, size = np.where(beta > 0.0, loss.upper, -loss.lower), np.abs(beta)
+    inside = 1e-6 * np.minimum(bound, float(size.max(initial=0.0)))
+    ends_at_zero = loss.kinked | (loss.lower == 0.0) | (loss.upper == 0.0)
+    free = (size < bound - inside) & (~ends_at_zero | (size > inside))
     kink = free & (loss.curvature == 0.0)
     curve = free & (loss.curvature > 0.0)
     target = np.sign(beta) * loss.epsilon
@@ -285,13 +270,7 @@ def quasi_newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
     return np.asarray(found.x)
 
 
-def into_box(
-    Z: Array,
-    beta: Array,
-    lower: Array,
-    upper: Array,
-    t: Array,
-) -> Array:
+def into_box(Z: Array, beta: Array, lower: Array, upper: Array, t: Array) -> Array:
     """Point of the box with ``Z'beta = t`` that is nearest to a beta in it, by the room there is.
 
     It is ``clip(beta + w Z lambda)`` with weights w, the room of each sample to its nearer bound
@@ -328,7 +307,7 @@ def into_box(
 
 
 def exactly(Z: Array, x: Array, lower: Array, upper: Array, t: Array) -> Array:
-    """The last digits: samples inside of the box take what is left to rounding."""
+    """The last digits: samples inside of the box take up the rounding that is left."""
     for _ in range(2):
         inside = np.minimum(x - lower, upper - x)
         inside = np.where(np.isfinite(inside), inside, np.abs(x) + 1.0)
