@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._typing import Array
 from .design import Design
@@ -63,6 +64,17 @@ class Problem(Generic[L, P]):
         t, k = np.asarray(self.linear_gamma, dtype=np.float64), self.unpenalised.size
         if t.shape != (k,):
             object.__setattr__(self, "linear_gamma", np.full(k, t) if t.any() else np.zeros(k))
+
+    def take(self, index: NDArray[Any]) -> Self:
+        """The problem on some of its samples, for a loss that has such a method too."""
+        loss: Any = self.loss
+        return replace(
+            self,
+            design=self.design.take(index),
+            y=self.y[index],
+            loss=loss.take(index),
+            unpenalised=self.unpenalised.take(index),
+        )
 
     def dual_image(self, beta: Array) -> Array:
         """``A'beta - linear``."""

@@ -1,7 +1,7 @@
-"""Samples with their labels and weights, in memory or read block by block.
+"""Samples with their labels and weights in memory, and what all kinds of samples offer.
 
-Solvers and searches ask the same of both kinds (:class:`SampleSet`): :class:`Samples` holds all of
-them in memory, each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read them.
+Solvers and searches need :class:`SampleSet` alone. :class:`Samples` holds all samples in memory,
+each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read them.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Samples:
     y, weights : ndarray of shape (n,)
         Their labels and the sums of their weights.
     group : ndarray of shape (m,)
-        For each of the m samples that were given the index of its distinct one, -1 where the weight
+        Index of the distinct sample of each of the m samples that were given, -1 where the weight
         is zero.
     share : ndarray of shape (m,)
-        What part each given sample has in the weight of its distinct one.
+        Share of each given sample in the weight of its distinct one.
     Z : ndarray of shape (n, m) or None
         Their covariates, without a column of ones; samples are equal only if these are.
     table : ndarray of shape (l, k) or None
@@ -153,6 +153,11 @@ class Samples:
         return replace(Samples.of(X, self.y[rows], self.weights[rows], Z), table=self.table)
 
 
+def spread_out(index: Index) -> Array:
+    """Numbers in [0, 1) that look random, always the same for the same indices of samples."""
+    return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
+
+
 def merge_duplicates(X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
     """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero.
 
@@ -177,9 +182,8 @@ def merge_duplicates(X: NDArray[Any], y: Array, weights: Array, Z: Array | None 
         group[i] = g
     if len(firsts) == len(y):
         return Samples(X, y, weights, group, np.ones(len(y)), Z)
-    # In an order of their own, so that a solver whose rounding depends on it cannot tell weights
-    # from copies. Bytes with the exponent first have the order of the numbers, which is the same in
-    # all units.
+    # Sorted, so that a solver whose rounding depends on the order cannot tell weights from copies.
+    # Bytes with the exponent first sort like the numbers, in the same order for all units.
     values = [flat[i].astype(">f8").tobytes() for i in firsts]
     order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], values[g]))
     kept = group >= 0

@@ -12,7 +12,7 @@ ROUNDING = 1e-14
 
 
 class Loss(Protocol):
-    """What a certificate asks of a loss."""
+    """What a certificate needs of a loss."""
 
     def value(self, r: Array) -> float:
         """Sum of the losses of the residuals."""

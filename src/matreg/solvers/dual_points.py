@@ -1,4 +1,4 @@
-"""Dual points of RMR that are known without a solver: W = 0's, the labels', and multiples.
+"""Dual points that are known without a solver: that of W = 0, that of the labels, multiples.
 
 A dual optimal beta of the columns without a penalty alone, which makes W = 0 optimal among all that
 these leave, is ``+-c_i`` for samples outside of the tube and 0 strictly inside of it, while for
@@ -9,12 +9,21 @@ maximum of the dual is found exactly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._typing import Array
 from ..linalg.factors import singular_values
 from ..losses.piecewise import PiecewiseLoss
-from ..problem import RMRProblem
+from ..problem import Problem, RMRProblem
+
+
+def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:
+    """Residuals (n,) of W = 0 with the best gamma, and the slopes (n,) of the loss there."""
+    _, gamma = problem.primal_at(0.0, problem.y)
+    r = problem.y - problem.unpenalised.times(gamma)
+    return r, problem.balanced(problem.loss.gradient(r))
 
 
 def only_multipliers(problem: RMRProblem) -> Array | None:
@@ -33,10 +42,10 @@ def only_multipliers(problem: RMRProblem) -> Array | None:
 
 
 def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
-    """Dual optimal beta of the columns alone, zero where it is free, and bounds for that.
+    """Dual optimal beta of the columns alone, zero where it is free, and its bounds there.
 
-    Where the best b are an interval, no sample is on an edge at its middle, and the sum of beta is
-    zero already: any such beta goes with all of these b, so that this one is the only one.
+    If the best intercepts are an interval, no sample is on an edge at its middle, and the sum of
+    beta is zero already: this beta is the only one.
     """
     loss, columns = problem.loss, problem.unpenalised
     gamma = columns.best(loss, problem.y, problem.linear_gamma)
@@ -65,13 +74,13 @@ def multiple(problem: RMRProblem, x: Array, d: Array, longest: float) -> float:
 def label_ray(problem: RMRProblem, room: float) -> Array:
     """Best dual point on the ray of the labels' part outside of Z, within a share of the box.
 
-    With covariates and bounds of one sign it need not balance.
+    With covariates and bounds of one sign its sums ``Z'beta`` need not be zero.
     """
     loss, x = problem.loss, weights(problem.loss)
     y = problem.unpenalised.without(problem.y, x)
     both = problem.unpenalised.size > 0
     x = one_sided(loss, x * y, both)
-    if slope(problem, x) <= 0.0:  # most labels are in the tube: it is those furthest out that count
+    if slope(problem, x) <= 0.0:  # most labels are in the tube: only those furthest out count
         x = one_sided(loss, extremes(y, both), both)
     if not x.any():
         return x
@@ -82,14 +91,14 @@ def label_ray(problem: RMRProblem, room: float) -> Array:
 
 
 def weights(loss: PiecewiseLoss) -> Array:
-    """How much each sample counts: by its largest slope or, where that is infinite, its curve."""
+    """Weights of the samples: the largest slope or, where that is infinite, the curvature."""
     with np.errstate(divide="ignore"):
         x = np.where(np.isfinite(loss.size), loss.size, 1.0 / loss.curvature)
     return np.asarray(x / x.max())
 
 
 def one_sided(loss: PiecewiseLoss, x: Array, centred: bool) -> Array:
-    """X without the signs that the bounds forbid; the parts of either sign are balanced again."""
+    """The vector x without the signs that the bounds forbid, with a sum of zero if `centred`."""
     allowed = np.where(x > 0.0, loss.upper > 0.0, loss.lower < 0.0)
     if allowed.all():
         return x
@@ -102,7 +111,7 @@ def one_sided(loss: PiecewiseLoss, x: Array, centred: bool) -> Array:
 
 
 def slope(problem: RMRProblem, x: Array) -> float:
-    """Slope of the dual objective on the ray of x at 0, except for what the penalty takes off."""
+    """Slope of the dual objective on the ray of x at 0, without the penalty."""
     return float(problem.y @ x) - float(problem.loss.epsilon @ np.abs(x))
 
 

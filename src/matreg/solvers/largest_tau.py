@@ -47,8 +47,8 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
     problem : Problem
         Its own tau is ignored.
     tol : float, default=1e-3
-        Relative accuracy where several samples share the edge of the tube, from above: W is zero
-        at the tau that is returned, and a fit or two is what it takes.
+        Relative accuracy where several samples share the edge of the tube, which takes a fit or
+        two. The tau that is returned is not too small: W is zero there.
 
     Returns
     -------
@@ -73,18 +73,16 @@ def image_at_zero(problem: Any) -> Array:
 def tied_samples(problem: RMRProblem) -> RMRProblem:
     """RMR on the samples whose beta is free; the others add a linear term.
 
-    Its labels are zero: on the edge of the tube, where the samples are at W = 0, the labels and
-    ``Z gamma`` for them cancel.
+    Its labels are zero: at W = 0 these samples are on the edge of the tube, where the labels and
+    ``Z gamma`` cancel.
     """
     beta, lower, upper = optimal_multipliers(problem)
     free = np.flatnonzero(lower < upper)
     zero = np.zeros(len(free))
     return replace(
-        problem,
-        design=problem.design.take(free),
+        problem.take(free),
         y=zero,
         loss=PiecewiseLoss(lower[free], upper[free], zero, zero),
-        unpenalised=problem.unpenalised.take(free),
         linear=-problem.dual_image(beta),
         linear_gamma=problem.linear_gamma - problem.unpenalised.sums(beta),
     )
@@ -93,12 +91,8 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
 def smallest_norm(problem: RMRProblem, tol: float) -> float:
     """Minimum of ``||A'beta - linear||_2`` over the box and ``Z'beta = linear_gamma``, from above.
 
-    Parameters
-    ----------
-    problem : Problem
-        RMR with labels of zero, a loss of kinks alone and any tau.
-    tol : float
-        Relative accuracy; a norm of this share of that of the middle of all beta is zero.
+    The labels are zero, and the loss has kinks alone. `tol` is the relative accuracy; a norm of
+    this share of that of the middle of all beta is zero.
     """
     Z = problem.dual_image(middle(problem))
     U, _, Vt = np.linalg.svd(Z, full_matrices=False)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:  # what engines keep; they import this module
     from .rglm.least_squares import PreparedForm
     from .sparse import SparseState
 
-# A multiplier this close to zero or to its bound, relative to the largest one, is there.
-SNAP = 1e-5
-
 
 class Position(NamedTuple):
     """Where a problem is among those with the same samples.
@@ -56,14 +53,13 @@ class Start:
     W, gamma, beta : ndarray of shape (p, q), (k,), (n,)
         Coefficients, those of the columns without a penalty, and dual point.
     position : Position
-        Of the problem that they solve, if that is known.
+        Position of the problem that they solve, if it is known.
     Lambda : ndarray of shape (p, q), or (0, 0) where it is not known
         Multiplier of the nuclear norm: ``ridge W + Lambda = A'beta - linear`` at a solution.
     before : Start or None
         The solution before, at another position.
     smoothing, prepared, split
-        What the augmented Lagrangian, R-GLM and the solver of sparse matrices leave to the next
-        problem.
+        What the augmented Lagrangian, R-GLM and the solver of sparse matrices need beside it.
     """
 
     W: Array
@@ -78,7 +74,7 @@ class Start:
 
     @property
     def known(self) -> bool:
-        """Whether it is known which problem it solves."""
+        """Whether the position of the problem is known."""
         return bool(np.isfinite(self.position.tau))
 
     def after(self, last: Start) -> Start:
@@ -95,12 +91,12 @@ class Start:
         return Start(self.W, self.gamma, self.beta, self.position, self.Lambda, before)
 
     def scaled(self, position: Position) -> Start:
-        """The same, with multipliers for losses of other weights: they are where they were."""
+        """The same, with multipliers for losses of other weights: they stay on their sides."""
         factor = position.loss_scale / self.position.loss_scale
         return self if factor == 1.0 else replace(self, beta=factor * self.beta)
 
     def ahead(self, position: Position) -> Start | None:
-        """Where the line through the last two solutions leads; None if there is but one."""
+        """Extrapolation of the last two solutions; None if there is only one."""
         if self.before is None:
             return None
         last, before = self.scaled(position), self.before.scaled(position)
@@ -145,7 +141,7 @@ def completed(problem: RMRProblem, start: Start) -> Start:
     if start.known:
         return start
     solution = solution_of(problem, start.W, start.gamma, start.beta)
-    # It may be that of another tau. Where W is not zero Lambda touches the ball of radius tau.
+    # The start may belong to another tau. Where W is not zero, Lambda has the spectral norm tau.
     tau = float(np.linalg.norm(solution.Lambda, 2)) if start.W.any() else 0.0
     return replace(solution, position=solution.position._replace(tau=tau))
 
@@ -153,7 +149,7 @@ def completed(problem: RMRProblem, start: Start) -> Start:
 def solution_of(
     problem: RMRProblem, W: Array, gamma: Array, beta: Array, Z: Array | None = None
 ) -> Start:
-    """What a solution, with the image Z of its beta if that is known, is for the next problem."""
+    """The start of the next problem, from a solution and the image Z of its beta if known."""
     Z = problem.dual_image(beta) if Z is None else Z
     Lambda = Z - problem.penalty.ridge * W
     return Start(W, gamma, snapped(beta, problem.loss), position_of(problem), Lambda)
@@ -162,7 +158,8 @@ def solution_of(
 def snapped(beta: Array, loss: PiecewiseLoss) -> Array:
     """Multipliers with those next to zero or to a bound moved there."""
     size = np.abs(beta)
-    small = SNAP * float(size.max(initial=0.0))
-    beta = np.where(size <= 0.1 * small, 0.0, beta)
+    largest = float(size.max(initial=0.0))
+    beta = np.where(size <= 1e-6 * largest, 0.0, beta)
     bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    return np.where(size >= bound - np.minimum(small, SNAP * bound), np.copysign(bound, beta), beta)
+    at_bound = size >= bound - 1e-5 * np.minimum(largest, bound)
+    return np.where(at_bound, np.copysign(bound, beta), beta)

@@ -3,9 +3,9 @@
 Newton steps minimise the smoothed objective (:mod:`.smoothed_objective`). Then the multipliers are
 updated, the smoothing is made narrower and the penalty of ``U = W`` larger, until the certificate
 holds. Wide smoothing needs few steps whatever the start, and each narrowing few more as long as the
-samples within the smoothing outnumber the coordinates of W. Both splittings
-leave an error in the residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second
-penalty grows such that the two are alike.
+samples within the smoothing outnumber the coordinates of W. Both splittings leave an error in the
+residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second penalty grows such that
+the two errors are of the same size.
 """
 
 from __future__ import annotations
@@ -19,19 +19,16 @@ from ..._typing import Array
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..certificate import SolverResult, Tracker
+from ..dual_points import at_zero
 from ..warm_start import Start
 from .incremental_gram import IncrementalGram
 from .newton import direction
-from .smoothed_objective import Point, SmoothedObjective, edge_distances
+from .smoothed_objective import Point, SmoothedObjective
 
-# By what the smoothing gets narrower after a minimisation of at most so many Newton steps, or more.
-GROWTH = ((1, 6.0), (8, 2.5), (np.inf, 1.2))
-# How far s2 may depart from the pace of the smoothing at a time.
+# Smallest and largest factor by which s2 may grow faster than the smoothing narrows.
 BALANCE = (0.4, 10.0)
-# Newton steps of a minimisation.
+# Largest number of Newton steps of a minimisation.
 MOST_STEPS = 40
-# Minimisations after which to give up unless the gap has halved.
-PATIENCE = 12
 
 
 class Smoothing(NamedTuple):
@@ -45,10 +42,10 @@ class Smoothing(NamedTuple):
         return Smoothing(width, self.s2 * self.width / width)
 
 
-def first_smoothing(problem: RMRProblem, gamma: Array) -> Smoothing:
-    """So much of it that nearly all samples feel it at W = 0."""
+def first_smoothing(problem: RMRProblem) -> Smoothing:
+    """Smoothing so wide that nearly all samples are within it at W = 0."""
     design = problem.design
-    distance = edge_distances(problem.loss, problem.y - problem.unpenalised.times(gamma))
+    distance = problem.loss.distances(at_zero(problem)[0])
     size = float(np.median(distance)) or float(distance.mean()) or 1.0
     some = design.take(slice(0, min(design.n, 1000)))
     entry = float(np.sqrt(np.mean(some.norms**2) / (design.p * design.q))) or 1.0
@@ -66,23 +63,22 @@ class AugmentedLagrangian:
     tracker : Tracker
         Where points are offered.
     start : Start or None
-        Where to start; None is W = 0. Without a smoothing of its own that is as of W = 0.
+        Where to start; None is W = 0. A start without a smoothing takes that of W = 0.
     """
 
-    def __init__(
-        self,
-        problem: RMRProblem,
-        tracker: Tracker,
-        start: Start | None,
-    ) -> None:
+    def __init__(self, problem: RMRProblem, tracker: Tracker, start: Start | None) -> None:
         self.problem, self.tracker = problem, tracker
         self.design = problem.design
         self.sums = IncrementalGram(self.design, problem.unpenalised)
         self.n_steps = 0
-        gamma = problem.primal_at(0.0, problem.y)[1]
-        zero = np.zeros((self.design.p, self.design.q))
-        self.start = start or Start(zero, gamma, np.zeros(self.design.n), Lambda=zero)
-        self.smoothing = self.start.smoothing or first_smoothing(problem, gamma)
+        if start is None:
+            zero, gamma = (
+                np.zeros((self.design.p, self.design.q)),
+                problem.primal_at(0.0, problem.y)[1],
+            )
+            start = Start(zero, gamma, np.zeros(self.design.n), Lambda=zero)
+        self.start = start
+        self.smoothing = start.smoothing or first_smoothing(problem)
 
     def iterate(self) -> Iterator[Point]:
         """Points after each minimisation, offered to the tracker."""
@@ -90,7 +86,7 @@ class AugmentedLagrangian:
         AW = self.design.forward(start.W)
         nothing = np.zeros(self.design.n)
         objective = SmoothedObjective(self.problem, nothing, start.Lambda, *self.smoothing)
-        # The samples' own slopes are the best guess of their multipliers.
+        # The slopes of the losses are the best guess of the multipliers.
         beta = objective.at(start.W, start.gamma, AW).beta
         objective = SmoothedObjective(self.problem, beta, start.Lambda, *self.smoothing)
         at = objective.at(start.W, start.gamma, AW)
@@ -103,7 +99,7 @@ class AugmentedLagrangian:
             self.kept = Start(at.W, at.gamma, at.beta, Lambda=at.Lambda, smoothing=smoothing)
             yield at
             objective = self.narrowed(objective, at, A_low_rank, steps)
-            # Where no step was needed it is this share, not the smoothing, that keeps the gap open.
+            # If no step was needed, this share keeps the gap open, and not the smoothing.
             share = inner * share if steps == 0 else inner
             goal = share * (self.tracker.primal - self.tracker.dual)
             at = objective.at(at.W, at.gamma, at.AW)
@@ -113,7 +109,7 @@ class AugmentedLagrangian:
         return objective.gradient(at, self.sums.adjoint(at.beta))
 
     def distance(self, objective: SmoothedObjective, gradient: Array, slope: Array) -> float:
-        """About how far above its minimum the function is at most."""
+        """About how far above its minimum the objective is at most."""
         quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
         return quadratic + 0.5 * float(np.abs(slope).sum()) * objective.width
 
@@ -155,7 +151,7 @@ class AugmentedLagrangian:
     def certify(self, at: Point) -> Array:
         """Offer the multipliers and the thresholded W; return the images of this one."""
         problem = self.problem
-        beta = problem.unpenalised.feasible(problem.loss, at.beta, problem.linear_gamma)
+        beta = problem.balanced(at.beta)
         Z = self.sums.adjoint(beta)
         self.tracker.offer_dual(beta, Z if problem.linear is None else Z - problem.linear)
         low_rank = at.threshold.factors(at.threshold.g)
@@ -166,19 +162,17 @@ class AugmentedLagrangian:
     def narrowed(
         self, objective: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
     ) -> SmoothedObjective:
-        """Narrower smoothing and a larger s2, with the multipliers of a minimum."""
+        """Narrower smoothing and a larger s2, with the multipliers of a minimum.
+
+        The fewer Newton steps the last minimisation took, the more the smoothing narrows.
+        """
         near = at.smoothed | (at.beta != objective.beta)
-        off_loss = norm((objective.step * (at.beta - objective.beta))[near])
-        off_rank = norm((at.AW - A_low_rank)[near])
+        off_loss = np.linalg.norm((objective.step * (at.beta - objective.beta))[near])
+        off_rank = np.linalg.norm((at.AW - A_low_rank)[near])
         ratio = off_rank / off_loss if off_loss > 0.0 else 1.0
-        growth = next(growth for most, growth in GROWTH if steps <= most)
+        growth = 6.0 if steps <= 1 else 2.5 if steps <= 8 else 1.2
         s2 = objective.s2 * growth * float(np.clip(ratio, *BALANCE))
         return SmoothedObjective(self.problem, at.beta, at.Lambda, objective.width / growth, s2)
-
-
-def norm(x: Array) -> float:
-    """Euclidean norm."""
-    return float(np.linalg.norm(x))
 
 
 def coordinates(rank: int, shape: tuple[int, ...], k: int) -> int:
@@ -210,8 +204,8 @@ def solve_core(
     scale : float, default=None
         Objective that `tol` is relative to; by default that of the problem itself.
     few : int, default=0
-        Stop, too, when the samples within the smoothing are at most this multiple of the
-        coordinates of W.
+        Stop when the samples within the smoothing are at most this multiple of the coordinates of
+        W, too.
     max_iter : int, default=1000
         Largest number of Newton steps.
     verbose : int, default=0
@@ -236,7 +230,7 @@ def solve_core(
                 break
             better, cut_off = tracker.gap < 0.5 * best, run.n_steps - steps >= MOST_STEPS
             best, waited = (tracker.gap, 0) if better else (best, waited + 1)
-            if waited == PATIENCE or (waited > 1 and cut_off):  # rounding is all that is left
+            if waited == 12 or (waited > 1 and cut_off):  # rounding is all that is left
                 break
             steps = run.n_steps
     return tracker.result(run.n_steps, run.kept)

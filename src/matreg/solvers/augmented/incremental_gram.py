@@ -8,13 +8,8 @@ from ..._typing import Array, Index, Mask
 from ...design import Design
 from ...unpenalised.basis import Basis
 
-# Updates after which a sum is taken afresh: each leaves some rounding behind.
+# Updates after which the sum is computed anew: each leaves some rounding behind.
 MOST_UPDATES = 100
-
-
-def spread_out(index: Index) -> Array:
-    """Numbers in [0, 1) that look random, always the same for the same samples."""
-    return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
 class IncrementalGram:

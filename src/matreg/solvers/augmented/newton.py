@@ -1,4 +1,4 @@
-"""Newton directions of the smooth function.
+"""Newton directions of the smoothed objective.
 
 Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
 thresholding, F the samples within the smoothing and D their slopes. The first part couples, in the
@@ -33,7 +33,7 @@ def through_samples(
 ) -> tuple[Array, Array]:
     """From a system of the order of the samples within the smoothing.
 
-    The inverse of the first part of the Hessian is known: with it the step is the answer of W to
+    The inverse of the first part P of the Hessian is known. With it the step of W follows from the
     changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
     """
     ridge, s2 = objective.problem.penalty.ridge, objective.s2
@@ -58,8 +58,8 @@ def through_coefficients(
 ) -> tuple[Array, Array]:
     """From a system of the order of W, in the basis of the singular vectors."""
     problem = objective.problem
-    # Without curvature the slopes are proportional to 1 / width, which is left out
-    # of the sum: so it need not be taken again for another width.
+    # Without curvature the slopes are proportional to 1 / width. The sum leaves this factor out,
+    # so that it can stay for another width.
     unit = 1.0 if problem.loss.curved else objective.width
     G = sums.gram(at.smoothed, unit * objective.weights)
     left, right = bases(at.threshold)
@@ -68,7 +68,7 @@ def through_coefficients(
     add_curvature(H, at.threshold, problem.penalty.ridge, objective.s2)
     rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
     if not at.smoothed.any():
-        # Gamma would have no curvature: it has that of some of the samples.
+        # Gamma would have no curvature: give it that of some of the samples.
         H[m:, m:] += 1e-3 * float(objective.weights.sum()) * np.eye(len(slope))
     x = cholesky(H)(-rhs)
     return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]

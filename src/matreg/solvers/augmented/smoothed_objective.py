@@ -23,13 +23,12 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.thresholding import SmoothedThresholding
-from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 
 
 @dataclass(frozen=True)
 class Point:
-    """The smooth function at (W, gamma).
+    """The smoothed objective at (W, gamma).
 
     Attributes
     ----------
@@ -40,9 +39,9 @@ class Point:
     smoothed : ndarray of bool (n,)
         Samples within the width of a smoothed kink.
     threshold : SmoothedThresholding
-        Of ``W + Lambda/s2``: its thresholded values are those of U.
+        Thresholding of ``W + Lambda/s2``, whose values are those of U.
     value : float
-        The function.
+        The objective.
     """
 
     W: Array
@@ -56,7 +55,7 @@ class Point:
 
 
 class SmoothedObjective:
-    """The smooth function for given multipliers, width of the smoothing and penalty of ``U = W``.
+    """The objective for given multipliers, width of the smoothing and penalty of ``U = W``.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ class SmoothedObjective:
     Lambda : ndarray of shape (p, q)
         Multiplier of ``U = W``.
     width : float
-        Of the smoothing, in the units of the labels.
+        Width of the smoothed kinks, in the units of the labels.
     s2 : float
         Penalty of ``U = W``.
     """
@@ -131,10 +130,3 @@ class SmoothedObjective:
         if problem.linear is not None:
             gradient += problem.linear
         return gradient, problem.linear_gamma - problem.unpenalised.sums(at.beta)
-
-
-def edge_distances(loss: PiecewiseLoss, r: Array) -> Array:
-    """Distances of the residuals from the nearest kink of their losses."""
-    above = np.where(loss.upper > 0.0, np.abs(r - loss.epsilon), np.inf)
-    below = np.where(loss.lower < 0.0, np.abs(r + loss.epsilon), np.inf)
-    return np.minimum(above, below)

@@ -14,47 +14,32 @@ from functools import partial
 
 import numpy as np
 
-from ..._typing import Index
+from ...data.samples import spread_out
 from ...linalg.threads import single_threaded
 from ...problem import RMRProblem
 from ..active_set.working_set import finish
 from ..certificate import SolverResult
 from ..warm_start import Start, completed, position_of, snapped
-from .augmented import (
-    Smoothing,
-    coordinates,
-    first_smoothing,
-    solve_core,
-)
-from .incremental_gram import spread_out
-from .smoothed_objective import edge_distances
+from .augmented import coordinates, first_smoothing, solve_core
 
-# The samples grow as soon as those within the smoothing are fewer than this multiple of the
-# coordinates of W.
-FEW = 4
-# With fewer samples within the smoothing than this multiple of the coordinates of W, a working set
-# of those near an edge (:mod:`..active_set.working_set`) ends the search.
+# A working set takes over once the samples within the smoothing are fewer than this multiple of
+# the coordinates of W; 0 is never.
 RIPE = 1
 
 
 def widened(problem: RMRProblem, start: Start) -> Start:
-    """A start close by, so smoothed that some multiple of the coordinates of W is within it."""
+    """A start smoothed so widely that twice as many samples as W has coordinates are within it."""
     design = problem.design
     if not start.Lambda.size:
         start = completed(problem, start)
     r = problem.y - design.forward(start.W) - problem.unpenalised.times(start.gamma)
-    distance = edge_distances(problem.loss, r)
+    distance = problem.loss.distances(r)
     d = coordinates(int(np.linalg.matrix_rank(start.W)), start.W.shape, len(start.gamma))
     k = min(design.n // 2, 2 * d)
-    own = start.smoothing or sharp(problem)
-    width = max(2.0 * float(np.partition(distance, k)[k]), own.width)
+    own = start.smoothing or first_smoothing(problem)
+    least = own.width if start.smoothing else 1e-12 * own.width  # as at a solution
+    width = max(2.0 * float(np.partition(distance, k)[k]), least)
     return replace(start, smoothing=own.as_wide_as(width))
-
-
-def sharp(problem: RMRProblem) -> Smoothing:
-    """No smoothing to speak of, as at a solution."""
-    first = first_smoothing(problem, problem.primal_at(0.0, problem.y)[1])
-    return first.as_wide_as(1e-12 * first.width)
 
 
 @single_threaded(lambda problem: problem.design.size)
@@ -66,27 +51,8 @@ def solve_many(
     max_iter: int = 1000,
     verbose: int = 0,
 ) -> SolverResult:
-    """Solve an RMR problem on many samples in memory.
-
-    Parameters
-    ----------
-    problem : Problem
-        RMR, with a ridge.
-    start : Start, default=None
-        Where to start, the solution of a problem close by.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Largest number of Newton steps on all samples.
-    verbose : int, default=0
-        Whether to print one line per minimisation.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
-    """
-    start = from_parts(problem, tol) if start is None else widened(problem, start)
+    """Solve an RMR problem on many samples in memory, with the arguments of :func:`.solve_core`."""
+    start = from_subsamples(problem, tol) if start is None else widened(problem, start)
     core = partial(solve_core, problem, tol=tol, verbose=verbose)
     near = core(start, few=0 if problem.loss.curved else RIPE, max_iter=max_iter)
     left = max_iter - near.n_iter
@@ -110,31 +76,24 @@ def solve_many(
     return core(here, max_iter=left).after(both)
 
 
-def from_parts(problem: RMRProblem, tol: float) -> Start | None:
-    """Where to start: the solution of a part of the samples, from that of a smaller one."""
+def from_subsamples(problem: RMRProblem, tol: float) -> Start | None:
+    """The solution of a subsample, from that of a smaller one, and so on.
+
+    A subsample is too small once the samples within the smoothing are fewer than four times the
+    coordinates of W.
+    """
     start = None
     for part in growing_samples(problem):
-        start = solve_core(part, start, tol=tol, few=FEW).start
+        start = solve_core(part, start, tol=tol, few=4).start
     return start
 
 
 def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
-    """The problem with growing parts of its samples, that have the weight of all."""
+    """The problem on growing subsamples, that have the weight of all samples."""
     design = problem.design
     order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
     size = 4 * design.p * design.q
     while 3 * size <= design.n:
-        yield part_of(problem, np.sort(order[:size]))
+        part = problem.take(np.sort(order[:size]))
+        yield replace(part, loss=part.loss.times(design.n / size))
         size *= 4
-
-
-def part_of(problem: RMRProblem, index: Index) -> RMRProblem:
-    """The problem with some samples, that have the weight of all."""
-    factor = problem.design.n / len(index)
-    return replace(
-        problem,
-        design=problem.design.take(index),
-        y=problem.y[index],
-        loss=problem.loss.take(index).times(factor),
-        unpenalised=problem.unpenalised.take(index),
-    )

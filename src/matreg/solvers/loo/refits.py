@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -90,10 +89,7 @@ def refined(
 def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
     """The problem without a sample, and which samples it has."""
     keep = np.arange(problem.design.n) != i
-    loss, design = problem.loss.take(keep), problem.design.take(keep)
-    basis = problem.unpenalised.take(keep)
-    rest = replace(problem, design=design, y=problem.y[keep], loss=loss, unpenalised=basis)
-    return rest, keep
+    return problem.take(keep), keep
 
 
 def solve_again(problem: Problem, W: Factors, gamma: Array, beta: Array) -> tuple[Factors, Array]:

@@ -1,1 +1,4 @@
-"""The algorithm of the paper, errata corrected."""
+"""The algorithm of the paper, errata corrected.
+
+admm   ADMM with Nesterov steps and restarts
+"""

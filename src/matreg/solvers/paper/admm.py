@@ -38,9 +38,6 @@ from ...unpenalised.basis import ONES, NoColumns, Ones
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Start, completed, position_of
 
-# libsvm's iterations in one step at most: without a limit some problems never end.
-MOST_SMO_STEPS = 100_000
-
 
 def check_tube(loss: PiecewiseLoss) -> None:
     """Refuse a loss that is not the one of support vector regression, which libsvm solves."""
@@ -77,7 +74,7 @@ class RegressionStep:
             C=C,
             epsilon=float(loss.epsilon[0]),
             tol=max(tol * spread, np.finfo(float).tiny),
-            max_iter=MOST_SMO_STEPS,
+            max_iter=100_000,  # without a limit some problems never end
         )
         self.cut_short = 0
 
@@ -96,17 +93,18 @@ class RegressionStep:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.svr.fit(kernel, target, sample_weight=weights)
-        self.cut_short += int(self.svr.n_iter_ >= MOST_SMO_STEPS)
+        self.cut_short += int(self.svr.n_iter_ >= self.svr.max_iter)
         beta = np.zeros(len(target))
         beta[self.svr.support_] = self.svr.dual_coef_[0]
         return beta
 
     def warn_if_cut_short(self, steps: int) -> None:
-        """Say how many of the steps the limit of libsvm's iterations has cut short."""
+        """Say how many steps the limit of libsvm's iterations has cut short."""
         if self.cut_short:
             warn(
-                f"libsvm did not converge within {MOST_SMO_STEPS} iterations in {self.cut_short} "
-                f"of the {steps} steps of solver='admm'. Take solver='auto', lower C or raise tol.",
+                f"libsvm did not converge within {self.svr.max_iter} iterations in "
+                f"{self.cut_short} of the {steps} steps of solver='admm'. Take solver='auto', "
+                "lower C or raise tol.",
                 ConvergenceWarning,
             )
 
@@ -132,27 +130,9 @@ def solve_admm(
 ) -> SolverResult:
     """Solve an RMR problem by the paper's algorithm, errata corrected.
 
-    Parameters
-    ----------
-    problem : Problem
-        Epsilon-insensitive loss and spectral elastic net.
-    rho : float, default=1.0
-        Penalty parameter.
-    eta : float, default=0.999
-        Restart when the combined residual does not fall by this factor.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop. The tolerance of the inner solver follows it.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    verbose : int, default=0
-        Whether to print one line per iteration.
-    start : Start, default=None
-        Solution of a problem close by, with as many samples of the same shape.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
+    The loss is epsilon-insensitive, the penalty a spectral elastic net. `rho` is the penalty
+    parameter; the method restarts when the combined residual does not fall by the factor `eta`. The
+    others are those of :func:`matreg.solvers.choose.solve_rmr`.
     """
     design = problem.design
     tracker = Tracker(problem, tol, verbose, "admm")

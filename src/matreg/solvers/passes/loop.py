@@ -23,7 +23,6 @@ from ...data.blocks import Block, Blocks, joined, raise_not_finite
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
 from ..augmented.augmented import coordinates, solve_core
-from ..augmented.smoothed_objective import edge_distances
 from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
 from ..warm_start import Start
@@ -124,7 +123,7 @@ class Stream:
         W, part = result.W, block.take(out)
         self.held_out = part._replace(X=part.X.astype(np.float64))
         r = part.y - self.predicted(W.matrix.reshape(-1), result.gamma)
-        distance = edge_distances(self.model.loss_of(part.y, part.weights), r)
+        distance = self.model.loss_of(part.y, part.weights).distances(r)
         off = np.abs(block.y - np.median(block.y))
         self.rounding = ROUNDING * (float(np.median(off)) or float(np.mean(off)) or 1.0)
         off = distance[distance > self.rounding]

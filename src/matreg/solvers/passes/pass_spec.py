@@ -14,9 +14,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...data.blocks import Block
+from ...data.samples import spread_out
 from ...losses.piecewise import PiecewiseLoss
-from ..augmented.incremental_gram import spread_out
-from ..augmented.smoothed_objective import edge_distances
 from .summary import GROUPS, ROW, PassSummary, added_up
 
 # Labels and weights of some samples to their losses; it travels to the workers of a cluster.
@@ -162,7 +161,7 @@ class PassSpec:
         np.maximum(slope, 0.0, out=beta[0])
         np.minimum(slope, 0.0, out=beta[1])
         beta[2, upper], beta[3, lower] = loss.upper[upper], loss.lower[lower]
-        return beta, np.maximum(edge_distances(loss, r), self.rounding)
+        return beta, np.maximum(loss.distances(r), self.rounding)
 
 
 def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 0.0) -> float:

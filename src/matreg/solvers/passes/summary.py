@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array, Index, Mask
+from ...data.samples import spread_out
 from ...design import ArrayDesign
-from ..augmented.incremental_gram import spread_out
 
 # Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
 GROUPS = 4
