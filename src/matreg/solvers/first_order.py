@@ -1,18 +1,15 @@
 """A first-order solver for any convex loss and penalty.
 
-It asks for no more than the protocols of a loss and a penalty offer: the oracle for the fast
-solvers, the last resort behind them, and the door for losses and penalties that nobody has thought
-of yet.
+It needs only what the protocols of a loss and a penalty offer. So it takes losses and penalties
+that no other solver knows, and serves as an independent check of the fast solvers.
 
 With a ``prox`` of the loss it is the primal-dual method of Chambolle and Pock (2011) on
 
     min over (W, gamma) of  L(y - A W - Z gamma) + penalty(W) + <linear, W> + linear_gamma'gamma,
 
-over-relaxed, with gamma as more coordinates of W and steps that are balanced by how far
-the primal and the dual variables move. With a ``gradient`` alone it is the accelerated proximal
-gradient method of Beck and Teboulle (2009), with restarts (O'Donoghue and Candes 2015) and
-backtracking. Either offers its points to the tracker, whose gap is the same certificate as that of
-every other solver.
+over-relaxed, with gamma as more coordinates of W and steps that are balanced by how far the primal
+and the dual variables move. With a ``gradient`` alone it is the accelerated proximal gradient
+method of Beck and Teboulle (2009), with restarts (O'Donoghue and Candes 2015) and backtracking.
 
 References
 ----------
@@ -43,14 +40,6 @@ from .warm_start import Start
 
 LOSS_NEEDS = ("value", "conjugate", "best_intercept", "feasible")
 PENALTY_NEEDS = ("value_of", "conjugate_of", "shrink_factor_of", "prox")
-
-
-# Iterations between two certificates, each of which costs about as much as three.
-CHECK_EVERY = 10
-# How far each step is extrapolated, between 1 and 2.
-RELAXATION = 1.6
-# Ratio of the moves of primal and dual variables from which the steps change.
-IMBALANCE = 2.0
 
 
 def check_needs(problem: Problem[Any, Any]) -> None:
@@ -130,20 +119,13 @@ def solve_universal(
         return tracker.result(k)
     method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
     for k, (W, beta) in enumerate(method(problem, tracker), start=1):
-        if k % CHECK_EVERY == 0 or k == max_iter:
-            offer(tracker, W, beta)
+        if k % 10 == 0 or k == max_iter:  # a certificate costs about three iterations
+            tracker.offer_primal(W)
+            tracker.offer_dual(beta)
             tracker.record(k)
         if tracker.converged or k >= max_iter:
             break
     return tracker.result(k)
-
-
-def offer(tracker: Tracker, W: Factors, beta: Array) -> None:
-    """Offer a point, and the dual point that the loss has at its residuals, if it knows one."""
-    problem = tracker.problem
-    residual = problem.y - problem.design.forward(W.matrix)
-    tracker.offer_primal(W, residual)
-    tracker.offer_dual(beta)
 
 
 def spectral_bound(problem: Problem[Any, Any]) -> float:
@@ -154,7 +136,7 @@ def spectral_bound(problem: Problem[Any, Any]) -> float:
 def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[Factors, Array]]:
     """Chambolle and Pock's iteration; yields W and beta."""
     design, columns, norm = problem.design, problem.unpenalised, spectral_bound(problem)
-    # In units of their own the columns are no longer than A.
+    # Scaled by this unit the columns have the norm of A.
     unit = design.norm / (np.linalg.norm(columns.columns(design.n), 2) if columns.size else 1.0)
     W, gamma, beta = tracker.W.matrix, tracker.gamma / unit, tracker.beta
     ratio = first_ratio(problem)
@@ -172,13 +154,13 @@ def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[
         beta_new = dual_step * (v - problem.loss.prox(v, 1.0 / dual_step))
         moved = np.hypot(np.linalg.norm(W_new - W), np.linalg.norm(gamma_new - gamma)) / step
         moved_dual = float(np.linalg.norm(beta_new - beta)) / dual_step
-        r = RELAXATION
+        r = 1.6  # over-relaxation
         W, gamma = W + r * (W_new - W), gamma + r * (gamma_new - gamma)
         AW = AW + r * (AW_new - AW)
         beta = beta + r * (beta_new - beta)
         Z, sums = design.adjoint(beta), unit * columns.sums(beta)
         yield factors, beta_new
-        ratio = balanced(ratio, moved, moved_dual, IMBALANCE)
+        ratio = balanced(ratio, moved, moved_dual)
 
 
 def first_ratio(problem: Problem[Any, Any]) -> float:
@@ -186,17 +168,16 @@ def first_ratio(problem: Problem[Any, Any]) -> float:
     columns = problem.unpenalised
     y = problem.y - columns.times(problem.primal_at(0.0, problem.y)[1])
     size = float(np.linalg.norm(y)) / (problem.design.norm or 1.0)
-    beta = columns.feasible(problem.loss, y, problem.linear_gamma)
-    return size / (float(np.linalg.norm(beta)) or 1.0) or 1.0
+    return size / (float(np.linalg.norm(problem.balanced(y))) or 1.0) or 1.0
 
 
-def balanced(ratio: float, primal: float, dual: float, imbalance: float) -> float:
-    """The ratio of the steps, a little nearer to what makes both variables move alike."""
+def balanced(ratio: float, primal: float, dual: float) -> float:
+    """The ratio of the steps, changed by 5 % if one variable moves more than twice as much."""
     if not (primal > 0.0 and dual > 0.0):
         return ratio
-    if primal > imbalance * dual:
+    if primal > 2.0 * dual:
         return ratio * 1.05
-    return ratio / 1.05 if dual > imbalance * primal else ratio
+    return ratio / 1.05 if dual > 2.0 * primal else ratio
 
 
 class ProximalGradient:

@@ -1,7 +1,7 @@
 """Sparse and low rank: alternating directions with exact steps.
 
-For a loss with a prox and the penalty ``ridge/2 ||W||_F^2 + tau ||W||_* + sum(weights |W|)`` there
-are three copies, of the residuals and twice of W,
+For a loss with a prox and the penalty ``ridge/2 ||W||_F^2 + tau ||W||_* + sum(weights |W|)`` the
+residuals have one copy and W has two,
 
     r = y - A W - Z gamma,    S = W in the nuclear norm,    E = W in the sum of absolute entries,
 
@@ -11,10 +11,9 @@ the Gram matrix, without what Z fits of the samples (index c), solves it for any
 
     W = G + A_c'(A_c A_c' + c / rho I)^-1 (v - A G)_c,    c = ridge + 2 sigma.
 
-So an iteration costs two passes over the samples and a singular value decomposition, and the pq
-absolute entries cost pq operations. The certificate: ``A'beta = ridge W + Lambda + M`` at the
-solution; elsewhere any M in the box gives a bound, by a multiple of beta for which ``A'beta - M``
-is in the spectral ball, or by the conjugate of the ridge.
+So an iteration costs two passes over the samples and a singular value decomposition. At the
+solution ``A'beta = ridge W + Lambda + M``; elsewhere any M in the box gives a bound, by a multiple
+of beta for which ``A'beta - M`` is in the spectral ball, or by the conjugate of the ridge.
 
 References
 ----------
@@ -39,18 +38,9 @@ from ..losses.piecewise import PiecewiseLoss
 from ..penalties.sparse import SparseLowRank
 from ..problem import Problem
 from .certificate import SolverResult, Tracker
+from .dual_points import at_zero
 from .largest_tau import image_at_zero
 from .warm_start import Start
-
-# Iterations between two certificates, each of which costs about five iterations.
-CHECK_EVERY = 20
-# Over-relaxation, between 1 and 2.
-RELAXATION = 1.6
-# Ratio of primal and dual residuals from which the step lengths change.
-IMBALANCE = 3.0
-# How much smaller each change of the step lengths may be than the last.
-FADING = 0.95
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -90,11 +80,11 @@ class LeastSquares:
         self.values = np.maximum(values, 0.0)
 
     def fitted(self, v: Array) -> Array:
-        """What the columns without a penalty fit of a vector, or of the columns of a matrix."""
+        """Fit by the columns without a penalty of a vector, or of the columns of a matrix."""
         return self.columns @ (self.columns.T @ v)
 
     def rest(self, v: Array) -> Array:
-        """What they leave."""
+        """What the fit leaves."""
         return v - self.fitted(v)
 
     def solve(self, v: Array, G: Array, ratio: float) -> tuple[Array, Array]:
@@ -116,11 +106,7 @@ class Splitting:
         Where to start.
     """
 
-    def __init__(
-        self,
-        problem: Problem[Any, SparseLowRank],
-        start: SparseState | None,
-    ) -> None:
+    def __init__(self, problem: Problem[Any, SparseLowRank], start: SparseState | None) -> None:
         self.problem = problem
         n, shape = problem.design.n, (problem.design.p, problem.design.q)
         if start is None or start.S.shape != shape or len(start.r) != n:
@@ -128,7 +114,7 @@ class Splitting:
         elif start.system.design is not problem.design:
             start = replace(start, system=LeastSquares(problem))
         self.system = start.system
-        # Not those of an earlier run: where W = 0 they run away.
+        # Those of an earlier run are of no use: where W = 0 they run away.
         self.rho, self.sigma = first_lengths(problem, start.system)
         self.r, self.S, self.E = start.r, svd(start.S), start.E
         self.Sm, self.eagerness = start.S, 1.0
@@ -141,7 +127,7 @@ class Splitting:
 
     def iterate(self) -> None:
         """One step of all variables; the step lengths follow the residuals."""
-        problem, penalty, over = self.problem, self.problem.penalty, RELAXATION
+        problem, penalty, over = self.problem, self.problem.penalty, 1.6  # over-relaxation
         rho, sigma, y = self.rho, self.sigma, self.problem.y
         c = penalty.ridge + 2.0 * sigma
         G = (sigma * (self.Sm + self.E) - self.Lambda - self.M) / c
@@ -164,26 +150,23 @@ class Splitting:
         )
 
     def balance(self) -> None:
-        """Longer or shorter steps where primal and dual residuals differ much, ever less so.
+        """Longer or shorter steps where primal and dual residuals differ by a factor of three.
 
-        Without end the changes could keep the method from converging.
+        The changes fade: without end they could keep the method from converging.
         """
         self.rho *= self._change(*self.off_r)
         self.sigma *= self._change(*self.off_W)
-        self.eagerness *= FADING
+        self.eagerness *= 0.95
 
     def _change(self, primal: float, dual: float) -> float:
-        if not (primal > 0.0 and dual > 0.0):
+        if not (primal > 0.0 and dual > 0.0) or 1.0 / 3.0 <= primal / dual <= 3.0:
             return 1.0
-        ratio = primal / dual
-        if 1.0 / IMBALANCE <= ratio <= IMBALANCE:
-            return 1.0
-        return float(np.clip(np.sqrt(ratio), 0.5, 2.0)) ** self.eagerness
+        return float(np.clip(np.sqrt(primal / dual), 0.5, 2.0)) ** self.eagerness
 
     def offer(self, tracker: Tracker) -> None:
         """Offer the multipliers and the copy of W of low rank, the sparse one where that fails."""
         problem, penalty = self.problem, self.problem.penalty
-        beta = problem.unpenalised.feasible(problem.loss, self.beta, problem.linear_gamma)
+        beta = problem.balanced(self.beta)
         Z = problem.design.adjoint(beta)
         M = penalty.split(Z, penalty.in_box(self.M))
         tracker.problem = replace(problem, penalty=replace(penalty, hint=(Z, M)))
@@ -203,15 +186,6 @@ def norm(x: Array) -> float:
     return float(np.linalg.norm(x))
 
 
-def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:
-    """Residuals of W = 0 and a dual point that belongs to them."""
-    _, gamma = problem.primal_at(0.0, problem.y)
-    r = problem.y - problem.unpenalised.times(gamma)
-    return r, problem.unpenalised.feasible(
-        problem.loss, problem.loss.gradient(r), problem.linear_gamma
-    )
-
-
 def first_state(problem: Problem[Any, Any]) -> SparseState:
     """W = 0."""
     zero = np.zeros((problem.design.p, problem.design.q))
@@ -226,7 +200,8 @@ def first_lengths(problem: Problem[Any, Any], system: LeastSquares) -> tuple[flo
     # The copies of W weigh as much as the samples do on average.
     size, whole = max(problem.design.p * problem.design.q, problem.design.n), system.gram.trace()
     left = float(system.values.sum())
-    if left <= len(system.values) * EPS * whole:  # the columns fit the samples: this is rounding
+    eps = np.finfo(float).eps
+    if left <= len(system.values) * eps * whole:  # the columns fit the samples: this is rounding
         left = float(whole)
     return rho, rho * (left / size or 1.0)
 
@@ -242,23 +217,9 @@ def solve_sparse(
 ) -> SolverResult:
     """Solve a problem with the penalty of sparse matrices of low rank to a relative duality gap.
 
-    Parameters
-    ----------
-    problem : Problem
-        A loss with a ``prox`` and a ``gradient`` and the penalty :class:`SparseLowRank`.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=10000
-        Largest number of iterations, each with two passes over the samples.
-    verbose : int, default=0
-        Whether to print one line per certificate.
-    start : Start, default=None
-        Where an earlier run on the same samples ended.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not; ``kept.split.E`` has the zeros.
+    The loss has a ``prox`` and a ``gradient``; the arguments are those of
+    :func:`matreg.solvers.first_order.solve_universal`. ``kept.split.E`` of the result has the
+    zeros.
 
     Examples
     --------
@@ -282,7 +243,7 @@ def solve_sparse(
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
-        if k % CHECK_EVERY == 0 or k == max_iter:
+        if k % 20 == 0 or k == max_iter:  # a certificate costs about five iterations
             method.offer(tracker)
             tracker.record(k)
             method.balance()
@@ -291,10 +252,10 @@ def solve_sparse(
 
 
 def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:
-    """A tau for which W = 0, where a path may start; it may be larger than the smallest such.
+    """A tau for which W = 0, where a path may start; it need not be the smallest one.
 
-    With the slopes beta of the loss at W = 0 it is the tau at which what ``A'beta`` has beyond the
-    weights ``tau l1`` has the spectral norm tau.
+    With the slopes beta of the loss at W = 0, the part of ``A'beta`` beyond the weights ``tau l1``
+    has the spectral norm tau.
     """
     problem.penalty.check_shape(problem.design.p, problem.design.q)
     if isinstance(problem.loss, PiecewiseLoss):  # on kinks the gradient is any of several

@@ -72,10 +72,8 @@ class AugmentedLagrangian:
         self.sums = IncrementalGram(self.design, problem.unpenalised)
         self.n_steps = 0
         if start is None:
-            zero, gamma = (
-                np.zeros((self.design.p, self.design.q)),
-                problem.primal_at(0.0, problem.y)[1],
-            )
+            zero = np.zeros((self.design.p, self.design.q))
+            _, gamma = problem.primal_at(0.0, problem.y)
             start = Start(zero, gamma, np.zeros(self.design.n), Lambda=zero)
         self.start = start
         self.smoothing = start.smoothing or first_smoothing(problem)
