@@ -5,10 +5,10 @@ Weights and columns without a penalty are eliminated first (an intercept here): 
 
     1/2 |z - A W|^2 + ridge/2 ||W||_F^2 + tau ||W||_*.
 
-The iterations of FISTA (:mod:`..first_order`) are cheap, but on ill-conditioned samples, such as
-images and spectra, there are many thousands of them. So it hands over to the proximal point steps
-of :mod:`.proximal_newton` as soon as it has cost as much as these should. The cost of both is
-therefore within a small factor of that of the better one.
+The iterations of FISTA (:mod:`..first_order`) are cheap, but ill-conditioned samples, such as
+images and spectra, need many thousands of them. So FISTA ends as soon as it has cost as much as the
+proximal point steps of :mod:`.proximal_newton` are expected to, and these go on. Both together
+cost at most a small factor more than the better of the two.
 """
 
 from __future__ import annotations
@@ -27,24 +27,19 @@ from ..warm_start import Position, Start
 from .proximal_newton import ProximalPoint
 from .standard_form import ROUNDING, StandardForm, flat
 
-# FISTA iterations between two certificates, each of which costs about as much as an iteration.
-CHECK = 10
-# Newton steps that a problem may be expected to need, 5 to 50 were seen; and from the solution of
-# a neighbouring one.
-EXPECTED_STEPS, EXPECTED_WARM_STEPS = 20, 6
-# Proximal point steps without progress after which rounding must be the reason.
-PATIENCE = 12
+# Newton steps that a problem is expected to need: 5 to 50 were seen.
+EXPECTED_STEPS = 20
 
 
 class PreparedForm(NamedTuple):
-    """What a run leaves to one on the same samples.
+    """What a run leaves to the next one on the same samples.
 
     Attributes
     ----------
     form : StandardForm
         The prepared samples, for another tau.
     sigma : float or None
-        Where the proximal point steps were in the end; None if FISTA was enough.
+        Length of the last proximal point step; None if FISTA was enough.
     """
 
     form: StandardForm
@@ -62,8 +57,8 @@ class Certifier:
     def offer(self, W: Factors, residual: Array, beta: Array | None = None) -> None:
         """Offer W, given ``z - A W`` of the rows that the solver works on, and perhaps a beta.
 
-        A beta of the solver's own is worth its price where tau is tiny: then so is the residual,
-        a difference whose rounding the bound would suffer from.
+        Where tau is tiny so is the residual, a difference whose rounding would spoil the bound:
+        then a beta of the solver is the better dual point.
         """
         problem = self.problem
         if self.rows is not problem.design:
@@ -76,11 +71,11 @@ class Certifier:
             self.tracker.offer_dual(t * candidate, t * Z)
 
 
-def unpenalised(tracker: Tracker, rounding: float) -> bool:
+def unpenalised(tracker: Tracker) -> bool:
     """Offer ridge regression, or the fit of smallest norm; tell if its residual is mere rounding.
 
-    Without a ridge dual feasible is what A' maps to zero: of the labels, the part outside of the
-    range of A.
+    Without a ridge a dual feasible point is one that A' maps to zero: the part of the labels
+    outside of the range of A.
     """
     problem = tracker.problem
     design, z = problem.design, problem.y
@@ -89,9 +84,7 @@ def unpenalised(tracker: Tracker, rounding: float) -> bool:
     kept = f.d > np.finfo(float).eps * max(rows.shape) * f.d.max(initial=0.0)
     U, d, Vt = f.U[:, kept], f.d[kept], f.Vt[kept]
     inside, ridge = U.T @ z, problem.penalty.ridge
-    W = svd((inside * (d / (d * d + ridge)) @ Vt).reshape(design.p, design.q))
-    noise = np.finfo(float).eps * max(design.p, design.q) * W.d.max(initial=0.0)
-    W = Factors(W.U, np.where(W.d > noise, W.d, 0.0), W.Vt)
+    W = without_rounding((inside * (d / (d * d + ridge)) @ Vt).reshape(design.p, design.q))
     tracker.offer_primal(W)
     if ridge > 0.0:
         tracker.offer_dual(z - U @ (inside * (d * d / (d * d + ridge))))
@@ -99,7 +92,14 @@ def unpenalised(tracker: Tracker, rounding: float) -> bool:
     beta = z - U @ inside
     tracker.offer_dual(beta - U @ (U.T @ beta))
     size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
-    return np.sqrt(2.0 * tracker.primal) <= rounding * max(rows.shape) * size
+    return np.sqrt(2.0 * tracker.primal) <= ROUNDING * max(rows.shape) * size
+
+
+def without_rounding(W: Array) -> Factors:
+    """W in factors, without singular values that are zero up to the rounding of a sum."""
+    f = svd(W)
+    noise = float(np.finfo(float).eps) * max(W.shape) * f.d.max(initial=0.0)
+    return Factors(f.U, np.where(f.d > noise, f.d, 0.0), f.Vt)
 
 
 def solve_least_squares(
@@ -110,26 +110,10 @@ def solve_least_squares(
     verbose: int = 0,
     start: Start | None = None,
 ) -> SolverResult:
-    """Solve an R-GLM problem with the squared loss to a relative duality gap.
+    """Solve an R-GLM problem with the squared loss, with the arguments of :func:`.solve_rglm`.
 
-    Parameters
-    ----------
-    problem : Problem
-        Squared loss and a spectral elastic net.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=10000
-        Largest number of iterations, those of FISTA and Newton steps together.
-    verbose : int, default=0
-        Whether to print one line per check.
-    start : Start, default=None
-        Where an earlier run ended. If that was on the same design, labels and loss (the objects,
-        not copies), what it prepared is used again.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
+    Samples that an earlier run has prepared are used again if design, labels and loss are the same
+    objects, not copies.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     if start is None or start.W.shape != shape:
@@ -141,7 +125,7 @@ def solve_least_squares(
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0
     if tau == 0.0:
         tracker.method = "least squares"
-        exact = unpenalised(tracker, ROUNDING)
+        exact = unpenalised(tracker)
         tracker.record(k)
         result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
         result = form.restore(result, problem, tol)
@@ -159,46 +143,39 @@ def solve_least_squares(
 
 
 def kept_at(tracker: Tracker, prepared: PreparedForm | None = None) -> Start:
-    """What the best point is for the next problem."""
+    """The best point as the start of the next problem."""
     here = Position(tracker.problem.penalty.tau)
     return Start(tracker.W.matrix, tracker.gamma, tracker.beta, here, prepared=prepared)
 
 
 def run(
-    start: Start,
-    form: StandardForm,
-    certifier: Certifier,
-    max_iter: int,
+    start: Start, form: StandardForm, certifier: Certifier, max_iter: int
 ) -> tuple[int, float | None]:
     """Proximal point steps at once if their sigma is known, else FISTA first.
 
     Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
     """
     tracker, k = certifier.tracker, 0
-    penalty, patience = tracker.problem.penalty, PATIENCE
+    penalty = tracker.problem.penalty
     W, sigma = start.parabola(penalty.tau), start.prepared and start.prepared.sigma
     if sigma is not None:
         if start.known:
             sigma *= start.position.tau / penalty.tau  # the smaller tau, the larger W
-        k = run_point(ProximalPoint(form, penalty, W, sigma), certifier, k, max_iter, patience)
+        k = run_point(ProximalPoint(form, penalty, W, sigma), certifier, k, max_iter)
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(*form.rows, penalty, W, 1.0 / form.lipschitz)
-    newton_steps = EXPECTED_WARM_STEPS if start.before else EXPECTED_STEPS
-    k = run_gradient(gradient, certifier, k, max_iter, newton_steps, CHECK)
+    # From the solution of a neighbouring problem a third of the steps are enough.
+    newton_steps = (0.3 if start.before else 1.0) * EXPECTED_STEPS
+    k = run_gradient(gradient, certifier, k, max_iter, newton_steps)
     if tracker.converged or k >= max_iter:
         return k, None
     point = ProximalPoint(form, penalty, gradient.W)
-    return run_point(point, certifier, k, max_iter, patience), point.sigma
+    return run_point(point, certifier, k, max_iter), point.sigma
 
 
 def run_gradient(
-    method: ProximalGradient,
-    certifier: Certifier,
-    k: int,
-    max_iter: int,
-    newton_steps: int,
-    check: int,
+    method: ProximalGradient, certifier: Certifier, k: int, max_iter: int, newton_steps: float
 ) -> int:
     """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
     tracker, first = certifier.tracker, k
@@ -206,7 +183,7 @@ def run_gradient(
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
-        if (k - first) % check == 0 or k == max_iter:
+        if (k - first) % 10 == 0 or k == max_iter:  # a certificate costs about an iteration
             certifier.offer(method.factors, method.residual)
             tracker.record(k)
             if k - first >= newton_steps * newton_price(method):
@@ -224,13 +201,11 @@ def newton_price(method: ProximalGradient) -> float:
     return (8.0 * m * p * q * r + system) / own + 3.0
 
 
-def run_point(
-    method: ProximalPoint, certifier: Certifier, k: int, max_iter: int, patience: int
-) -> int:
-    """Proximal point steps until converged or rounding forbids progress; iterations done."""
+def run_point(method: ProximalPoint, certifier: Certifier, k: int, max_iter: int) -> int:
+    """Proximal point steps until converged, or 12 without progress; iterations done."""
     tracker, since, best = certifier.tracker, 0, np.inf
     tracker.method = "proximal Newton"
-    while k < max_iter and not tracker.converged and since < patience:
+    while k < max_iter and not tracker.converged and since < 12:  # then rounding is the reason
         if method.iterate():
             since, best = (0, tracker.gap) if tracker.gap < 0.9 * best else (since + 1, best)
             continue

@@ -4,9 +4,9 @@
        = SVT_{s tau}(s W_k / sigma + s A'beta),       1/s = 1/sigma + ridge,
     beta = argmin 1/2 |beta|^2 - z'beta + ||SVT_{s tau}(s W_k / sigma + s A'beta)||_F^2 / (2 s),
 
-beta by semismooth Newton, whose matrix ``I + s A J A'`` with J the derivative of the
-thresholding is never singular and, A J A' being ``Phi Phi'`` with few columns, cheap (Li, Sun and
-Toh 2018 for the lasso).
+beta by semismooth Newton. Its matrix is ``I + s A J A'`` with J the derivative of the thresholding.
+It is never singular and cheap, as ``A J A'`` is ``Phi Phi'`` with few columns (Li, Sun and Toh 2018
+for the lasso).
 """
 
 from __future__ import annotations
@@ -23,11 +23,6 @@ from ...linalg.factors import Factors
 from ...linalg.thresholding import SmoothedThresholding, soft_threshold
 from ...penalties.spectral import SpectralPenalty
 from .standard_form import ROUNDING, StandardForm
-
-# Growth of sigma from one proximal point step to the next. 6 is about as good.
-GROWTH = 3.0
-# Newton steps within one proximal point step; more than 10 are rare.
-MAX_INNER = 20
 
 
 @dataclass(frozen=True)
@@ -67,16 +62,12 @@ class ProximalPoint:
     """
 
     def __init__(
-        self,
-        form: StandardForm,
-        penalty: SpectralPenalty,
-        W: Array,
-        sigma: float | None = None,
+        self, form: StandardForm, penalty: SpectralPenalty, W: Array, sigma: float | None = None
     ) -> None:
         self.design, self.z = form.rows
         self.tau, self.ridge = penalty.tau, penalty.ridge
         if sigma is None:
-            # The smaller tau, the larger W: a first guess at how far the way is.
+            # The smaller tau, the larger W: a guess of how far W has to go.
             tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
             sigma = tau_max / (self.tau * form.lipschitz)
         self.sigma = sigma
@@ -106,9 +97,10 @@ class ProximalPoint:
         move = float(np.linalg.norm(self.point.W - self.centre))
         close = self.inner > 0 and off <= 0.2 * move / np.sqrt(self.sigma)
         exact = off <= ROUNDING * float(np.linalg.norm(self.z))
-        if close or exact or self.inner >= MAX_INNER or not self.newton():
+        # More than ten Newton steps are rare.
+        if close or exact or self.inner >= 20 or not self.newton():
             self.centre = self.point.W
-            self.sigma *= GROWTH
+            self.sigma *= 3.0  # 6 is about as good
             self.inner = 0
             self.point = self.at(self.point.beta)
             return True
@@ -120,7 +112,7 @@ class ProximalPoint:
         point = self.point
         direction = self.direction(point)
         slope = float(point.gradient @ direction)
-        # Near the solution the value is right up to rounding only.
+        # Near the solution the value is no more accurate than its rounding.
         size = abs(point.value) + float(point.beta @ point.beta)
         allowed = point.value + ROUNDING * size
         new = backtrack(lambda t: self.at(point.beta + t * direction), allowed, slope, 1e-6)

@@ -1,9 +1,10 @@
 """Smooth losses and the spectral elastic net: proximal Newton steps by reweighted least squares.
 
 Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
-diagonal second derivative H. The problem with it in the place of the loss is least squares with
-weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves as exactly as the present
-gap makes worth while. A line search makes every step descend (Lee, Sun and Saunders 2014).
+diagonal second derivative H. With the parabola in the place of the loss the problem is least
+squares with weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves the more
+accurately the smaller the gap is. A line search makes every step descend (Lee, Sun and Saunders
+2014).
 """
 
 from __future__ import annotations
@@ -15,34 +16,25 @@ import numpy as np
 from ..._runtime.progress import without_progress
 from ..._typing import Array
 from ...linalg.descent import backtrack
-from ...linalg.factors import Factors, svd
+from ...linalg.factors import Factors
 from ...losses.piecewise import squared
 from ...losses.smooth import SmoothLoss
 from ...penalties.spectral import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Start
-from .least_squares import PreparedForm, kept_at, solve_least_squares
+from .least_squares import PreparedForm, kept_at, solve_least_squares, without_rounding
 from .standard_form import StandardForm, flat
 
 GLMProblem = Problem[SmoothLoss, SpectralPenalty]
-
-
-# Weights of least squares relative to the largest one: smaller ones make labels of mere rounding.
-SMALLEST_WEIGHT = 1e-10
-# Gap of a least squares problem relative to the present one of the problem itself; as much
-# smaller again after a step that did not descend.
-INNER_ACCURACY = 1e-2
-# Steps without a smaller gap after which rounding must be the reason.
-PATIENCE = 5
 
 
 @dataclass(frozen=True)
 class Point:
     """Coefficients at the best gamma with objective, `unexplained` ``y - A W`` and `residual`.
 
-    The residual is ``y - A W - Z gamma``; of a large gamma, ``Z gamma`` added to it would not give
-    the former back.
+    The residual is ``y - A W - Z gamma``. Where gamma is large, rounding has lost ``y - A W`` in
+    it, so that both are kept.
     """
 
     W: Factors
@@ -50,24 +42,6 @@ class Point:
     unexplained: Array
     residual: Array
     value: float
-
-
-def without_rounding(W: Array) -> Factors:
-    """W in factors, without singular values that are zero up to the rounding of a sum."""
-    f = svd(W)
-    noise = float(np.finfo(float).eps) * max(W.shape) * f.d[0]
-    return Factors(f.U, np.where(f.d > noise, f.d, 0.0), f.Vt)
-
-
-def dual_point(problem: GLMProblem, residual: Array) -> Array:
-    """Derivative of the loss at ``y - A W`` minus the best ``Z gamma``, made feasible."""
-    gamma = problem.primal_at(0.0, residual)[1]
-    return feasible(problem, problem.loss.gradient(residual - problem.unpenalised.times(gamma)))
-
-
-def feasible(problem: GLMProblem, beta: Array) -> Array:
-    """Nearby dual point of finite conjugate with ``Z'beta = linear_gamma``."""
-    return problem.unpenalised.feasible(problem.loss, beta, problem.linear_gamma)
 
 
 class Reweighted:
@@ -86,7 +60,7 @@ class Reweighted:
         self.loss = problem.loss
         self.point = self.at(without_rounding(W))
         self.beta = np.zeros(problem.design.n)
-        self.accuracy = INNER_ACCURACY
+        self.accuracy = 0.01  # gap of a least squares problem, relative to that of the problem
         self.sigma: float | None = None
 
     def at(self, W: Factors) -> Point:
@@ -99,8 +73,9 @@ class Reweighted:
         """Least squares in the place of the loss."""
         r = self.point.residual
         weights = self.loss.second_derivative(r)
-        least = SMALLEST_WEIGHT * float(weights.max())
-        # Of classes that are told apart too well every derivative is zero in float64.
+        # Smaller weights would make labels of mere rounding. Where classes are separated too well,
+        # every derivative is zero in float64.
+        least = 1e-10 * float(weights.max())
         weights = np.maximum(weights, max(least, float(np.finfo(float).tiny)))
         labels = self.problem.y - r + self.loss.gradient(r) / weights
         ours = self.problem
@@ -124,11 +99,11 @@ class Reweighted:
         self.beta = result.beta
         self.sigma = result.kept.prepared.sigma if result.kept and result.kept.prepared else None
         if not self.search(result):
-            self.accuracy *= INNER_ACCURACY
+            self.accuracy *= 0.01
         return max(result.n_iter, 1)
 
     def search(self, result: SolverResult) -> bool:
-        """Armijo's rule along the way to the minimum of the parabola; tell if it descended."""
+        """Armijo's rule on the way to the minimum of the parabola; tell if the point is lower."""
         point, ours = self.point, self.problem
         direction = result.W.matrix - point.W.matrix
         move = ours.design.forward(direction)
@@ -147,7 +122,7 @@ class Reweighted:
     def fits_exactly(self) -> bool:
         """Whether nothing is penalised and Newton's step of every residual is mere rounding.
 
-        Not so where the loss falls for ever: its steps stay large.
+        Where the loss has no minimum the steps stay large.
         """
         if self.problem.penalty_value(self.point.W) > 0.0:
             return False
@@ -156,23 +131,23 @@ class Reweighted:
         return bool((np.abs(self.loss.gradient(r)) <= rounding).all())
 
     def offer(self, tracker: Tracker) -> None:
-        """Offer the point and two dual ones: the loss's derivative there and that of the parabola.
+        """Offer the point and two dual points: the derivatives of the loss and of the parabola.
 
-        Near the solution the second is the better one: it is feasible already.
+        Near the solution the second one is better: it is feasible already.
         """
         tracker.offer_primal(self.point.W, self.point.unexplained)
         ours = self.problem
         for beta in (self.loss.gradient(self.point.residual), self.beta):
-            beta = feasible(ours, beta)
+            beta = ours.balanced(beta)
             if ours.penalty.tau == ours.penalty.ridge == 0.0:
                 beta = unseen(ours, beta)
             tracker.offer_dual(beta)
 
 
 def unseen(problem: GLMProblem, beta: Array) -> Array:
-    """The part of beta that the samples map to zero, which tau = 0 asks for; 0 if not feasible."""
+    """The part of beta that the samples map to zero, as tau = 0 requires; 0 if not feasible."""
     columns = np.hstack([flat(problem.design), problem.unpenalised.columns(len(beta))])
-    for _ in range(2):  # the second time takes away what rounding has left
+    for _ in range(2):  # the second time removes the rounding of the first
         beta = beta - columns @ np.linalg.lstsq(columns, beta)[0]
     off = np.abs(problem.loss.feasible(beta, None) - beta).max()
     return beta if off <= ROUNDING * np.abs(beta).max() else np.zeros_like(beta)
@@ -186,45 +161,28 @@ def solve_reweighted(
     verbose: int = 0,
     start: Start | None = None,
 ) -> SolverResult:
-    """Solve an R-GLM problem with a smooth loss to a relative duality gap.
+    """Solve an R-GLM problem with a smooth loss, with the arguments of :func:`.solve_rglm`.
 
-    Parameters
-    ----------
-    problem : Problem
-        Smooth loss and a spectral elastic net.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=10000
-        Largest number of iterations, those of all least squares problems together.
-    verbose : int, default=0
-        Whether to print a line a Newton step.
-    start : Start, default=None
-        Where an earlier run ended, of which the coefficients are used.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
+    Iterations are those of all least squares problems together; only the coefficients of the start
+    are used.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     tracker, k, since = Tracker(problem, tol, verbose, "proximal Newton"), 0, 0
-    patience = PATIENCE
     method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
     tracker.record(k)
-    # Where labels can be told apart without an error the loss falls for ever; this is enough.
+    # Where labels can be separated without an error the loss has no minimum; this is enough.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
-        W = start.parabola(tau)
-        warm = Reweighted(problem, W)
+        warm = Reweighted(problem, start.parabola(tau))
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
-    while k < max_iter and not tracker.converged and since < patience:
+    while k < max_iter and not tracker.converged and since < 5:  # then rounding is the reason
         before = tracker.primal, tracker.gap
         k += method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
         method.offer(tracker)
         tracker.record(k)
-        # Without a penalty there is no bound to speak of before the end: the objective tells too.
+        # Without a penalty the bound is of no use before the end: the objective tells, too.
         progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
         since = 0 if progress and tracker.primal > nothing else since + 1
     kept = kept_at(tracker)

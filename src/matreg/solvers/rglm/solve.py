@@ -8,9 +8,10 @@ from ...linalg.threads import single_threaded
 from ...losses.piecewise import PiecewiseLoss
 from ...problem import Problem
 from ..certificate import SolverResult
+from ..dual_points import at_zero
 from ..warm_start import Start
 from .least_squares import solve_least_squares
-from .reweighted import dual_point, solve_reweighted
+from .reweighted import solve_reweighted
 from .standard_form import StandardForm
 
 
@@ -58,8 +59,8 @@ def rglm_tau_max(problem: Problem) -> float:
     """Smallest tau for which the coefficients are zero.
 
     It is the spectral norm of ``sum_i beta_i X_i`` with the derivatives beta of the loss at the
-    best intercept: ``s_i (y_i - mean)`` for all families, as the best intercept gives the mean
-    (without an intercept 0, 1/2 and 1 take its place).
+    best intercept: ``s_i (y_i - mean)`` for all families, as the best intercept predicts the mean
+    (without an intercept the prediction is 0, 1/2 or 1).
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def rglm_tau_max(problem: Problem) -> float:
     Returns
     -------
     float
-        The largest tau worth a try.
+        The largest tau that is of use.
 
     Examples
     --------
@@ -86,5 +87,4 @@ def rglm_tau_max(problem: Problem) -> float:
     if isinstance(problem.loss, PiecewiseLoss):
         form = StandardForm(problem)
         return float(np.linalg.norm(form.design.adjoint(form.z), 2))
-    beta = dual_point(problem, problem.y)
-    return float(np.linalg.norm(problem.design.adjoint(beta), 2))
+    return float(np.linalg.norm(problem.design.adjoint(at_zero(problem)[1]), 2))

@@ -17,30 +17,26 @@ from ...thresholds import COMPRESSED_ENTRIES
 from ...unpenalised.basis import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
-# Up to this number of rows or columns a norm by eigenvalues is cheaper than by iteration.
-SMALL = 100
-# A sum of this many units of rounding is taken for zero.
+# A sum of eight units of rounding is taken for zero.
 ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
-def centred(values: Array, s: Array, rounding: float) -> tuple[Array, Array]:
+def centred(values: Array, s: Array) -> tuple[Array, Array]:
     """Columns minus their weighted means, times the roots of the weights; and the means.
 
-    Columns that are constant up to rounding become zero: what is left of them is noise, from
-    which a small tau would make large coefficients.
+    Columns that are constant up to rounding become zero: their rest is noise, from which a small
+    tau would make large coefficients.
     """
     mean = s @ values / s.sum()
-    root = np.sqrt(s)[:, None]
-    largest = np.abs(values).max(axis=0)
     out = values - mean
-    constant = np.abs(out).max(axis=0) <= rounding * largest
+    constant = np.abs(out).max(axis=0) <= ROUNDING * np.abs(values).max(axis=0)
     mean[constant] = values[0, constant]
     out[:, constant] = 0.0
-    out *= root
+    out *= np.sqrt(s)[:, None]
     return out, mean
 
 
-def projected(values: Array, Z: Array, s: Array, rounding: float) -> tuple[Array, Array]:
+def projected(values: Array, Z: Array, s: Array) -> tuple[Array, Array]:
     """Columns minus their weighted fits by Z, times the roots of the weights; and the fits (k, m).
 
     Columns that are combinations of Z up to rounding become zero, as in :func:`centred`.
@@ -50,10 +46,10 @@ def projected(values: Array, Z: Array, s: Array, rounding: float) -> tuple[Array
     fits = np.linalg.lstsq(R, Q.T @ (root * values), rcond=None)[0]
     out = values - Z @ fits
     size = np.abs(values).max(axis=0) + np.abs(Z).max(axis=0) @ np.abs(fits)
-    # The columns are rounded themselves, since they were made orthogonal.
-    out[:, np.abs(out).max(axis=0) <= 8.0 * rounding * size] = 0.0
+    # The columns Z have been made orthogonal and have rounding themselves.
+    out[:, np.abs(out).max(axis=0) <= 8.0 * ROUNDING * size] = 0.0
     out *= root
-    out -= Q @ (Q.T @ out)  # what rounding has left of Z would show in the dual
+    out -= Q @ (Q.T @ out)  # the rounding that is left of Z would show in the dual
     return out, np.asarray(fits)
 
 
@@ -78,21 +74,20 @@ class StandardForm:
             raise ValueError("problem must have a squared loss.")
         self.source = source
         s, design = 1.0 / source.loss.curvature, source.design
-        samples = flat(design)
-        rows, self.x_fits = self.without(samples, s)
+        rows, self.x_fits = self.without(flat(design), s)
         z, y_fits = self.without(source.y[:, None], s)
         self.z, self.y_fits = z[:, 0], y_fits[:, 0]
         self.design = ArrayDesign(rows.reshape(design.n, design.p, design.q))
 
     def without(self, values: Array, s: Array) -> tuple[Array, Array]:
-        """Columns (n, m) without what Z fits of them, weighted; and the coefficients (k, m)."""
-        columns, rounding = self.source.unpenalised, ROUNDING
+        """Columns (n, m) minus their fits by Z, weighted; and the coefficients (k, m)."""
+        columns = self.source.unpenalised
         if isinstance(columns, NoColumns):
             return np.sqrt(s)[:, None] * values, np.zeros((0, values.shape[1]))
         if isinstance(columns, Ones):
-            out, mean = centred(values, s, rounding)
+            out, mean = centred(values, s)
             return out, mean[None]
-        return projected(values, columns.columns(len(values)), s, rounding)
+        return projected(values, columns.columns(len(values)), s)
 
     def serves(self, problem: RMRProblem) -> bool:
         """Whether the problem is the same except for the penalty."""
@@ -111,7 +106,7 @@ class StandardForm:
 
     @cached_property
     def rows(self) -> tuple[Design, Array]:
-        """Samples and labels of equal least squares; many samples become a triangular matrix."""
+        """Samples and labels of the same least squares; many samples become a triangular matrix."""
         design, size = self.design, self.design.p * self.design.q
         if size > COMPRESSED_ENTRIES or design.n <= 4 * size:
             return design, self.z
@@ -124,7 +119,7 @@ class StandardForm:
         """Squared norm of the map, or a little more."""
         design, _ = self.rows
         size = min(design.n, design.p * design.q)
-        if size <= SMALL:
+        if size <= 100:  # eigenvalues are cheaper than an iteration
             return design.norm**2
         # The start must not be a vector of ones, which is orthogonal to all centred columns.
         d = scipy.sparse.linalg.svds(
@@ -133,7 +128,7 @@ class StandardForm:
         return float(1.05 * d[0]) ** 2
 
     def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
-        """The result in terms of the problem itself, which proves it once more."""
+        """The result for the problem itself, with a certificate of its own."""
         gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
         fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
         primal = problem.loss.value(problem.y - fitted) + problem.penalty_value(result.W)
