@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children
 from typing import Any
@@ -29,10 +30,21 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = Tru
     ------
     object
         Results, one per call.
+
+    Raises
+    ------
+    ChildProcessError
+        If a process was killed.
     """
     results = Parallel(n_jobs, return_as="generator" if ordered else "generator_unordered")(calls)
     with _workers_end_with_us():
-        yield from results
+        try:
+            yield from results
+        except BrokenExecutor as error:
+            raise ChildProcessError(
+                "A worker process was killed, most often because the memory does not suffice: "
+                "fewer jobs take less."
+            ) from error
 
 
 @contextmanager
