@@ -12,8 +12,8 @@ from matreg.cli.choice import make_model
 
 def make(*arguments, model="rmr"):
     parser = argparse.ArgumentParser()
-    fit.add_command(parser.add_subparsers())
-    return make_model(parser.parse_args(["fit", "data.npz", *arguments]), model)
+    fit.add_options(parser)
+    return make_model(parser.parse_args(["data.npz", *arguments]), model)
 
 
 def given(model):

@@ -22,7 +22,7 @@ def commands():
         for line in re.findall(r"^matreg .*", "\n".join(blocks), re.MULTILINE):
             yield pytest.param(line, id=f"{page.stem}: {line}")
     for module in (cli, *cli.COMMANDS):
-        for line in module.EXAMPLE.splitlines():
+        for line in module.EXAMPLES.splitlines():
             if line.startswith("  matreg"):  # what it does is two spaces or more behind
                 yield pytest.param(re.split(" {2,}", line.strip())[0])
 

@@ -1,9 +1,9 @@
-"""The command ``matreg``: one module per command, each with its options and what it does.
+"""The command ``matreg``: one module per command, with its help, its options and `run`.
 
 Nothing heavy is imported before a command runs, so that ``matreg --help`` answers at once.
 
 fit  predict  inspect  report  reproduce      the commands
-options       where things are in the data; choice: which model and what is chosen by folds
+options       options of the data; choice: the model, and which parameters folds choose
 data          samples, labels and groups of a file; readers: formats; tables: CSV
 axes          names and coordinates; labels: labels that may not be what they look like
 model_files   fitted models in files; outputs: files and lines that are written
@@ -26,8 +26,8 @@ from . import fit, inspect, outputs, predict, report, reproduce
 from .options import Help
 
 COMMANDS = (fit, predict, inspect, report, reproduce)
-AGAIN = 0.1  # seconds after which a signal that was swallowed is raised again
-EXAMPLE = """examples:
+AGAIN = 0.1  # seconds after which a signal that was lost is raised again
+EXAMPLES = """examples:
   matreg fit data.npz -o model.skops
   matreg predict model.skops new.npz -o predictions.csv
   matreg report model.skops data.npz -o report.html
@@ -76,26 +76,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="matreg",
         description="Robust learning on matrices.",
-        epilog=EXAMPLE,
+        epilog=EXAMPLES,
         formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"matreg {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
     for command in COMMANDS:
-        command.add_command(commands)
+        added = commands.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=command.HELP,
+            description=command.DESCRIPTION,
+            epilog=command.EXAMPLES,
+            formatter_class=Help,
+        )
+        command.add_options(added)
+        added.set_defaults(run=command.run)
     return parser
 
 
 class Terminated(BaseException):
-    """SIGTERM, as an exception that nothing catches on its way: files and workers are cleared."""
+    """SIGTERM as an exception that no handler catches, so that files and workers are cleared."""
 
 
 @contextmanager
 def _watching_signals() -> Iterator[list[int]]:
-    """Note Ctrl-C and SIGTERM.
-
-    A search that keeps its finished folds returns as if there had been no Ctrl-C.
-    """
+    """Collect Ctrl-C and SIGTERM: after Ctrl-C a search with finished folds returns as usual."""
     seen: list[int] = []
 
     def interrupt(number: int, frame: Any) -> None:
@@ -107,19 +112,19 @@ def _watching_signals() -> Iterator[list[int]]:
         raise Terminated
 
     def swallowed(found: Any) -> None:
-        """Python prints and forgets what is raised in a destructor: the signal comes again."""
+        """Raise a signal again that came in a destructor, where Python ignores exceptions."""
         if isinstance(found.exc_value, KeyboardInterrupt | Terminated):
             again.append(threading.Timer(AGAIN, signal.raise_signal, seen[-1:]))
             again[-1].start()
         else:
             reported(found)
 
-    ways: dict[int, tuple[Any, Any]] = {  # what is usual, and what is put in its place
+    ways: dict[int, tuple[Any, Any]] = {  # the usual handler, and its replacement
         signal.SIGINT: (signal.default_int_handler, interrupt),
         signal.SIGTERM: (signal.SIG_DFL, terminate),
     }
     main_thread = threading.current_thread() is threading.main_thread()
-    # Jobs in the background ignore Ctrl-C, and programs around this one may have their own way.
+    # Jobs in the background ignore Ctrl-C, and a program around this one may have other handlers.
     changed = [
         number
         for number, (usual, _) in ways.items()
@@ -144,7 +149,7 @@ def _watching_signals() -> Iterator[list[int]]:
 
 
 def _sentence(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """An error in one line."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
@@ -154,5 +159,5 @@ def _sentence(error: BaseException) -> str:
 
 
 def _warn(message: Any, *_: Any, **__: Any) -> None:
-    """Write a warning as one line, without a place in the code."""
+    """Write a warning as one line, without file and line number."""
     outputs.say(f"matreg: warning: {message}", sys.stderr)

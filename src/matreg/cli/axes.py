@@ -1,4 +1,4 @@
-"""Names and coordinates of rows and columns in files, checked as `predict` of the models does."""
+"""Names and coordinates of rows and columns in files, with the checks of the models' `predict`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..inspection import MapAxes
 
-UNNAMED = ("row", "column")  # what MapAxes calls rows and columns without names
+UNNAMED = ("row", "column")  # the defaults of MapAxes
 
 
 def samples_first(
@@ -17,21 +17,10 @@ def samples_first(
 ) -> tuple[Any, tuple[str, ...]]:
     """Samples (n, p, q) and their dimensions, transposed by name.
 
-    The rows and columns are those of the model, if it has names. Otherwise the samples are along
-    the dimension that the labels have, or along the first.
-
-    Parameters
-    ----------
-    X : array of three dimensions
-        Samples.
-    dims : tuple of str
-        Names of its dimensions.
-    target_dims : tuple of str
-        Names of the dimensions of the labels.
-    known : MapAxes or None
-        Rows and columns of the model.
+    `known` has the rows and columns of the model. If these have no names, the samples are along the
+    dimension of the labels, or along the first one.
     """
-    wanted, order = _named(known), dims
+    wanted = _named(known)
     if len(wanted) == 2:
         rest = [dim for dim in dims if dim not in wanted]
         if len(rest) != 1:
@@ -39,10 +28,11 @@ def samples_first(
                 f"X must have the dimensions {wanted} of the training and one of samples; got "
                 f"{dims}."
             )
-        order = (rest[0], *wanted)
+        first = rest[0]
     else:
         first = target_dims[0] if len(target_dims) == 1 and target_dims[0] in dims else dims[0]
-        order = (first, *(dim for dim in dims if dim != first))
+        wanted = tuple(dim for dim in dims if dim != first)
+    order = (first, *wanted)
     if order == dims:
         return X, dims
     return np.asarray(X[...]).transpose([dims.index(dim) for dim in order]), order
@@ -54,20 +44,11 @@ def coordinates(
     dims: tuple[str, ...],
     known: MapAxes | None,
 ) -> MapAxes:
-    """Names and coordinates of rows and columns, as far as the file has them.
+    """Names and coordinates of rows and columns, from arrays besides samples, labels and groups.
 
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        What the file holds besides samples, labels and groups.
-    shape : tuple of int
-        (n, p, q).
-    dims : tuple of str
-        Names of the dimensions of the samples; empty if they have none. Coordinates have the name
-        of their dimension. Without names of dimensions, coordinates are ``row_coords`` and
-        ``column_coords``, or those that the model knows by name, or the only array of their length.
-    known : MapAxes or None
-        Rows and columns of the model.
+    Coordinates have the name of their dimension in `dims`. If the dimensions have no names,
+    coordinates are ``row_coords`` and ``column_coords``, or those that the model knows by name, or
+    the only array of their length. The samples have the shape (n, p, q).
     """
     n, p, q = shape
     found: dict[str, Any] = {}
@@ -92,17 +73,7 @@ def coordinates(
 
 
 def align(X: Any, found: MapAxes, known: MapAxes) -> tuple[Any, MapAxes]:
-    """Samples with rows and columns as in the model; other coordinates are refused.
-
-    Parameters
-    ----------
-    X : array of shape (n, p, q)
-        New samples.
-    found : MapAxes
-        Their rows and columns.
-    known : MapAxes
-        Rows and columns of the model.
-    """
+    """Samples (n, p, q) with rows and columns as in the model; other coordinates are refused."""
     swapped = (found.column_label, found.row_label) == (known.row_label, known.column_label)
     if swapped and len(_named(known)) == 2 and known.row_label != known.column_label:
         X = np.asarray(X[...]).transpose(0, 2, 1)
@@ -118,7 +89,7 @@ def align(X: Any, found: MapAxes, known: MapAxes) -> tuple[Any, MapAxes]:
 
 
 def _named(names: MapAxes | None) -> tuple[str, ...]:
-    """Names of rows and columns that are names of their own."""
+    """The given names of rows and columns, without the defaults."""
     if names is None:
         return ()
     labels = (names.row_label, names.column_label)
@@ -136,15 +107,16 @@ def _equal(old: Any, new: Any) -> bool:
     if a.shape != b.shape:
         return False
     if a.dtype.kind in "fiu" and b.dtype.kind in "fiu":
-        # The same times, however they were computed.
+        # The same times may be rounded in another way.
         return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9 * float(np.ptp(a))))
     return bool(np.array_equal(a, b))
 
 
 def _brief(values: Any) -> str:
-    if len(values) <= 3:
-        return str(list(values))
-    first, last = (
-        f"{one:.6g}" if isinstance(one, float) else one for one in values[:: len(values) - 1]
-    )
-    return f"{len(values)} from {first} to {last}"
+    return str(list(values)) if len(values) <= 3 else f"{len(values)} from {ends(values)}"
+
+
+def ends(values: Any) -> str:
+    """The first and the last coordinate."""
+    both = (values[0], values[-1])
+    return " to ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in both)

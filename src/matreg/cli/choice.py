@@ -11,29 +11,17 @@ import matreg
 
 from .outputs import say
 
-MODELS = {"rmr": "RMR", "grmr": "GRMR", "rglm": "RGLM", "smm": "SMM", "gsmm": "GSMM"}
-# What the folds choose, of the parameters that are options; G-RMR and GSMM have more.
-CHOSEN = {
-    "rmr": ("tau", "C"),
-    "grmr": (),
-    "rglm": ("tau",),
-    "smm": ("tau", "C"),
-    "gsmm": (),
-}
-# Options of a search that are parameters of the model, with the names that they have there.
+# Options that the folds choose, by model; those of G-RMR and GSMM choose more than options.
+CHOSEN = {"rmr": ("tau", "C"), "grmr": (), "rglm": ("tau",), "smm": ("tau", "C"), "gsmm": ()}
+# Options of a search, with the names of the parameters.
 SEARCH = {"scoring": "scoring", "jobs": "n_jobs", "n_taus": "n_taus"}
 OTHERS = ("epsilon", "loss", "family", "quantile", "adaptive")
 
 
 def make_model(args: argparse.Namespace, chosen: str) -> Any:
-    """The model that the options ask for, not fitted yet: after a scaler, if there is one.
+    """The unfitted model of the options of ``matreg fit``, in a pipeline if there is a scaler.
 
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of ``matreg fit``.
-    chosen : {"rmr", "grmr", "rglm", "smm", "gsmm"}
-        Which one.
+    `chosen` is a key of `CHOSEN`.
     """
     if args.scoring is not None:
         from ..scoring import check_score_name  # late: it imports numpy
@@ -42,11 +30,11 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
     parameters = {name: getattr(args, name) for name in ("C", *OTHERS)}
     parameters |= {"verbose": args.verbose or None, **_loss_of_quantile(args)}
     if is_search(args, chosen):
-        kind = getattr(matreg, f"{MODELS[chosen]}CV")
+        kind = getattr(matreg, f"{chosen.upper()}CV")
         parameters |= {"taus": args.tau, "cv": 5 if args.cv is None else args.cv}
         parameters |= {name: getattr(args, option) for option, name in SEARCH.items()}
     else:
-        kind = getattr(matreg, MODELS[chosen])
+        kind = getattr(matreg, chosen.upper())
         if args.jobs is not None and chosen in ("rmr", "grmr"):  # they have one label here
             raise ValueError(f"--jobs has no meaning for --model {chosen} without a search.")
         parameters |= {"tau": args.tau, "n_jobs": args.jobs}
@@ -63,10 +51,10 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
 
 
 def is_search(args: argparse.Namespace, chosen: str) -> bool:
-    """Whether there is anything to choose by cross-validation.
+    """Whether there is a parameter to choose by cross-validation.
 
-    ``--cv 0`` chooses nothing, and neither does a word for tau, which stands for another number in
-    each fold. Nothing is left to choose where all that could be is given.
+    There is none with ``--cv 0``, with a word for tau, which means another number in each fold,
+    and where all parameters are given.
     """
     asked = [option for option in ("scoring", "n_taus") if getattr(args, option) is not None]
     asked += ["cv"] if args.cv else []
@@ -116,7 +104,7 @@ def _number_or_word(text: str) -> float | str:
 
 
 def _single(name: str, value: Any) -> Any:
-    """The only value of a parameter where nothing is chosen."""
+    """The one value of a parameter that is not chosen."""
     if not isinstance(value, list):
         return value
     if len(value) > 1:
@@ -125,7 +113,7 @@ def _single(name: str, value: Any) -> Any:
 
 
 def _loss_of_quantile(args: argparse.Namespace) -> dict[str, Any]:
-    """A quantile is that of the quantile loss, and of no other."""
+    """The loss that `--quantile` implies; another loss is refused."""
     if args.quantile is None:
         return {}
     if args.loss not in (None, "quantile"):
@@ -134,7 +122,7 @@ def _loss_of_quantile(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _refuse_unknown(given: dict[str, Any], kind: type, chosen: str) -> None:
-    """Say which option the model does not have, instead of ignoring it."""
+    """Refuse an option that the model does not have."""
     unknown = sorted(set(given) - set(inspect.signature(kind).parameters))
     if unknown:
         options = {name: option.replace("_", "-") for option, name in SEARCH.items()}

@@ -1,4 +1,4 @@
-"""Samples, labels, groups and coordinates, from a file and from what a model knows of its data."""
+"""Samples, labels, groups and coordinates of a file, with the names that a model knows."""
 
 from __future__ import annotations
 
@@ -19,89 +19,48 @@ from .tables import Table, read_table, to_numbers_or_words
 
 @dataclass(frozen=True)
 class Origin:
-    """Where things are in the data of a model: read at `fit`, and known at `predict`.
-
-    Attributes
-    ----------
-    target, samples : str
-        Names of the labels and of the samples.
-    groups : str or None
-        Name of the groups.
-    covariates : list of str or None
-        Names of the covariates.
-    columns : list of str or None
-        Columns of a table that are the entries of the samples, in order.
-    names : MapAxes
-        Names and coordinates of rows and columns.
-    shape : tuple of int or None
-        (p, q); None before a model is fitted.
-    """
+    """Names in the data of a model, which its file keeps for `predict`."""
 
     target: str = "y"
     samples: str = "X"
     groups: str | None = None
     covariates: list[str] | None = None
-    columns: list[str] | None = None
+    columns: list[str] | None = None  # of a table: the entries of the samples, in order
     names: MapAxes = field(default_factory=MapAxes)
-    shape: tuple[int, int] | None = None
+    shape: tuple[int, int] | None = None  # (p, q); None before a model is fitted
 
 
 @dataclass(frozen=True)
 class Data:
-    """What a file holds.
+    """The content of a file."""
 
-    Attributes
-    ----------
-    X : array of shape (n, p, q)
-        Samples; mapped from the file where it can be.
-    y, groups : ndarray of shape (n,) or None
-        Labels and groups.
-    origin : Origin
-        What they are called in the file.
-    missing : str or None
-        A sentence about empty cells of a table.
-    covariates : dict of ndarray or None
-        Covariates by name, each of shape (n,).
-    """
-
-    X: Any
-    y: NDArray[Any] | None
-    groups: NDArray[Any] | None
+    X: Any  # (n, p, q), mapped from the file if possible
+    y: NDArray[Any] | None  # (n,)
+    groups: NDArray[Any] | None  # (n,)
     origin: Origin
-    missing: str | None = None
-    covariates: dict[str, NDArray[Any]] | None = None
+    missing: str | None = None  # a sentence about empty cells of a table
+    covariates: dict[str, NDArray[Any]] | None = None  # by name, each (n,)
 
 
 def load_data(
     args: argparse.Namespace, known: Origin | None = None, *, labelled: bool = True
 ) -> Data:
-    """Read what the options name.
+    """Read the data that the options of :func:`add_data_options` name.
 
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of :func:`matreg.cli.options.add_data_options`.
-    known : Origin, default=None
-        Of the model that the data is for. Its names stand in for options that are not given;
-        samples are transposed by name, and other coordinates than its own are refused.
-    labelled : bool, default=True
-        Whether there must be labels.
-
-    Returns
-    -------
-    Data
-        Samples as matrices, with all that belongs to them.
+    Names of the model, `known`, replace options that are not given; samples are transposed by
+    name, and other coordinates than those of the model are refused.
     """
     path = Path(args.data)
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
+    default = known or Origin()
     asked = Origin(
-        target=args.target or (known.target if known else "y"),
-        samples=args.samples or (known.samples if known else "X"),
+        target=args.target or default.target,
+        samples=args.samples or default.samples,
         groups=args.groups,
-        covariates=args.covariates or (known.covariates if known else None),
-        columns=known.columns if known else None,
-        shape=args.shape or (known.shape if known else None),
+        covariates=args.covariates or default.covariates,
+        columns=default.columns,
+        shape=args.shape or default.shape,
     )
     if path.suffix == ".csv" and args.samples is not None:
         raise ValueError(f"--samples names an array, and {path} has columns.")
@@ -109,7 +68,7 @@ def load_data(
     if path.suffix == ".csv":
         table = read_table(path)
         if labelled and not labels and asked.target not in table.cells:
-            table.column(asked.target, "--target")  # which says that it is not there
+            table.column(asked.target, "--target")  # raises
         data = _from_table(table, asked, args.drop, labels, known)
     else:
         if args.drop:
@@ -131,7 +90,7 @@ def _read_labels(path: Path, target: str) -> dict[str, Any]:
             return {target: np.load(path, allow_pickle=False)}
     if path.suffix == ".csv":
         table = read_table(path)
-        # The only column is what is meant, whatever it is called.
+        # A single column may have any name.
         name = next(iter(table.cells)) if len(table.cells) == 1 else target
         return {target: table.column(name, "--target")}
     if path.suffix == ".txt":
@@ -159,13 +118,9 @@ def _from_arrays(
     names = known.names if known else None
     if len(dims) == 3:
         X, dims = samples_first(X, dims, content.dims.get(asked.target, ()), names)
-    y = _whole(labels[asked.target]) if asked.target in labels else None
-    if y is None and asked.target in arrays:
-        y = _whole(arrays[asked.target])
+    y = labels.get(asked.target, arrays.get(asked.target))
     grouping = _grouping(arrays, asked, known)
-    groups = None
-    if grouping is not None:
-        groups = _whole(_named(arrays, grouping, path, "--groups"))
+    groups = None if grouping is None else _named(arrays, grouping, path, "--groups")
     covariates = _covariates(lambda one: _whole(_named(arrays, one, path, "--covariates")), asked)
     used = {name, asked.target, grouping, *(asked.covariates or ())}
     others = {one: arrays[one] for one in arrays if one not in used}
@@ -173,11 +128,12 @@ def _from_arrays(
     if names is not None:
         X, found = align(X, found, names)
     origin = Origin(asked.target, name, grouping, asked.covariates, None, found)
+    y, groups = (None if one is None else _whole(one) for one in (y, groups))
     return Data(X, y, groups, origin, covariates=covariates)
 
 
 def _covariates(column: Callable[[str], Any], asked: Origin) -> dict[str, Any] | None:
-    """The covariates that were asked for by name, or that the model has."""
+    """The covariates of the options or of the model, by name."""
     if asked.covariates is None:
         return None
     found = {name: column(name) for name in asked.covariates}
@@ -192,11 +148,11 @@ def _covariates(column: Callable[[str], Any], asked: Origin) -> dict[str, Any] |
 
 
 def _grouping(arrays: Mapping[str, Any], asked: Origin, known: Origin | None) -> str | None:
-    """Name of the groups: as asked, as in the model's own data, or simply "groups"."""
+    """Name of the groups: that of the options, that of the model, or "groups"."""
     if asked.groups is not None:
         return asked.groups
-    usual = (known.groups if known and known.groups else None, "groups")
-    return next((one for one in usual if one is not None and one in arrays), None)
+    usual = (known.groups if known else None, "groups")
+    return next((one for one in usual if one in arrays), None)
 
 
 def _from_table(
@@ -204,10 +160,8 @@ def _from_table(
 ) -> Data:
     for name in drop:
         table.column(name, "--drop")
-    y = labels.get(asked.target)
-    if asked.target in table.cells:
-        inside = table.column(asked.target, "--target")
-        y = inside if y is None else y
+    inside = table.column(asked.target, "--target") if asked.target in table.cells else None
+    y = labels.get(asked.target, inside)
     grouping, groups = asked.groups, None
     if grouping is None and known is not None and known.groups in table.cells:
         grouping = known.groups
@@ -215,7 +169,7 @@ def _from_table(
         groups = table.column(grouping, "--groups")
     covariates = _covariates(lambda one: table.column(one, "--covariates"), asked)
     columns = _entries(table, asked)
-    X, missing = table.samples(columns)  # a column of words is named before the columns are counted
+    X, missing = table.samples(columns)  # refuses a column of words before columns are counted
     if asked.shape is None:
         raise ValueError(
             f"{table.path} has flat samples of {len(columns)} columns: pass --shape P,Q."
@@ -226,7 +180,7 @@ def _from_table(
 
 
 def _entries(table: Table, asked: Origin) -> list[str]:
-    """Columns that are entries of the samples: those of the model by name, or all that are left."""
+    """Columns of the samples: those of the model by name, or all that are left."""
     if asked.columns is None:
         return list(table.cells)
     absent = [name for name in asked.columns if name not in table.cells]

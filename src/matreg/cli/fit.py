@@ -6,14 +6,19 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .choice import make_model, numbers_or_words
-from .options import Help, add_data_options
+from .choice import CHOSEN, make_model, numbers_or_words
+from .options import add_data_options
 from .outputs import check_output, say
 
 if TYPE_CHECKING:
     from .data import Data
 
-EXAMPLE = """examples:
+HELP = "fit a model to a file"
+DESCRIPTION = (
+    "Fit a model and write it as a skops file. Parameters that are not given are "
+    "chosen by cross-validation; groups are kept together in the folds."
+)
+EXAMPLES = """examples:
   matreg fit eem.npz --target cells                     tau and C by 5 folds
   matreg fit eem.npz --tau 5                            this tau, C by 5 folds
   matreg fit eem.npz --tau 0.5*scale --C scale          no folds
@@ -21,22 +26,14 @@ EXAMPLE = """examples:
   matreg fit flat.csv --shape 30,25 --target cells --drop name --groups day
   matreg fit flat.csv --shape 30,25 --target cells --covariates age,site
   matreg fit epochs.h5 --samples data/X --target data/y --model smm
-  matreg fit sensors.npz --scale columns                sensors with units of their own
+  matreg fit sensors.npz --scale columns                sensors with different units
   matreg fit gaps.csv --shape 24,8 --model grmr         empty cells are gaps
   matreg fit X.zarr --labels y.csv --loss huber --scoring neg_bounded_absolute_error
 """
 
 
-def add_command(commands: Any) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser(
-        "fit",
-        help="fit a model to a file",
-        description="Fit a model and write it as a skops file. Parameters that are not given are "
-        "chosen by cross-validation; groups are kept together in the folds.",
-        epilog=EXAMPLE,
-        formatter_class=Help,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_data_options(parser)
     _add_model_options(parser)
     _add_search_options(parser)
@@ -44,13 +41,12 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "-o", "--out", default="model.skops", metavar="FILE", help="model file, .skops"
     )
-    parser.set_defaults(run=run)
 
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
-        choices=["rmr", "grmr", "rglm", "smm", "gsmm"],
+        choices=list(CHOSEN),
         help="rmr: labels may be wrong (default); grmr: samples may be wrong or have gaps, too; "
         "rglm: squared loss, or a --family; smm: classes (default where labels are words); "
         "gsmm: classes of samples that may be wrong or have gaps",
@@ -103,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
     check_output(args.out, (".skops",), args.data, args.labels)
     skops_io()  # now, not after the fit
     data = load_data(args)
-    labels: Any = data.y  # there are some: load_data insists
+    labels: Any = data.y  # load_data refuses data without labels
     y = check_labels(labels, data.origin.target, _wants_classes(args))
     model = make_model(args, args.model or ("rmr" if y.dtype.kind in "fiub" else "smm"))
     refuse_missing(model, data)

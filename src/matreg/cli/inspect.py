@@ -6,33 +6,25 @@ import argparse
 from typing import Any
 
 from .._runtime.files import writing
-from .options import Help
 from .outputs import check_output, say, write_array
 
-EXAMPLE = """examples:
+HELP = "say what a model file holds"
+DESCRIPTION = "Print the model, its parameters, its components and its certificate."
+EXAMPLES = """examples:
   matreg inspect model.skops
   matreg inspect model.skops -o W.npy
 """
-# The parameter that belongs to a loss.
-OF_LOSS = {"epsilon_insensitive": "epsilon", "huber": "delta", "quantile": "quantile"}
 
 
-def add_command(commands: Any) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser(
-        "inspect",
-        help="say what a model file holds",
-        description="Print the model, its parameters, its components and its certificate.",
-        epilog=EXAMPLE,
-        formatter_class=Help,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     parser.add_argument("-o", "--out", metavar="FILE", help="write W as .npy or .csv too")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read and describe."""
+    from .axes import ends
     from .model_files import load_model, model_in
 
     if args.out is not None:
@@ -43,15 +35,10 @@ def run(args: argparse.Namespace) -> None:
     for axis in ("row", "column"):
         labels = getattr(origin.names, f"{axis}_coords")
         if labels is not None:
-            name = getattr(origin.names, f"{axis}_label")
-            say(f"{axis}s".ljust(12) + f"{name}: {_brief(labels[0])} to {_brief(labels[-1])}")
+            say(f"{axis}s".ljust(12) + f"{getattr(origin.names, f'{axis}_label')}: {ends(labels)}")
     if args.out is not None:
         _write_coef(args.out, model)
         say(f"W written to {args.out}")
-
-
-def _brief(coordinate: Any) -> str:
-    return f"{coordinate:.6g}" if isinstance(coordinate, float) else str(coordinate)
 
 
 def _check_matrix(path: str | None, model: Any) -> None:
@@ -80,23 +67,19 @@ def describe(model: Any, target: str) -> str:
     """Model, parameters, score, rank and certificate, a line each."""
     import numpy as np
 
+    from ..reporting._methods import counted, numbers
     from ..scoring import score_of_search
     from .model_files import model_in
 
     whole, model = model, model_in(model)
     p, q = model.coef_.shape[-2:]
-    given = model.get_params()
-    parameters = {
-        name: getattr(model, f"{name}_", given.get(name))
-        for name in ("tau", "C", OF_LOSS.get(given.get("loss"), ""), "gamma", "lam")
-    }
+    parameters = (f"{name} = {value:.4g}" for name, value in numbers(model).items())
     lines = [
         f"{type(model).__name__} for {target}, samples {p} x {q}",
-        "parameters  "
-        + ", ".join(f"{k} = {v:.4g}" for k, v in parameters.items() if isinstance(v, float | int)),
+        f"parameters  {', '.join(parameters)}",
     ]
     if steps := len(getattr(model, "adaptive_", ())):
-        lines.append(f"adaptive    {steps} further step{'s' if steps > 1 else ''}")
+        lines.append(f"adaptive    {counted(steps, 'further step')}")
     if hasattr(model, "best_score_"):
         name, is_error = score_of_search(model)
         score = -model.best_score_ if is_error else model.best_score_
@@ -104,7 +87,7 @@ def describe(model: Any, target: str) -> str:
         folds = sum(name.startswith("split") for name in model.cv_results_)
         lines.append(
             f"folds       {name} = {score:.4f} ± {error:.4f} in {folds} "
-            "folds (the best of all that was tried)"
+            "folds (the best of all candidates)"
         )
     lines.append(_ranks(whole))
     if whole is not model:

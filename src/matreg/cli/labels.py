@@ -11,28 +11,16 @@ from numpy.typing import NDArray
 from .._runtime.warn import warn
 from .tables import to_numbers
 
-# At most so many distinct integers, each as often as this on average, look like classes.
+# Integers look like classes if there are few values, and several samples per value on average.
 MOST_CLASSES, LEAST_SAMPLES = 10, 3
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}([T ].*)?")
 
 
 def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[Any]:
-    """Labels as numbers or words; what they seem to be, and are not taken for, is said.
+    """Labels (n,) as numbers or words, with a warning where they look like the other kind.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Labels as they are in the file.
-    target : str
-        What they are called.
-    classes : bool or None
-        Whether the user asked for a model of classes (True), for one of numbers (False), or for
-        none in particular (None).
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Numbers or words.
+    `classes` says whether the options ask for a model of classes (True), of numbers (False), or
+    for none in particular (None).
     """
     _refuse_missing(y, target)
     if y.dtype.kind == "b" and classes is None:
@@ -94,6 +82,6 @@ def _question_many_classes(words: NDArray[Any], target: str) -> None:
     count = len(np.unique(words))
     if 2 * count > len(words):
         warn(
-            f"{target} holds {count} different words for {len(words)} samples, which is much for "
+            f"{target} holds {count} different words for {len(words)} samples, which are many "
             "classes. Are they the labels? Name others with --target.",
         )

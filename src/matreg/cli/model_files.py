@@ -1,4 +1,4 @@
-"""Fitted models in files: skops, and nothing is trusted but the classes of matreg."""
+"""Fitted models in files of skops, which may hold classes of matreg alone."""
 
 from __future__ import annotations
 
@@ -19,39 +19,18 @@ from ..preprocessing import MatrixScaler
 from .data import Origin
 from .readers import check_unpacked_size
 
-DEEPEST = 2**24  # bytes of JSON that a model file may have: ours have some ten thousand
+LARGEST_SCHEMA = 2**24  # bytes of JSON in a model file: ours have some ten thousand
 
 
 def save_model(model: Any, path: str, origin: Origin) -> None:
-    """Write a fitted model, with what is known of its data.
-
-    Parameters
-    ----------
-    model : fitted model
-        A model of matreg, or a pipeline of a scaler and one.
-    path : str
-        File to write.
-    origin : Origin
-        Names of labels, samples, groups and columns, and coordinates of rows and columns.
-    """
+    """Write a fitted model, or a pipeline of a scaler and a model, with the names of its data."""
     model_in(model).about_ = {"matreg": matreg.__version__, **asdict(origin)}
     with writing(path) as stream:
         skops_io().dump(model, stream)
 
 
 def load_model(path: str) -> tuple[Any, Origin]:
-    """Read a fitted model.
-
-    Parameters
-    ----------
-    path : str
-        File that :func:`save_model` or ``skops.io.dump`` has written.
-
-    Returns
-    -------
-    model, origin
-        The model, and what it knows of its data.
-    """
+    """Read a fitted model that :func:`save_model` or skops has written, and its origin."""
     if not Path(path).exists():
         raise FileNotFoundError(f"{path} does not exist.")
     skops = skops_io()
@@ -64,7 +43,7 @@ def load_model(path: str) -> tuple[Any, Origin]:
             model = skops.load(path, trusted=asked)
     except MemoryError:
         raise
-    except Exception as error:  # a file that is no archive of ours fails in many ways
+    except Exception as error:  # other files fail in many ways
         raise ValueError(f"{path} is not a model that matreg has written.") from error
     if foreign:
         raise ValueError(f"{path} holds {foreign[0]}, which matreg does not trust: not loaded.")
@@ -97,7 +76,7 @@ def skops_io() -> Any:
 def _check_schema(path: str) -> None:
     """Refuse a description of the model that is far larger than any of ours."""
     with zipfile.ZipFile(path) as archive:
-        if archive.getinfo("schema.json").file_size > DEEPEST:
+        if archive.getinfo("schema.json").file_size > LARGEST_SCHEMA:
             raise ValueError("The schema is too large.")
 
 
@@ -136,7 +115,7 @@ def _check_scaler(model: Pipeline, path: str) -> None:
 
 
 def _origin(model: Any, path: str) -> Origin:
-    """What the model knows of its data; one that was fitted in Python knows its axes at most."""
+    """The names of the model's data; a model that was fitted in Python may know its axes."""
     shape = (int(model.matrix_shape_[0]), int(model.matrix_shape_[1]))
     about = getattr(model, "about_", None)
     if about is None:

@@ -1,4 +1,4 @@
-"""The options that say where things are in the data."""
+"""Options that name the parts of the data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 
 class Help(argparse.HelpFormatter):
-    """Help whose examples keep their lines."""
+    """Help with examples that keep their lines."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
@@ -36,7 +36,7 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         "--covariates",
         type=names,
         metavar="NAME,NAME",
-        help="arrays or columns that stand beside the matrices without a penalty, such as age,sex; "
+        help="arrays or columns that enter beside the matrices without a penalty, such as age,sex; "
         "words become one column per category (default: those of the model)",
     )
     parser.add_argument(

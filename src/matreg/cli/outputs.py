@@ -1,4 +1,4 @@
-"""What the commands write: whole files or none, and lines that cannot command a terminal."""
+"""Checks of outputs before the work, and lines that are safe for terminals and spreadsheets."""
 
 from __future__ import annotations
 
@@ -13,17 +13,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> None:
-    """Refuse an output that cannot be written or is not what its ending says, before the work.
-
-    Parameters
-    ----------
-    path : str
-        File to write.
-    endings : tuple of str
-        Endings of the formats that the command writes.
-    *inputs : str or None
-        Files that the command reads, which the output must not replace.
-    """
+    """Refuse an output with another ending, that cannot be written, or that replaces an input."""
     if not path.lower().endswith(endings):
         raise ValueError(f"-o must end with {' or '.join(endings)}; got {path}.")
     target = Path(path).resolve()
@@ -47,10 +37,9 @@ def check_folder(path: str) -> None:
 
 
 def write_array(stream: IO[bytes], array: Any) -> None:
-    """Write an array as .npy.
+    """Write an array as .npy, first into memory.
 
-    By way of memory: where the disk is full, NumPy's own way into a file ends in silence with a
-    part of the array, because nobody looks at what closing the file says.
+    On a full disk NumPy may write a part of the array into a file without an error.
     """
     import numpy as np
 
@@ -60,19 +49,19 @@ def write_array(stream: IO[bytes], array: Any) -> None:
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print one line, or several, without characters that terminals take for commands."""
+    """Print lines without characters that terminals take for commands."""
     stream = sys.stdout if stream is None else stream
     lines = text.splitlines() if stream is sys.stdout else [" ".join(text.split())]
     print("\n".join(printable(line) for line in lines), file=stream)
 
 
 def printable(text: str) -> str:
-    """A line in which control characters are written as their escape sequences."""
+    """A line with control characters as escape sequences."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def safe_cell(value: Any) -> Any:
-    """A cell of a CSV file; words that a spreadsheet would compute get an apostrophe before them.
+    """A cell of a CSV file; an apostrophe precedes words that a spreadsheet would compute.
 
     Numbers stay as they are, and so do the signs + and - alone, which are common classes.
     """

@@ -8,38 +8,34 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._runtime.files import writing
-from .options import Help, add_data_options
+from .options import add_data_options
 from .outputs import check_output, safe_cell, say, write_array
 
 if TYPE_CHECKING:
     from .data import Data
 
 BLOCK = 2**24  # numbers that are read from a file at a time
-EXAMPLE = """examples:
+HELP = "predict the labels of new samples"
+DESCRIPTION = (
+    "Write the predicted label of each sample: a .csv file with the number of the "
+    "sample and the label itself where the data has it, or an .npy file of the predictions "
+    "alone. Names, shape and coordinates are those of the model: samples are transposed by "
+    "name, and other coordinates are refused."
+)
+EXAMPLES = """examples:
   matreg predict model.skops new.npz -o predictions.csv
   matreg predict model.skops new.csv                    shape, columns and label are the model's
   matreg predict model.skops new.npy -o predictions.npy
 """
 
 
-def add_command(commands: Any) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser(
-        "predict",
-        help="predict the labels of new samples",
-        description="Write the predicted label of each sample: a .csv file with the number of the "
-        "sample and the label itself where the data has it, or an .npy file of the predictions "
-        "alone. Names, shape and coordinates are those of the model: samples are transposed by "
-        "name, and other coordinates are refused.",
-        epilog=EXAMPLE,
-        formatter_class=Help,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     add_data_options(parser)
     parser.add_argument(
         "-o", "--out", default="predictions.csv", metavar="FILE", help=".csv or .npy"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -18,44 +18,20 @@ from .._runtime.packages import optional
 KINDS = "an .npz, .npy, .csv, .h5 or .nc file or a folder of zarr or of .nc files"
 NETCDF = (".nc", ".netcdf", ".h5netcdf")
 HDF5 = (".h5", ".hdf5", ".he5")
-# What is raised for archives that are none, damaged, encrypted or packed in another way.
-DAMAGED = (
-    ValueError,
-    EOFError,
-    KeyError,
-    RuntimeError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+# Errors of files that are no archives, or are damaged, encrypted or packed in another way.
+DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds.
+    """Arrays of a file by name, and the names of their dimensions where they have any."""
 
-    Attributes
-    ----------
-    arrays : mapping of str to array
-        Arrays by name; mapped from the file where they can be.
-    dims : mapping of str to tuple of str
-        Names of the dimensions of those arrays that have any.
-    """
-
-    arrays: Mapping[str, Any]
+    arrays: Mapping[str, Any]  # mapped from the file if possible
     dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_content(path: Path, samples: str) -> Content:
-    """Open a file of arrays.
-
-    Parameters
-    ----------
-    path : Path
-        File or folder.
-    samples : str
-        Name of the samples, which an array without a name gets.
-    """
+    """Open a file or folder of arrays; an array without a name gets that of the samples."""
     if path.suffix == ".npz":
         return Content(_read_npz(path))
     if path.suffix == ".npy":
@@ -73,7 +49,7 @@ def read_content(path: Path, samples: str) -> Content:
 
 @contextmanager
 def numpy_file(path: Path) -> Iterator[None]:
-    """Say of a file that NumPy cannot read without running code in it that it is none."""
+    """Refuse a file that NumPy cannot read, or not without running code in it."""
     try:
         yield
     except DAMAGED as error:
@@ -138,7 +114,7 @@ def _open_zarr(path: Path, samples: str) -> Content:
 
 
 def _refuse_pickles(array: Any) -> None:
-    """Refuse codecs that run what the file says when it is read; zarr before 3.1 takes them."""
+    """Refuse codecs that run code of the file when it is read; zarr before 3.1 allows them."""
     stored = array.metadata
     codecs = getattr(stored, "codecs", None) or (stored.compressor, *(stored.filters or ()))
     if any("pickle" in repr(codec).lower() for codec in codecs):
@@ -153,7 +129,7 @@ def _zarr_dims(array: Any) -> tuple[str, ...]:
 
 
 def _read_netcdf(files: list[Path], samples: str) -> Content:
-    """Variables of a file, or of several whose samples follow each other in the order of names."""
+    """Variables of a file, or of several with their samples concatenated in the order of names."""
     xarray = optional("xarray", "files")
     parts = []
     for path in files:

@@ -7,36 +7,32 @@ from typing import Any
 
 from .._runtime.files import writing
 from .._runtime.progress import Line
-from .options import Help, add_data_options
+from .options import add_data_options
 from .outputs import check_output, say
 
-EXAMPLE = """examples:
+HELP = "write a page about a model and its data"
+DESCRIPTION = (
+    "Write one self-contained HTML page: score, predictions, maps, components, "
+    "the choice of parameters, labels and samples that look wrong, the certificate."
+)
+EXAMPLES = """examples:
   matreg report model.skops data.npz -o report.html
   matreg report model.skops data.npz --cv 0             predictions of the training samples
 """
 
 
-def add_command(commands: Any) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser(
-        "report",
-        help="write a page about a model and its data",
-        description="Write one self-contained HTML page: score, predictions, maps, components, "
-        "the choice of parameters, labels and samples that look wrong, the certificate.",
-        epilog=EXAMPLE,
-        formatter_class=Help,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     add_data_options(parser)
     parser.add_argument("--cv", type=int, default=5, metavar="K", help="folds; 0 fits nothing")
     parser.add_argument("--title", help="heading of the page")
     parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help=".html")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read and write."""
-    with Line("report"):  # what is imported may take long, too
+    with Line("report"):  # the imports may take long, too
         from sklearn.base import is_classifier
 
         from ..reporting import make_report
@@ -49,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
         model, origin = load_model(args.model)
         data = load_data(args, origin)
         refuse_missing(model, data)
-        labels: Any = data.y  # there are some: load_data insists
+        labels: Any = data.y  # load_data refuses data without labels
         y = check_labels(labels, data.origin.target, is_classifier(model))
         report = make_report(
             model,

@@ -6,28 +6,24 @@ import argparse
 import time
 from typing import Any
 
-from .options import Help
 from .outputs import check_folder, say
 
 # Those of matreg.experiments, whose import takes long.
 NAMES = ("shapes", "tau-path", "finance", "head-pose", "risk-bound", "label-noise", "smm")
-EXAMPLE = """examples:
+HELP = "run the paper's experiments"
+DESCRIPTION = (
+    "Run an experiment of the paper: print its table with our numbers beside the "
+    "paper's, and write the table (CSV, Markdown), the figures (PNG, SVG) and a record of "
+    "versions, seeds, parameters and times (JSON)."
+)
+EXAMPLES = """examples:
   matreg reproduce shapes --quick
   matreg reproduce finance --rounds 10 --out results
 """
 
 
-def add_command(commands: Any) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="run the paper's experiments",
-        description="Run an experiment of the paper: print its table with our numbers beside the "
-        "paper's, and write the table (CSV, Markdown), the figures (PNG, SVG) and a record of "
-        "versions, seeds, parameters and times (JSON).",
-        epilog=EXAMPLE,
-        formatter_class=Help,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("experiment", choices=[*NAMES, "all"])
     parser.add_argument("--out", default="results", metavar="DIR", help="folder for the files")
     parser.add_argument(
@@ -39,7 +35,6 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--jobs", type=int, default=-1, metavar="N", help="processes (default: one per core)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""CSV files as people have them: semicolons, decimal commas, empty cells, columns of names."""
+"""CSV files of many kinds: semicolons, decimal commas, empty cells, columns of names."""
 
 from __future__ import annotations
 
@@ -22,24 +22,12 @@ MISSING = ("", "na", "n/a", "nan", "null")
 
 @dataclass
 class Table:
-    """Columns of a CSV file.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    cells : dict of str to list of str
-        Cells of each column, by its name in the header line.
-    lines : list of int
-        Line of the file in which each row begins.
-    commas : bool
-        Whether commas may be decimal.
-    """
+    """Columns of a CSV file."""
 
     path: Path
-    cells: dict[str, list[str]]
-    lines: list[int]
-    commas: bool
+    cells: dict[str, list[str]]  # of each column, by its name in the header line
+    lines: list[int]  # line of the file in which each row begins
+    commas: bool  # whether commas may be decimal
 
     def column(self, name: str, option: str) -> NDArray[Any]:
         """Take a column out of the table, as numbers if all its cells are."""
@@ -133,8 +121,8 @@ def to_numbers_or_words(cells: list[str], commas: bool) -> NDArray[Any]:
 def to_numbers(cells: Sequence[str], commas: bool) -> NDArray[Any] | None:
     """Numbers, NaN for empty cells; None if a cell is neither.
 
-    With `commas`, 1,5 is one and a half. A column with decimal commas and points is not taken for
-    numbers: 1.234 beside 1,5 may well be a thousand.
+    With `commas`, 1,5 is one and a half. A column with decimal commas and points is not read as
+    numbers: beside 1,5 the cell 1.234 may mean a thousand.
     """
     decimal = commas and any("," in cell for cell in cells)
     if decimal and any("." in cell for cell in cells):

@@ -27,7 +27,7 @@ FULL_NAMES = {
 }
 # Parameters that belong to one loss alone.
 LOSS_OF = {"epsilon": "epsilon_insensitive", "delta": "huber", "quantile": "quantile"}
-PARAMETERS = ("loss", "family", "tau", "C", "epsilon", "delta", "quantile", "gamma", "lam")
+NUMBERS = ("tau", "C", "epsilon", "delta", "quantile", "gamma", "lam")
 SHOWN_COVARIATES = 12  # most covariates that the paragraph names
 
 
@@ -99,18 +99,20 @@ def _of_last_step(facts: Facts) -> str:
     return f"of the last of {1 + steps} convex steps " if steps else ""
 
 
+def numbers(model: Any) -> dict[str, float]:
+    """The numerical parameters that were used, without those of other losses."""
+    given = model.get_params()
+    loss = given.get("loss")
+    names = [name for name in NUMBERS if loss in (None, LOSS_OF.get(name, loss))]
+    values = {name: getattr(model, f"{name}_", given.get(name)) for name in names}
+    return {name: one for name, one in values.items() if isinstance(one, float | int)}
+
+
 def parameters(model: Any) -> list[tuple[str, str]]:
     """Names and values of the parameters that were used."""
     given = model.get_params()
-    rows = []
-    for name in PARAMETERS:
-        if name in LOSS_OF and given.get("loss", LOSS_OF[name]) != LOSS_OF[name]:
-            continue
-        value = getattr(model, f"{name}_", given.get(name))
-        if isinstance(value, (float, int)) and not isinstance(value, bool):
-            rows.append((name, f"{value:.4g}"))
-        elif isinstance(value, str):
-            rows.append((name, value))
+    rows = [(name, given[name]) for name in ("loss", "family") if name in given]
+    rows += [(name, f"{value:.4g}") for name, value in numbers(model).items()]
     if earlier := getattr(model, "adaptive_", ()):
         taus = ", ".join(f"{tau:.4g}" for tau in earlier)
         rows.append(("adaptive, tau of the steps before", taus))
