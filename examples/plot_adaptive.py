@@ -2,13 +2,14 @@
 Adaptive low rank
 =================
 
-The nuclear norm shrinks large singular values as much as small ones, so that a search takes a small
-tau and keeps noise. One further convex step, in which the directions of the first solution cost
-less, removes most of it. Where there is no low rank to find the search stays with the plain model.
+The nuclear norm shrinks large singular values as much as small ones, so that a search chooses a
+small tau and keeps noise. One further convex step, with a smaller penalty along the singular
+directions of the first solution, removes most of the noise. If there is no low rank to find, the
+search chooses the plain model.
 """
 
 # %%
-# A cross, which is of rank 2, from 250 noisy labels of Gaussian samples of 32 x 32.
+# The truth is a cross of rank 2, with 250 noisy labels of Gaussian samples of 32 x 32.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -27,7 +28,8 @@ adaptive = RGLMCV(adaptive=1, **given).fit(X, y)
 print(f"further steps that the search took: {len(adaptive.adaptive_)}")
 
 # %%
-# The truth, the plain model and the adaptive one. Every convex step is certified by a duality gap.
+# The figure shows the truth, the plain model and the adaptive one. A duality gap certifies every
+# convex step.
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 named = {"truth": truth, "plain": plain.coef_, "one further step": adaptive.coef_}
 for ax, (name, W) in zip(axes, named.items(), strict=True):
@@ -39,7 +41,7 @@ fig.colorbar(image, ax=axes, label="coefficient")
 print(adaptive.steps_)
 
 # %%
-# The held-out score of both, over tau relative to the largest one of its path.
+# The held-out score of both models, against tau relative to the largest tau of the path.
 table = adaptive.cv_results_
 fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for steps, name in ((0, "plain"), (1, "one further step")):

@@ -2,14 +2,14 @@
 Days of air quality, with gaps
 ==============================
 
-Eight cheap sensors measure every hour; a reference analyser says what the mean benzene of the day
-was. A sample is a day of 24 hours x 8 sensors, and whole hours are missing. G-RMR takes them as
-what they are: not observed.
+Eight cheap sensors measure every hour; a reference analyser gives the mean benzene of the day. A
+sample is a day of 24 hours x 8 sensors, and whole hours are missing. G-RMR treats them as not
+observed.
 """
 
 # %%
-# The sensors have units of their own. Train on the first half, test on the second: neighbouring
-# days are alike.
+# The sensors have different units. Neighbouring days are alike, so that the first half is for
+# training and the second for testing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +28,8 @@ print(f"{100 * np.isnan(X).mean():.1f} % missing, in {gaps.sum()} of {len(X)} da
 
 # %%
 # Three ways to train: leave the days with gaps out, fill gaps with the mean, or keep them. To
-# predict a day with gaps the first two must fill it with the mean. Read both columns: keeping the
-# gaps is for the days that have them.
+# predict a day with gaps, the first two must fill it with the mean. Compare both columns: keeping
+# the gaps helps on days with gaps.
 
 filled = np.where(np.isnan(X), 0.0, X)  # zero is the mean of each sensor here
 whole = np.flatnonzero(~gaps[:half])
@@ -48,8 +48,8 @@ for name, model in models.items():
     print(f"{name:24s}" + ", ".join(f"{kind} days R2 = {r2:.3f}" for kind, r2 in score.items()))
 
 # %%
-# What was filled in, for the day with most gaps of those that were observed for half of the time.
-# Grey was not observed.
+# The figure shows the day with the most gaps among those with at least half of their entries,
+# before and after the gaps are filled. Grey entries were not observed.
 
 model = models["gaps kept (G-RMR)"]
 missing = np.isnan(X[:half]).mean(axis=(1, 2))

@@ -1,15 +1,15 @@
 """
-Age, and a site that was not there
-==================================
+Age, and a site without training samples
+========================================
 
-What is known beside the matrices, such as age and site, belongs into the model: as covariates,
-whose coefficients have no penalty. First a confounder, treated in three ways; then sites, of which
-one is left out.
+Known properties of the samples, such as age and site, enter the model as covariates, whose
+coefficients have no penalty. The first part treats a confounder in three ways; the second part has
+four sites, one of them left out.
 """
 
 # %%
-# Age changes the matrices, along a matrix A that overlaps with W, and it changes the labels. All is
-# simulated: the truth is known.
+# Age changes the matrices, along a matrix A that overlaps with W, and it changes the labels. The
+# data are simulated, so that the truth is known.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,8 +53,8 @@ for kind, runs in found.items():
     print(kind.__name__, {name: f"{np.mean([one[name] for one in runs]):.3f}" for name in runs[0]})
 
 # %%
-# The joint fit does as well as if age had left the matrices alone. To regress age out of y first
-# takes a part of ``<W, X>`` with it.
+# The joint fit is as accurate as without any effect of age on the matrices. Regressing age out of y
+# first also removes a part of ``<W, X>``.
 
 fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 for k, (kind, runs) in enumerate(found.items()):
@@ -66,8 +66,8 @@ axis.invert_yaxis()
 _ = axis.legend()
 
 # %%
-# Four sites measure the same thing, each with an offset of its own. The site goes in as a category:
-# one column for each but the first, learned on the training samples alone.
+# Four sites measure the same quantity, each with its own offset. The site is a category: one column
+# of 0 and 1 for each site except the first, learned from the training samples only.
 
 W, age, _, X, noise = simulate(7)
 rng = np.random.default_rng(7)
@@ -95,7 +95,7 @@ error = np.abs(y[test] - without.predict(X[test], covariates=age[test]))
 print(f"the same without the site:      mean absolute error {error.mean():.2f}")
 
 # %%
-# Rome was not there, and the model says so.
+# There are no training samples from Rome, and the model refuses it.
 
 try:
     model.predict(X[rome], covariates=table(rome))
@@ -103,8 +103,8 @@ except ValueError as refusal:
     print(refusal)
 
 # %%
-# With the mean effect of the sites that were there it can predict. The offset of Rome is still
-# unknown: all of its predictions are off by about the same number.
+# With the mean effect of the training sites it can predict. The offset of Rome is still unknown:
+# all predictions for Rome are off by about the same number.
 
 encoder = CovariateEncoder(unknown="mean").fit(table(train))
 model = RMR().fit(X[train], y[train], covariates=encoder.transform(table(train)))
@@ -115,7 +115,7 @@ print(
 )
 
 fig, axis = plt.subplots(figsize=(4, 4), layout="constrained")
-for rows, name in ((test, "sites that were there"), (rome, "Rome")):
+for rows, name in ((test, "training sites"), (rome, "Rome")):
     f = model.predict(X[rows], covariates=encoder.transform(table(rows)))
     axis.scatter(f, y[rows], s=8, label=name)
 axis.axline((0.0, 0.0), slope=1.0, color="grey", lw=0.8)

@@ -2,15 +2,14 @@
 EEG epochs with MNE: new subjects
 =================================
 
-Was the stimulus a target? From 32 channels and 0.6 s of EEG, in subjects that the model has not
-seen. MNE's package holds no recording, and its sample data are a download of gigabytes. Therefore
-the epochs are made by MNE's simulator, so that the truth is known: one source responds more
-strongly to targets, a stronger one oscillates at 10 Hz and has nothing to do with them, and the
-sensors are noisy. Response, latency and oscillation differ between the subjects.
+The task is to predict whether a stimulus was a target, from 32 channels and 0.6 s of EEG, in new
+subjects. The epochs are simulated with MNE, so that the truth is known and no download is needed:
+one source responds more strongly to targets, a stronger one oscillates at 10 Hz independently of
+them, and the sensors are noisy. Response, latency and oscillation differ between the subjects.
 """
 
 # %%
-# A spherical head and two dipoles: a response at about 250 ms, and waves of 10 Hz.
+# The head is spherical with two dipoles: a response at about 250 ms, and waves of 10 Hz.
 
 import warnings
 
@@ -79,16 +78,16 @@ print(X.shape, np.unique(y, return_counts=True))
 
 # %%
 # The strength of the regularisation is chosen on folds of whole subjects. Epochs of one subject
-# resemble each other: in folds that mix them scores would be too good.
+# resemble each other, so that folds that mix subjects would give scores that are too good.
 
 search = SMMCV(C=["0.1*scale", "scale"], n_taus=8, cv=GroupKFold(3), tol=1e-4)
 search.fit(X, y, groups=subject)
 print(f"tau = {search.tau_:.3g}, C = {search.C_:.3g}: rank {search.rank_} of {X.shape[1]}")
 
 # %%
-# Scores on subjects that were left out of everything: the choice is made again without each of
-# them. scikit-learn's metadata routing brings the subjects to both loops. Ridge regression on
-# flat epochs, which knows no low rank, is beside it.
+# For an unbiased score, the choice is repeated without each subject, which is then predicted.
+# scikit-learn's metadata routing passes the subjects to both loops. Ridge regression on flat
+# epochs, without low rank, is the baseline.
 
 flatten = FunctionTransformer(lambda X: X.reshape(len(X), -1))
 flat = make_pipeline(flatten, RidgeClassifierCV(np.geomspace(1e2, 1e8, 13)))
@@ -100,11 +99,11 @@ print(f"support matrix machine: {scores.mean():.2f}, by subject {scores.round(2)
 print(f"ridge on flat epochs:   {flat_scores.mean():.2f}, by subject {flat_scores.round(2)}")
 
 # %%
-# Could .5 and luck explain it? Labels are permuted within the subjects, and the model, with the
+# Could the score be due to chance? Labels are permuted within the subjects, and the model, with the
 # chosen parameters, is fitted and scored again each time. The parameters were chosen with the true
 # labels of all subjects, so that this score is a little too good; the one above is not.
 
-# At this tau W may be zero for permuted labels, and a warning says so each time: it is expected.
+# At this tau W may be zero for permuted labels; the warnings are expected.
 warnings.filterwarnings("ignore", message="W = 0")
 chosen = SMM(search.tau_, C=search.C_, tol=1e-4)
 score, chance, p_value = permutation_test_score(
@@ -116,12 +115,12 @@ print(f"p = {p_value:.3f}, the smallest that 39 permutations can give is .025")
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.hist(chance, bins=15, color="0.7", label="permuted labels")
 axis.axvline(score, color="#D55E00", label="true labels")
-axis.set(xlabel="share of right classes, new subjects", ylabel="permutations")
+axis.set(xlabel="accuracy on new subjects", ylabel="permutations")
 axis.legend()
 
 # %%
-# The filter W has to subtract the waves. The pattern shows what responds: as an Evoked it is drawn
-# like any other topography, and the waves are not in it.
+# The filter W has to subtract the waves. The pattern shows the response without the waves. As an
+# ``Evoked`` it is plotted like any other topography.
 
 evoked = mne.EvokedArray(1e-6 * search.pattern(X), epochs.info, tmin=0.0, comment="pattern")
 figure, axes = plt.subplots(
@@ -131,8 +130,8 @@ evoked.plot_topomap(times=[0.16, 0.26, 0.36], axes=axes, show=False)
 axes[-1].set_title("µV per unit\nof the decision", fontsize=8)
 
 # %%
-# Would it look the same with other subjects? Subjects, not epochs, are drawn again; where the sign
-# of W agrees in fewer than 95 % of the refits the map is left white.
+# Would the map look the same with other subjects? The bootstrap resamples subjects, not epochs.
+# Entries whose sign agrees in fewer than 95 % of the refits are white.
 
 spread = bootstrap_maps(chosen.fit(X, y), X, y, groups=subject, n_resamples=20, random_state=0)
 sure = spread.sign_agreement >= 0.95

@@ -1,14 +1,14 @@
 """
-Calibration of fluorescence, beside PLS
-=======================================
+Calibration of fluorescence, compared with PLS
+==============================================
 
-Excitation-emission matrices of 38 water samples, and the number of cells in the water. Fewer
-samples than wavelengths, and every fluorophore is a product of an emission and an excitation
-profile: a case for low rank.
+The samples are excitation-emission matrices of 38 water samples, the labels numbers of cells in the
+water. There are fewer samples than wavelengths, and the signal of a fluorophore is the product of
+an emission and an excitation profile, which has low rank.
 """
 
 # %%
-# Neighbours in time are alike, so that folds are blocks in time order.
+# Neighbouring samples in time are alike, so that the folds are blocks in time order.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +28,8 @@ excitation = water.excitation[::-1]  # the instrument begins at the longest wave
 blocks = KFold(6)
 
 # %%
-# PLS chooses its number of components, and our models their tau, within the training part of each
-# fold.
+# The number of components of PLS and tau of matreg's models are chosen within the training part of
+# each fold.
 
 flat = FunctionTransformer(lambda X: X.reshape(len(X), -1))
 models = {
@@ -52,20 +52,21 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
 axes[0].set_ylabel("counted")
 
 # %%
-# What the model looks at. The filter W subtracts scattered light; the pattern shows what changes
-# with the number of cells: the light that they scatter, above all.
+# The filter W subtracts scattered light; the pattern shows what changes with the number of cells:
+# mainly the light that they scatter.
 
 model = models["RGLM"].fit(X, y)
 names = MapAxes(water.emission, excitation, "emission, nm", "excitation, nm")
 PatternDisplay.from_estimator(model, X, names=names)
 
 # %%
-# Its parts: products of an emission profile and an excitation profile.
+# The components are products of an emission profile and an excitation profile.
 
 ComponentsDisplay.from_estimator(model, names=names)
 plt.show()
 
 # %%
-# Low rank is no worse than PLS here, and its components are spectra of both kinds.
+# Low rank is no worse than PLS here, and its components are pairs of an emission and an excitation
+# spectrum.
 
 assert scores["RGLM"] > scores["PLS"] - 0.05

@@ -2,14 +2,15 @@
 Fluorescence without scattered light
 ====================================
 
-The light that a sample scatters lies along lines of an excitation-emission matrix. It is strong, it
-is not of low rank, and chemometricians cut it out first. Here it is masked, and G-RMR takes the
+The light that a sample scatters lies along lines of an excitation-emission matrix. It is strong and
+does not have low rank, and chemometricians remove it first. Here it is masked, and G-RMR treats the
 masked entries as not observed.
 """
 
 # %%
-# Rayleigh lines are at the wavelength of the excitation and at twice it, Raman lines of water at a
-# wavenumber 3400 per centimetre below. Emissions within ten nanometres of a line become NaN.
+# Rayleigh lines are at the excitation wavelength and at twice that wavelength; Raman lines of water
+# are at wavenumbers lower by 3400 per centimetre. Emissions within ten nanometres of a line become
+# NaN.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,8 +37,8 @@ for axis, samples, title in ((axes[0], raw, "as measured"), (axes[1], masked, "m
 
 # %%
 # Blocks in time order are left out, as in the :doc:`calibration </gallery/plot_eem_calibration>`.
-# The same entries are masked in all samples, so that for RMR, which takes no NaN, zero there is the
-# same as leaving them out.
+# The same entries are masked in all samples, so that for RMR, which refuses NaN, setting them to
+# zero has the same effect as leaving them out.
 
 trials = {
     "RMR, as measured": (RMR(), raw),
@@ -51,8 +52,8 @@ for name, (model, samples) in trials.items():
     print(f"{name:20s} R2 {scores[name]:.2f}")
 
 # %%
-# The pattern of the whole matrices is that of scattered light; that of the masked ones is what
-# fluoresces with the cells.
+# The pattern of the whole matrices shows scattered light; the pattern of the masked ones shows the
+# fluorescence of the cells.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for axis, title, samples in ((axes[0], "as measured", raw), (axes[1], "masked", masked)):

@@ -2,12 +2,13 @@
 Faces with blocks
 =================
 
-Where do people look? Images of 20 people, turned left, straight or right. A tenth of the images
-have a white block on them: the samples themselves are wrong, and G-RMR cleans them while it fits.
+The task is to predict where people look, from images of 20 people turned left, straight or right. A
+tenth of the images have a white block: the samples themselves are wrong, and G-RMR cleans them
+while it fits.
 """
 
 # %%
-# Six people train, the others test. The corruption is that of the paper.
+# Six people are for training, the others for testing. The corruption is that of the paper.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +35,7 @@ rng = np.random.default_rng(0)
 D_train, corrupted = with_blocks(X_train, 0.1, rng)
 
 # %%
-# The same tau and C for both models.
+# Both models have the same tau and C.
 
 parameters = {"tau": 3.0, "C": 1.0, "epsilon": 0.05}
 rmr = RMR(**parameters, tol=1e-4).fit(D_train, y_train)
@@ -44,8 +45,9 @@ found = np.isin(worst, corrupted).sum()
 print(f"{found} of the {len(worst)} most suspicious images have a block")
 
 # %%
-# Observed, clean and taken out, for the most suspicious images. Grey in the last row is zero.
-# Parts of a block that lie on bright skin may stay: to the model they look like a face.
+# The rows show the most suspicious images as observed, the clean signals and the outliers; grey in
+# the last row is zero. Parts of a block on bright skin may remain, because they look like a face to
+# the model.
 
 figure, axes = plt.subplots(3, 6, figsize=(8, 4), layout="constrained")
 for column, k in zip(axes.T, worst[:6], strict=True):
@@ -57,7 +59,7 @@ for axis, name in zip(axes[:, 0], ("observed", "clean", "outliers"), strict=True
     axis.set_ylabel(name)
 
 # %%
-# New people, clean and with a block on every image. RMR loses more.
+# On images of new people, clean and with a block on every image, blocks cost RMR more than G-RMR.
 
 errors = {"clean": [], "all with blocks": []}
 for name, D in (("clean", X_test), ("all with blocks", with_blocks(X_test, 1.0, rng)[0])):

@@ -2,13 +2,13 @@
 Many samples, from disk
 =======================
 
-Samples that need not fit in memory: an array in a file is mapped and passed to fit as it is. Here
-it is small, so that the example is quick; with a million samples nothing changes but the time.
+Samples need not fit in memory: a memory-mapped array is passed directly to ``fit``. The file is
+small here, so that the example is quick; the code is the same for a million samples.
 """
 
 # %%
-# 100,000 samples of 12 x 12 in a file, one label in ten wrong. The file is written block by block:
-# the whole array never exists in memory.
+# The file has 100,000 samples of 12 x 12, and one label in ten is wrong. It is written block by
+# block, so that the whole array is never in memory.
 
 import tempfile
 import time
@@ -36,8 +36,8 @@ y[wrong] += rng.choice([-50.0, 50.0], wrong.sum())
 samples.flush()
 
 # %%
-# What takes more than the working memory of scikit-learn (1024 MiB as it comes) is read block by
-# block. Eight times less than this file needs is allowed here, to see that at work.
+# Samples that take more than the working memory of scikit-learn (1024 MiB by default) are read
+# block by block. Here the limit is a seventh of what this file needs in float64.
 
 X = np.load(path, mmap_mode="r")
 begin = time.perf_counter()
@@ -48,8 +48,8 @@ error = np.linalg.norm(model.coef_ - coef) / np.linalg.norm(coef)
 print(f"{seconds:.1f} s, rank {model.rank_}, gap {model.dual_gap_:.1e}, error of W {error:.3f}")
 
 # %%
-# The history has a row for each time that the file was read. Few samples are kept in memory; the
-# objective and the certificate are for all of them.
+# The history has a row for each pass over the file. Few samples are kept in memory, but the
+# objective and the certificate are those of all samples.
 
 passes = model.history_
 for one in passes:
@@ -68,15 +68,15 @@ for axis in axes:
 plt.show()
 
 # %%
-# The cross comes back, whatever a tenth of the labels say.
+# The cross is recovered in spite of the wrong labels.
 
 CoefDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# Predictions come from the file as well.
+# Predictions are computed from the file as well.
 
 print(f"median residual: {np.median(np.abs(y - model.predict(X))):.2f}")
 assert model.dual_gap_ < 1e-4
 assert error < 0.1
-assert passes["rows"].max() < n / 5  # it was read, not loaded
+assert passes["rows"].max() < n / 5  # read in blocks, not loaded

@@ -3,13 +3,14 @@ Drifting gas sensors
 ====================
 
 Sixteen sensors with eight features each measure the concentration of a gas. The sensors drift over
-three years: a model is trained on early batches and must hold on later ones. Shuffled folds would
-hide this.
+three years: a model is trained on early batches and has to predict later ones. Shuffled folds would
+hide the drift.
 """
 
 # %%
-# The features have units of their own: each is centred and divided by its spread in the training
-# samples, batches 1 to 3 (at most 400 of a gas, to be quick). The later batches test.
+# The features have different units: each is centred and divided by its spread in the training
+# samples, batches 1 to 3 (at most 400 samples per gas, to be quick). The later batches are for
+# testing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,8 +38,8 @@ def split(gas):
 
 
 # %%
-# Everything is chosen on the early batches alone, tau among values down to nearly nothing. Where
-# the smallest is chosen a warning says so: low rank is of no use for that gas.
+# All parameters are chosen on the early batches only. The values of tau extend almost to zero. If
+# the smallest is chosen, a warning says so: low rank does not help for that gas.
 
 models = {
     "ridge": RidgeCV(np.geomspace(1e-2, 1e4, 13)),
@@ -59,9 +60,8 @@ for name, row in zip(models, errors, strict=True):
     print(f"{name:6s} median RMSE {np.median(row):.3f}, by gas", np.round(row, 2))
 
 # %%
-# Errors in decades of the concentration. Which method is best depends on the gas and on how its
-# sensors happened to drift; a mean over gases would be that of the worst one, so look at all of
-# them.
+# The errors are in decades of the concentration. Which method is best depends on the gas and on the
+# drift of its sensors; the worst gas would dominate a mean, so look at each of them.
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 places = np.arange(len(gases))
@@ -72,9 +72,9 @@ axis.set(ylabel="RMSE, log10 ppmv")
 axis.legend(frameon=False)
 
 # %%
-# The pattern of the last gas: which sensors and features go with its concentration. The features
-# are the change of the resistance, the same divided by the resistance, and moving averages of its
-# rise and of its decay, slow ones first.
+# The pattern of the last gas shows which sensors and features change with its concentration. The
+# features are the change of the resistance, the relative change, and moving averages of its rise
+# and of its decay, slow ones first.
 
 features = ["change", "relative", "rise .001", "rise .01", "rise .1"]
 features += ["decay .001", "decay .01", "decay .1"]

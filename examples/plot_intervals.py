@@ -2,13 +2,12 @@
 Intervals with MAPIE
 ====================
 
-A prediction with an interval that covers nine of ten new labels, whatever the noise. matreg brings
-the model, MAPIE the intervals: conformal prediction needs nothing but samples that the model has
-not seen.
+A prediction interval should cover nine of ten new labels, whatever the noise. matreg provides the
+model, MAPIE the intervals: conformal prediction needs only held-out samples.
 """
 
 # %%
-# Noise that grows with one entry of the sample, so that one width cannot fit all.
+# The noise grows with one entry of the sample, so that one width cannot fit all.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +24,7 @@ y = np.tensordot(X, W, 2) + spread * rng.standard_normal(900)
 train, hold, new = slice(0, 400), slice(400, 650), slice(650, None)
 
 # %%
-# One width for all: a model for the middle, and the residuals of held-out samples.
+# For one common width, a model of the median and the residuals of held-out samples suffice.
 
 middle = RMR(tau=40.0, C=1.0, loss="absolute", tol=1e-4).fit(X[train], y[train])
 split = SplitConformalRegressor(middle, confidence_level=0.9, prefit=True)
@@ -33,7 +32,7 @@ split.conformalize(X[hold], y[hold])
 _, same = split.predict_interval(X[new])
 
 # %%
-# A width of its own for each sample: models for the 5 % and the 95 % quantile.
+# For a separate width for each sample, two further models estimate the 5 % and the 95 % quantile.
 
 low, high = (
     RMR(tau=3.0, C=1.0, loss="quantile", quantile=q, tol=1e-4).fit(X[train], y[train])
@@ -44,7 +43,7 @@ quantiles.conformalize(X[hold], y[hold])
 _, own = quantiles.predict_interval(X[new])
 
 # %%
-# Both cover what they promise; the second is narrow where it can be.
+# Both have the promised coverage; the second is narrow where the noise is small.
 
 noisy = X[new][:, 0, 0] > 0
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")

@@ -2,14 +2,14 @@
 A map with its uncertainty
 ==========================
 
-A simulated experiment: epochs of 12 channels and 20 times, a response of one group of channels for
-a short while, and a label that depends on its strength. The page at the end is what a supplement
-needs.
+This simulated experiment has epochs of 12 channels and 20 times, a short response of one group of
+channels, and a label that depends on the strength of the response. The figure at the end is ready
+for a supplement.
 """
 
 # %%
-# At the same time something else happens that all channels record, and that has nothing to do with
-# the label: the filter must subtract it, and so has weights where there is no response.
+# At the same time all channels record a common signal that is unrelated to the label. The filter
+# must subtract it, and therefore has weights on channels without a response.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,10 +26,10 @@ common = rng.standard_normal(n)
 X = strength[:, None, None] * np.outer(topography, course) + common[:, None, None] * course
 X += 0.7 * rng.standard_normal((n, channels, times))
 y = strength + 0.3 * rng.standard_normal(n)
-person = np.arange(n) // 6  # six epochs a person
+person = np.arange(n) // 6  # six epochs per person
 
 # %%
-# Choose, with folds that keep persons together.
+# Choose tau with folds that keep persons together.
 
 from sklearn.model_selection import GroupKFold
 
@@ -37,8 +37,8 @@ model = RMRCV(n_taus=12, C="scale", cv=GroupKFold(5), tol=1e-4).fit(X, y, groups
 print(f"tau = {model.tau_:.3g}, rank {model.rank_}, R2 of the folds {model.best_score_:.2f}")
 
 # %%
-# Refit to resampled persons and to permuted residuals, at the parameters that were chosen. Real
-# work takes some hundred of each.
+# Refit to resampled persons and to permuted residuals, with the chosen parameters. A real analysis
+# needs some hundred refits of each kind.
 
 spread = bootstrap_maps(model, X, y, groups=person, n_resamples=30, random_state=0)
 tested = permutation_map(model, X, y, groups=person, n_permutations=39, cv=3, random_state=0)
@@ -49,8 +49,8 @@ maps_figure(model, X, bootstrap=spread, permutation=tested, names=names)
 plt.show()
 
 # %%
-# The pattern finds the channels that respond; the filter has weights of the other sign beside
-# them, which subtract what is common to all.
+# The pattern finds the channels that respond; the filter has weights of the opposite sign on other
+# channels, which subtract the common signal.
 
 found = pattern(model, X)
 truth = np.outer(topography, course)

@@ -2,13 +2,13 @@
 Digits with the support matrix machine
 ======================================
 
-Two digits that are easily confused, from few images. A support vector machine sees 784 numbers; a
-support matrix machine sees rows and columns. It is a little ahead while images are few, and no
-more than level when there are enough.
+The task is to distinguish two similar digits from few images. A support vector machine uses 784
+numbers; a support matrix machine uses rows and columns. It is slightly better with few images, and
+equal with many.
 """
 
 # %%
-# Threes and eights, with 30 to 240 images to learn from.
+# The digits are 3 and 8, with 30 to 240 training images.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +26,7 @@ X, y = digits.X_train[train] / 255.0, digits.y_train[train]
 X_test, y_test = digits.X_test[test] / 255.0, digits.y_test[test]
 
 # %%
-# Both are tuned by cross-validation on the images they learn from.
+# Both are tuned by cross-validation on the training images.
 
 sizes, repeats = (30, 60, 120, 240), 5
 accuracy, spread = {"SVM": [], "SMM": []}, {"SVM": [], "SMM": []}
@@ -45,7 +45,7 @@ for size in sizes:
     print(f"{size:4d} images: SVM {accuracy['SVM'][-1]:.3f}, SMM {accuracy['SMM'][-1]:.3f}")
 
 # %%
-# Accuracy on some 2,000 new images: mean and standard deviation of five draws.
+# The figure shows the accuracy on some 2,000 new images: mean and standard deviation of five draws.
 
 figure, axis = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
 for shift, (name, values) in zip((0.98, 1.02), accuracy.items(), strict=True):
@@ -54,11 +54,11 @@ for shift, (name, values) in zip((0.98, 1.02), accuracy.items(), strict=True):
 axis.set_xscale("log")
 axis.set_xticks(sizes, sizes)
 axis.minorticks_off()
-axis.set(xlabel="images to learn from", ylabel="accuracy")
+axis.set(xlabel="training images", ylabel="accuracy")
 axis.legend(frameon=False)
 
 # %%
-# What makes an eight of a three: the pattern closes the loops on the left.
+# The pattern shows how an eight differs from a three: the loops are closed on the left.
 
 PatternDisplay.from_estimator(smm, X[rows])
 plt.show()

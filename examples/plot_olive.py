@@ -1,16 +1,16 @@
 """
-An oil that was not seen
+Prediction for a new oil
 ========================
 
-Fluorescence of four olive oils, pure and mixed with soybean oil. A calibration is of use if it
-holds for an oil that it has not seen: each oil is left out once, and everything is chosen on the
+The data are fluorescence spectra of four olive oils, pure and mixed with soybean oil. A calibration
+is useful if it holds for a new oil: each oil is left out once, and all parameters are chosen on the
 other three.
 """
 
 # %%
-# The light that samples scatter lies along lines, where emission and excitation are equal and where
-# one is twice the other. It tells of bubbles and cells rather than of the oil. Masked entries are
-# the same in all samples, so that zero there is the same as leaving them out.
+# Scattered light lies along lines where the emission wavelength equals the excitation wavelength or
+# twice that. It depends on bubbles and cells rather than on the oil. The same entries are masked in
+# all samples, so that setting them to zero has the same effect as leaving them out.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,14 +33,15 @@ X = np.nan_to_num(masked) / np.nanstd(masked)
 print(f"{100 * np.isnan(masked).mean():.0f} % of the entries are scattered light")
 
 # %%
-# All methods choose by the mean absolute error on one of the three training oils after another.
+# All methods choose their parameters by the mean absolute error on each of the three training oils
+# in turn.
 
 flat = FunctionTransformer(lambda X: X.reshape(len(X), -1))
 score = "neg_mean_absolute_error"
 
 
 def models(cv):
-    """Methods that choose on given folds."""
+    """Searches on the given folds."""
     search = {"cv": cv, "scoring": score}
     return {
         "PLS": GridSearchCV(
@@ -71,8 +72,8 @@ for name, rows in predicted.items():
     print(f"{name:6s} {error:5.1f}   R2 {r2:.2f}   oils A to D: {' '.join(by_oil)}")
 
 # %%
-# Oil D is unlike the other three: no method foretells it well. Four oils are few, and the order of
-# the methods may be another with four others.
+# Oil D is unlike the other three: no method predicts it well. Four oils are few, and the ranking of
+# the methods may differ for other oils.
 
 figure, axes = plt.subplots(1, 4, figsize=(10, 3), sharey=True, layout="constrained")
 for axis, (name, rows) in zip(axes, predicted.items(), strict=True):
@@ -85,7 +86,7 @@ handles, oil_names = axes[0].get_legend_handles_labels()
 figure.legend(handles, oil_names, title="oil left out", loc="outside right upper", fontsize=8)
 
 # %%
-# What changes with soybean oil, by a model of all four oils.
+# The pattern of a model of all four oils shows what changes with soybean oil.
 
 folds = list(leave_out.split(X, y, oils))
 model = models(folds)["RMR"].fit(X, y)

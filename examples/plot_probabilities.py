@@ -2,15 +2,15 @@
 Probabilities of classes
 ========================
 
-How sure is the classifier? The decisions of a support matrix machine are distances from a margin,
-not probabilities. scikit-learn's ``CalibratedClassifierCV`` turns them into probabilities, on folds
-that the fits have not seen. Whether these can be trusted shows on new samples: of those with a
-probability of 80 %, four in five should be what was predicted.
+The decision values of a support matrix machine are not probabilities. scikit-learn's
+``CalibratedClassifierCV`` converts them to probabilities on left-out folds. New samples show
+whether these are calibrated: of the samples with a probability of 80 %, four in five should belong
+to the class.
 """
 
 # %%
-# Fours and nines, 400 images to learn from and some 2,000 new ones. Noise makes them hard to tell
-# apart: where everything is certain there is no probability to speak of.
+# The digits are 4 and 9, with 400 training images and some 2,000 new ones. Added noise makes them
+# hard to distinguish; otherwise nearly all probabilities would be 0 or 1.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,9 +32,9 @@ X, X_new = (
 y, y_new = digits.y_train[train] == 9, digits.y_test[new] == 9
 
 # %%
-# The machine, with its parameters chosen by cross-validation, calibrated by a sigmoid and by steps.
-# What one gets by reading its decisions as log-odds is there for comparison, and so is a model that
-# has probabilities of its own: logistic matrix regression.
+# The parameters are chosen by cross-validation, and the machine is calibrated by a sigmoid and by
+# isotonic regression. For comparison, its decision values are interpreted as log-odds, and logistic
+# matrix regression gives probabilities directly.
 
 chosen = SMMCV(n_taus=8, C="scale", cv=3, tol=1e-4).fit(X, y)
 machine = SMM(chosen.tau_, C=chosen.C_, tol=1e-4)
@@ -50,10 +50,10 @@ probabilities = {
 }
 
 # %%
-# On the diagonal, a probability is what it says. Decisions read as log-odds are far too timid here:
-# of the images with 70 %, nine in ten are nines. Calibration mends that, at five fits more, and
-# changes next to nothing about which class is predicted. The Brier score, the mean squared distance
-# of the probabilities from what is true, is the lower the better.
+# Calibrated probabilities lie on the diagonal. Decision values taken as log-odds are too close to
+# one half: of the images with 70 %, nine in ten are nines. Calibration corrects that with five more
+# fits, and hardly changes the predicted classes. The Brier score is the mean squared difference
+# between probability and outcome; lower is better.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for name, p in probabilities.items():
@@ -61,9 +61,9 @@ for name, p in probabilities.items():
     print(f"{name:27s} accuracy {accuracy:.3f}, Brier score {brier:.4f}")
     CalibrationDisplay.from_predictions(y_new, p, n_bins=10, name=name, ax=axes[0], markersize=4)
     axes[1].hist(p, bins=20, range=(0, 1), histtype="step", lw=1.5, label=name)
-axes[0].set(xlabel="probability of a nine", ylabel="share of nines", title="Can it be trusted?")
+axes[0].set(xlabel="probability of a nine", ylabel="share of nines", title="calibration")
 axes[0].legend(frameon=False, fontsize="small")
-axes[1].set(xlabel="probability of a nine", ylabel="new images", title="How sure is it?")
+axes[1].set(xlabel="probability of a nine", ylabel="new images", title="distribution")
 plt.show()
 
 scores = {name: brier_score_loss(y_new, p) for name, p in probabilities.items()}

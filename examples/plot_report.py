@@ -1,13 +1,13 @@
 """
-A report, and what to read in it
-================================
+How to read a report
+====================
 
-Every fitted model writes a page about itself. This example makes one for data with wrong labels
-and asks it the question that every model of matrices has to answer: does low rank help here?
+Every fitted model can write a report. This example makes one for data with wrong labels, and looks
+for the answer to the main question: does low rank help here?
 """
 
 # %%
-# One label in ten is grossly wrong, so that the parameters are chosen by a score that bounds each
+# One label in ten is grossly wrong. The parameters are therefore chosen by a score that bounds each
 # error.
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ report = model.report(data.X, data.y, target="response")
 print(report)
 
 # %%
-# Its headline is the score by which the parameters were chosen, beside that of ridge regression on
-# flat samples and of a constant:
+# The headline compares the model with ridge regression on flat samples and with a constant, by the
+# score that chose the parameters:
 
 import html
 import re
@@ -39,7 +39,7 @@ lead = re.search(r'<p class="lead">(.*?)</p>', report.html).group(1)
 print(html.unescape(lead))
 
 # %%
-# Its section on the score has the answer in words, and the errors in the units of the response.
+# The section on the score has the answer in words, and the errors in the units of the response.
 
 section = re.search(r'<section id="score">(.*?)</section>', report.html, re.DOTALL).group(1)
 for paragraph in re.findall(r"<p>(.*?)</p>", section):
@@ -49,7 +49,8 @@ for row in re.findall(r"<tr>(.*?)</tr>", section):
     print("  ".join(f"{html.unescape(cell):32}" for cell in cells))
 
 # %%
-# The same two models on labels that are right: what the report could only estimate.
+# The simulation also has the true labels, which the report does not know. The figure compares both
+# models with them.
 
 from sklearn.linear_model import RidgeCV
 

@@ -3,12 +3,13 @@ Smooth axes and graphs of channels
 ==================================
 
 Spectra are smooth along the wavelength, and recordings of neighbouring channels are alike. A basis
-of an axis says so: the penalty is that of the coefficients in the basis, in which short waves and
-differences between neighbours cost more. Both examples are simulated, so that the truth is known.
+of an axis expresses this: the penalty applies to the coefficients in the basis, where short waves
+and differences between neighbours are penalised more. Both examples are simulated, so that the
+truth is known.
 """
 
 # %%
-# Spectra: six excitations, 60 wavelengths, two broad bands that matter.
+# Spectra: six excitations, 60 wavelengths, two broad bands with an effect.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -34,8 +35,8 @@ for ax, (name, W) in zip(axes, named.items(), strict=True):
 axes[-1].set_xlabel("wavelength")
 
 # %%
-# EEG: 24 channels in a ring around the head, 30 points in time. Neighbours share an effect that
-# comes and goes slowly; a tenth of the labels is grossly wrong.
+# EEG: 24 channels in a ring around the head, 30 points in time. Neighbouring channels share an
+# effect that changes slowly in time; a tenth of the labels is grossly wrong.
 k, t = 24, 30
 ring = np.roll(np.eye(k), 1, axis=0) + np.roll(np.eye(k), -1, axis=0)
 angle = 2.0 * np.pi * np.arange(k) / k

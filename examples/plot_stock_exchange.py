@@ -3,12 +3,14 @@ Windows of the stock exchange
 =============================
 
 Ten days of eight indices predict the next day's return in Istanbul. Hardly anything can be
-predicted here: the point is to choose on the past alone and to see how far that carries.
+predicted here: the example shows how to choose parameters on the past only, and how the model then
+performs.
 """
 
 # %%
-# A sample holds ten days, its label is the return of the day after. The first 158 days train, as
-# in the paper; the rest is the future. Folds go forward in time.
+# A sample holds ten days; its label is the return of the next day. The first 158 samples are for
+# training, as in the paper, the later ones for testing. Each fold trains on earlier days than it
+# tests.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +33,8 @@ print(f"tau = {model.tau_:.3g}, C = {model.C_:g}, rank {model.rank_}")
 CVDisplay.from_estimator(model)
 
 # %%
-# On the days after: how often is the sign right, and what becomes of 100 that are invested on days
-# with a positive prediction and held in cash on others?
+# On the test days: how often is the sign right, and what is the final value of 100 that are
+# invested on days with a positive prediction and held in cash on others?
 
 predicted = model.predict(X[test])
 right = np.mean(np.sign(predicted) == np.sign(y[test]))

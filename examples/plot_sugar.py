@@ -2,13 +2,13 @@
 Where low rank does not help: sugar
 ===================================
 
-Fluorescence of sugar samples, 53 emissions by 7 excitations, and the colour of the sugar. Seven
-columns leave little low rank to find: ridge regression on flat samples is as good. Such a
-comparison belongs before every use of this library.
+The samples are fluorescence spectra of sugar, 53 emissions by 7 excitations; the label is the
+colour of the sugar. With seven columns low rank can help little: ridge regression on flat samples
+is as good. Make such a comparison before every use of this library.
 """
 
 # %%
-# The samples are in the order of production, so that folds are blocks in time.
+# The samples are in the order of production, so that the folds are blocks in time.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +26,7 @@ X, y = sugar.X / sugar.X.std(), sugar.y / sugar.y.std()
 blocks = KFold(6)
 
 # %%
-# The same folds for all; parameters are chosen within the training part of each.
+# All models use the same folds; parameters are chosen within the training part of each.
 
 flat = FunctionTransformer(lambda X: X.reshape(len(X), -1))
 models = {
@@ -41,8 +41,8 @@ for name, model in models.items():
     print(f"{name:22s} R2 = {scores[name]:.2f}")
 
 # %%
-# What is there to share between seven columns? The singular values of the average sample say it:
-# one shape explains nearly all, and the rest is small for any method.
+# The singular values of the mean sample show why: one component explains nearly everything, and the
+# rest is small for any method.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 axes[0].barh(list(scores), list(scores.values()), color="#0072B2")
@@ -53,6 +53,6 @@ axes[1].set(xlabel="component", ylabel="singular value", title="mean sample, 53 
 plt.show()
 
 # %%
-# Nobody wins by more than a fold's worth of chance. Take ridge regression here.
+# No method is better by more than the variation between folds. Use ridge regression here.
 
 assert max(scores.values()) - min(scores.values()) < 0.15

@@ -2,8 +2,8 @@
 Wrong labels
 ============
 
-One label in ten is grossly wrong. A squared loss follows them; robust matrix regression does not,
-and the labels that it does not follow are the wrong ones.
+One label in ten is grossly wrong. A squared loss follows these labels; robust matrix regression
+does not, and thereby reveals them.
 """
 
 # %%
@@ -23,8 +23,8 @@ data = make_matrix_regression(
 )
 
 # %%
-# Both models choose tau by cross-validation. The score is a median: the wrong labels are in the
-# test folds, too. A large C follows the labels closely and leaves the smoothing to tau.
+# Both models choose tau by cross-validation. The score is a median, because the test folds contain
+# wrong labels, too. With a large C, tau is the only effective regularisation.
 
 options = {"cv": 3, "scoring": "neg_median_absolute_error", "n_taus": 12, "tol": 1e-4}
 models = {
@@ -43,7 +43,7 @@ for axis in axes:
     axis.set(xticks=[], yticks=[])
 
 # %%
-# Which labels are wrong? The model says which ones it does not follow.
+# Labels far from the prediction of the model are suspect.
 
 robust = models["robust (RMR)"]
 score = robust.label_outlier_score_
@@ -60,7 +60,7 @@ axis.legend(frameon=False)
 plt.show()
 
 # %%
-# The square comes back as one component: a row profile times a column profile.
+# The square is recovered as one component: a row profile times a column profile.
 
 print(f"share of the first component: {components(robust).share[0]:.3f}")
 assert area > 0.95

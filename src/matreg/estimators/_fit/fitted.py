@@ -48,7 +48,7 @@ class Fitted(BaseEstimator):
 
         Parameters
         ----------
-        name : str or ndarray, default="coef_"
+        name : str or ndarray, default ``"coef_"``
             Attribute of shape (p, q), or with one matrix per sample, such as ``"X_clean_"`` and
             ``"outliers_"`` of :class:`GRMR`; or an array of such a shape, such as the pattern.
 
