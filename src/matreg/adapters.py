@@ -1,4 +1,4 @@
-"""Models whose coefficients are flat, as libraries expect that know vectors alone."""
+"""Models with flat coefficients, for libraries of vectors."""
 
 from __future__ import annotations
 
@@ -89,24 +89,22 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
             The fitted model.
         """
         self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-        W = self._fitted().coef_
-        problems = self._n_problems(W)
+        problems = len(self._rows())
         shape = (problems, *np.shape(X)[1:])  # the inverse transforms of MNE take the first axis
-        self.filters_ = W.reshape(shape)
+        self.filters_ = self._rows().reshape(shape)
         patterns = [pattern(self.estimator_, X, problem=k) for k in range(problems)]
         self.patterns_ = np.reshape(patterns, shape)
         return self
 
-    @staticmethod
-    def _n_problems(W: Array) -> int:
-        return len(W) if W.ndim == 3 else 1
+    def _rows(self) -> Array:
+        """Coefficients of shape (n_problems, p*q)."""
+        return self._fitted().coef_.reshape(-1, self.n_features_in_)
 
     @property
     def coef_(self) -> Array:
         """Coefficients, row after row."""
-        W = self._fitted().coef_
-        flat = W.reshape(self._n_problems(W), -1)
-        return flat if hasattr(self.estimator_, "classes_") else flat[0]
+        rows = self._rows()
+        return rows if hasattr(self.estimator_, "classes_") else rows[0]
 
     @property
     def intercept_(self) -> Any:

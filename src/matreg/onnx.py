@@ -1,7 +1,7 @@
 """Fitted models as ONNX graphs, for programs without Python.
 
-The graph is a linear map and what follows from it: the exponential of counts, the logistic
-function and the class of probabilities, the votes of a classifier of several classes.
+The graph is a linear map and the functions after it: the exponential for counts, the probabilities
+and the class of a classifier, the votes of several problems of two classes.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Graph:
 
 
 def _outputs(graph: _Graph, model: Any) -> list[Any]:
-    """The nodes of a model, and what they give."""
+    """Add the nodes of a model, and return its outputs."""
     classes = getattr(model, "classes_", None)
     W = np.asarray(model.coef_, dtype=float).reshape(-1, np.prod(model.matrix_shape_))
     if classes is None:
@@ -130,10 +130,8 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
         graph.output("decision", "DOUBLE", len(classes) if several else None),
     ]
     if hasattr(model, "predict_proba"):
-        both = _probabilities_of_each if several else _probabilities
-        if several and model.family == "multinomial":
-            both = _probabilities_together
-        outputs.append(both(graph, decision, len(classes)))
+        _probabilities(graph, decision, several, model.family)
+        outputs.append(graph.output("probability", "DOUBLE", len(classes)))
     return outputs
 
 
@@ -176,39 +174,28 @@ def _signs_of_pairs(k: int) -> Array:
     return signs
 
 
-def _probabilities_of_each(graph: _Graph, log_odds: str, k: int) -> Any:
-    """Probabilities of k classes, each against the rest, divided by their sum: of shape (n, k)."""
-    each = graph.add("Sigmoid", [log_odds], "each")
+def _probabilities(graph: _Graph, log_odds: str, several: bool, family: str) -> None:
+    """Probabilities of the classes, of shape (n, 2) or (n, n_classes)."""
+    if several and family == "multinomial":
+        graph.add("Softmax", [log_odds], "probability", axis=1)
+        return
     last = graph.constant("last", np.array([1]))
-    graph.add("Div", [each, graph.add("ReduceSum", [each, last], "sum")], "probability")
-    return graph.output("probability", "DOUBLE", k)
-
-
-def _probabilities_together(graph: _Graph, log_odds: str, k: int) -> Any:
-    """Probabilities of k classes of the family "multinomial": of shape (n, k)."""
-    graph.add("Softmax", [log_odds], "probability", axis=1)
-    return graph.output("probability", "DOUBLE", k)
-
-
-def _probabilities(graph: _Graph, log_odds: str, k: int) -> Any:
-    """Probabilities of both classes, of shape (n, 2)."""
-    last = graph.constant("last", np.array([1]))
+    if several:  # of each class against the rest, divided by their sum
+        each = graph.add("Sigmoid", [log_odds], "each")
+        graph.add("Div", [each, graph.add("ReduceSum", [each, last], "sum")], "probability")
+        return
     f = graph.add("Unsqueeze", [log_odds, last], "column")
     both = graph.add("Concat", [graph.add("Neg", [f], "minus"), f], "both", axis=1)
     graph.add("Sigmoid", [both], "probability")
-    return graph.output("probability", "DOUBLE", k)
 
 
 def _class_names(graph: _Graph, classes: NDArray[Any]) -> str:
-    """Store the classes; returns their type in the graph."""
-    if classes.dtype.kind in "biu":
-        graph.constant("classes", classes.astype(np.int64))
-        return "INT64"
-    if classes.dtype.kind == "f":
-        graph.constant("classes", classes.astype(np.float64))
-        return "DOUBLE"
-    graph.constant("classes", classes.astype(object))  # strings: no other classes can be fitted
-    return "STRING"
+    """Store the classes, and return their type in the graph."""
+    types: dict[str, tuple[str, Any]] = dict.fromkeys("biu", ("INT64", np.int64))
+    types["f"] = ("DOUBLE", np.float64)
+    kind, stored = types.get(classes.dtype.kind, ("STRING", object))
+    graph.constant("classes", classes.astype(stored))
+    return kind
 
 
 def _onnx() -> Any:

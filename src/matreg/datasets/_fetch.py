@@ -1,9 +1,9 @@
 """Finding the file of a data set: a given folder, MATREG_DATA, the user's cache, the internet.
 
-The public homes publish no checksums and may repack their archives, so what is verified is not the
-file but what was read from it: :func:`fingerprint` of every array must have the recorded value.
-That tells a truncated, wrong or changed file however it was packed, and forgives the last digit
-that a spreadsheet keeps and a text file does not.
+The public sites publish no checksums and may repack their archives. So the arrays that were read
+are verified instead of the file: :func:`fingerprint` must have the recorded value. It detects a
+truncated, wrong or changed file, however it was packed, and allows for the last digit, which a
+spreadsheet keeps and a text file does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,43 +25,33 @@ from .._runtime.packages import optional
 Arrays = dict[str, NDArray[Any]]
 
 
+def interpolate(series: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """Fill missing values (n,) linearly between their places; at the ends, with the nearest one."""
+    known = ~np.isnan(series)
+    return np.interp(places, places[known], series[known])
+
+
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from and how it is read.
+    """Where a data set comes from and how it is read."""
 
-    Attributes
-    ----------
-    title : str
-        Name in messages.
-    url : str
-        Public address of the file `files[0]`.
-    files : tuple of str
-        Names under which the data may lie in a folder; the first is the one that is downloaded.
-    parse : callable
-        Reads such a file into named arrays.
-    fingerprints : mapping
-        Expected :func:`fingerprint` of some of these arrays.
-    kept : str, default=None
-        Name of the npz file that a download is kept as, one of `files`; None keeps the download
-        itself. For homes that hold far more than the data, or hold them in a form slow to read.
-    """
-
-    title: str
-    url: str
-    files: tuple[str, ...]
+    title: str  # in messages
+    url: str  # of `files[0]`
+    files: tuple[str, ...]  # names that the file may have; the first is that of the download
     parse: Callable[[Path], Arrays]
-    fingerprints: Mapping[str, float]
+    fingerprints: Mapping[str, float]  # expected ones of some of the arrays
+    # The npz file of `files` that a large or slow download is kept as; None keeps the download.
     kept: str | None = None
 
 
 def fingerprint(array: NDArray[Any]) -> float:
-    """Project the numbers of an array on a fixed wave, which no two data sets do alike."""
+    """Product of the numbers of an array with a fixed wave, which differs between data sets."""
     values = np.nan_to_num(np.asarray(array, dtype=float).ravel(), nan=-1.0)
     return float(np.cos(np.arange(values.size)) @ values)
 
 
 def load(source: Source, data_home: str | os.PathLike[str] | None = None) -> Arrays:
-    """Read the arrays of a data set from where its file is, downloading it as the last resort."""
+    """Read the arrays of a data set from its file, which is downloaded if it is in no folder."""
     if data_home is not None:
         folder = Path(data_home).expanduser()
         path = _find(source, folder)
@@ -69,14 +59,15 @@ def load(source: Source, data_home: str | os.PathLike[str] | None = None) -> Arr
             names = " or ".join(source.files)
             raise FileNotFoundError(f"data_home={str(folder)!r} does not contain {names}.")
         return _read(source, path)
-    for folder in _default_folders():
+    given = os.environ.get("MATREG_DATA")
+    for folder in ([Path(given).expanduser()] if given else []) + [cache_folder()]:
         if path := _find(source, folder):
             return _read(source, path)
     return _download(source, cache_folder())
 
 
 def cache_folder() -> Path:
-    """Folder of the current user for downloaded files, by the custom of the platform."""
+    """The user's folder for downloaded files on this platform."""
     custom = {
         "darwin": Path("~/Library/Caches"),
         "win32": Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local")),
@@ -85,18 +76,12 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or default).expanduser() / "matreg"
 
 
-def _default_folders() -> Iterator[Path]:
-    if given := os.environ.get("MATREG_DATA"):
-        yield Path(given).expanduser()
-    yield cache_folder()
-
-
 def _find(source: Source, folder: Path) -> Path | None:
     return next((folder / name for name in source.files if (folder / name).is_file()), None)
 
 
 def _read(source: Source, path: Path, origin: str | None = None) -> Arrays:
-    """Parse a file and make sure that it holds what it should."""
+    """Parse a file and check its content."""
     try:
         arrays = _read_npz(path) if path.suffix == ".npz" else source.parse(path)
         for key, expected in source.fingerprints.items():
@@ -117,9 +102,10 @@ def _read_npz(path: Path) -> Arrays:
 
 
 def _download(source: Source, folder: Path) -> Arrays:
-    """Fetch the public file; only an intact one ever appears in the folder under its name."""
+    """Download the public file; only an intact one gets its name in the folder."""
     try:
-        retrieve = optional("pooch", "data").HTTPDownloader(progressbar=_has_tqdm())
+        bar = importlib.util.find_spec("tqdm") is not None
+        retrieve = optional("pooch", "data").HTTPDownloader(progressbar=bar)
         folder.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(dir=folder, prefix="download-")
     except (ImportError, OSError) as error:
@@ -139,9 +125,8 @@ def _download(source: Source, folder: Path) -> Arrays:
 
 
 def _by_hand(source: Source, folder: Path, error: Exception) -> FileNotFoundError:
-    """What to do without a download, in one sentence."""
-    # The messages of network errors are long and tell users little: the traceback has them. Those
-    # of a full disk are short.
+    """An error that says how to get the file without a download."""
+    # Messages of network errors are long and help little; the traceback has them.
     reason = getattr(error, "strerror", None) or type(error).__name__
     if isinstance(error, ImportError):
         reason = str(error).rstrip(".")
@@ -150,7 +135,3 @@ def _by_hand(source: Source, folder: Path, error: Exception) -> FileNotFoundErro
         f"{' or '.join(source.files)} from {source.url} into {folder} or into the folder that "
         "data_home or the environment variable MATREG_DATA names."
     )
-
-
-def _has_tqdm() -> bool:
-    return importlib.util.find_spec("tqdm") is not None

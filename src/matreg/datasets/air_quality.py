@@ -6,14 +6,12 @@ import csv
 import io
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from ._archive import read_members
-from ._fetch import Arrays, Source, load
+from ._fetch import Arrays, Source, interpolate, load
 
 # Columns of the table at home and what they are called here.
 SENSORS = {
@@ -69,14 +67,6 @@ SOURCE = Source(
 )
 
 
-def _interpolate(values: NDArray[Any]) -> None:
-    """Fill missing values in place along time; at the ends, with the nearest one."""
-    hours = np.arange(len(values))
-    for column in values.T:
-        gap = np.isnan(column)
-        column[gap] = np.interp(hours[gap], hours[~gap], column[~gap])
-
-
 def load_air_quality(
     data_home: str | os.PathLike[str] | None = None,
     *,
@@ -127,7 +117,7 @@ def load_air_quality(
     arrays = load(SOURCE, data_home)
     values, reference = arrays["values"], arrays[label]
     if missing == "interpolate":
-        _interpolate(values)
+        values = np.apply_along_axis(interpolate, 0, values, np.arange(len(values)))
     date = np.array([_to_day(text) for text in arrays["date"]], dtype="datetime64[D]")
     unique, first, count = np.unique(date, return_index=True, return_counts=True)
     full = [slice(at, at + HOURS) for at, n in zip(first, count, strict=True) if n == HOURS]

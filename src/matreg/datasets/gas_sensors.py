@@ -58,8 +58,8 @@ def load_gas_sensors(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Sixteen metal oxide sensors with eight features each (two of the steady state, six of rise and
     decay) in six gases, batches 1 to 6 of the ten. The sensors drift over the years: train on early
-    batches and test on later ones. The features have units of their own: divide each by its spread
-    in the training samples.
+    batches and test on later ones. The features have different units: divide each by its spread in
+    the training samples.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def make_shape(name: str, size: int = 64) -> NDArray[np.float64]:
     """Draw a shape as a matrix of zeros and ones.
 
     Square (rank 1), cross and T (rank 2) have exactly low rank; triangle, circle and butterfly
-    only approximately. The pictures are our own: papers print such shapes without their pixels.
+    only approximately. The pixels are new: papers print such shapes without theirs.
 
     Parameters
     ----------

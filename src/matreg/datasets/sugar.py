@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 
-from ._fetch import Arrays, Source, load
+from ._fetch import Arrays, Source, interpolate, load
 
 
 def _parse(path: Path) -> Arrays:
@@ -23,8 +21,8 @@ def _parse(path: Path) -> Arrays:
 
 SOURCE = Source(
     title="sugar process",
-    # The N-way toolbox is its home, but there it lies in an archive without a lasting address;
-    # this is a public copy of the toolbox, pinned to one commit.
+    # The data belong to the N-way toolbox, whose archive has no lasting address; this is a public
+    # copy of the toolbox, pinned to one commit.
     url=(
         "https://raw.githubusercontent.com/andrewssobral/nway/"
         "a6dc5b3970ef395c03fc7e6dc1ea2fc105185b86/sugar.mat"
@@ -33,14 +31,6 @@ SOURCE = Source(
     parse=_parse,
     fingerprints={"X": 452.31657, "y": 51.767871, "emission": 615.37075, "excitation": 185.74409},
 )
-
-
-def _interpolate(X: NDArray[Any], emission: NDArray[Any]) -> None:
-    """Fill missing cells in place along the emission axis; at its ends, with the nearest value."""
-    for sample, excitation in np.argwhere(np.isnan(X).any(axis=1)):
-        spectrum = X[sample, :, excitation]
-        gap = np.isnan(spectrum)
-        spectrum[gap] = np.interp(emission[gap], emission[~gap], spectrum[~gap])
 
 
 def load_sugar(
@@ -84,5 +74,5 @@ def load_sugar(
         raise ValueError(f"missing must be 'interpolate' or 'keep'; got {missing!r}.")
     arrays = load(SOURCE, data_home)
     if missing == "interpolate":
-        _interpolate(arrays["X"], arrays["emission"])
+        arrays["X"] = np.apply_along_axis(interpolate, 1, arrays["X"], arrays["emission"])
     return Bunch(**arrays)

@@ -2,9 +2,9 @@
 
 maps          the pattern and the components of a model
 bootstrap     how far a map would change with other samples
-permutation   which entries, and whether the score at all, could be chance; _p_values: how likely
+permutation   tests of the entries and of the score; _p_values: corrected for all entries
 displays      figures of the maps; _axes: names of rows and columns
-_refits       many fits to changed data; _chosen: at the parameters that were chosen
+_refits       many fits to changed data; _chosen: with the parameters that were chosen
 _covariates   fits and predictions with covariates
 """
 

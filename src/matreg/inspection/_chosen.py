@@ -1,4 +1,4 @@
-"""How to fit a model again at the parameters that it has chosen."""
+"""Copies of fitted models, to be fitted again with the parameters that were chosen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 
 def at_chosen_parameters(model: Any) -> Any:
-    """An unfitted copy of a fitted model that chooses nothing: its parameters are numbers."""
+    """An unfitted copy of a fitted model without a search, with the parameters that were chosen."""
     if isinstance(model, Pipeline):
         steps = [(name, clone(step)) for name, step in model.steps[:-1]]
         return Pipeline([*steps, (model.steps[-1][0], at_chosen_parameters(model[-1]))])

@@ -19,7 +19,7 @@ from ..estimators._linear_part import linear_part
 
 
 def as_numbers(model: Any, covariates: Any, n: int) -> Array | None:
-    """Covariates of a fitted model as numbers (n, m), which can be indexed; None without any."""
+    """Covariates of a fitted model as an array (n, m); None without any."""
     part = linear_part(model)
     if covariates is not None and part.target_steps:
         raise ValueError(
@@ -49,14 +49,9 @@ def fit_with(model: Any, X: Any, y: Any, Z: Array | None) -> Any:
 
 
 class Bound(BaseEstimator):
-    """A fitted model with the covariates of the samples that it is to predict, for scorers.
+    """A fitted model, or a pipeline around one, with the covariates of the samples to predict.
 
-    Parameters
-    ----------
-    model : fitted model
-        A model of matreg, or a pipeline around one.
-    Z : array-like of shape (n, m), table or dict of columns
-        Covariates of the samples that will be passed, of the kind that the model was fitted with.
+    Scorers pass samples without covariates.
     """
 
     def __init__(self, model: Any, Z: Any) -> None:
@@ -79,8 +74,9 @@ class Bound(BaseEstimator):
         """Classes of a classifier."""
         return self.inner.classes_
 
-    def _call(self, method: str, X: Any) -> Any:
-        return getattr(self.inner, method)(linear_part(self.model).transformed(X), self.Z)
+    def _call(self, method: str, X: Any, *y: Any) -> Any:
+        X = linear_part(self.model).transformed(X)
+        return getattr(self.inner, method)(X, *y, covariates=self.Z)
 
     def predict(self, X: ArrayLike) -> Any:
         """Predictions with the covariates."""
@@ -88,7 +84,7 @@ class Bound(BaseEstimator):
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Score with the covariates."""
-        return float(self.inner.score(linear_part(self.model).transformed(X), y, covariates=self.Z))
+        return float(self._call("score", X, y))
 
     @available_if(lambda self: hasattr(self.inner, "decision_function"))
     def decision_function(self, X: ArrayLike) -> Any:
@@ -102,5 +98,5 @@ class Bound(BaseEstimator):
 
 
 def bound(model: Any, Z: Any) -> Any:
-    """A fitted model that knows the covariates of the samples to come; itself without any."""
+    """A fitted model with the covariates of the samples to predict; the model itself without."""
     return model if Z is None else Bound(model, Z)

@@ -17,22 +17,11 @@ def p_values(statistic: Array, null: Array) -> Array:
 
 
 def stepwise_p_values(statistic: Array, null: Array) -> Array:
-    """p-values of entries, each against the largest of those that are not larger than it.
+    """Corrected p-values (p, q) of entries, each against the largest of those not larger than it.
 
-    The entries are taken from the largest on. Once an entry is found, it is no competitor of the
-    others any more; no p-value is smaller than that of a larger entry (Westfall and Young 1993).
-
-    Parameters
-    ----------
-    statistic : ndarray of shape (p, q)
-        Statistic of each entry.
-    null : ndarray of shape (n_permutations, p, q)
-        The same of the permutations.
-
-    Returns
-    -------
-    ndarray of shape (p, q)
-        Corrected p-values.
+    The entries are tested from the largest to the smallest, without the larger ones as competitors;
+    no p-value is smaller than that of a larger entry (Westfall and Young 1993). The permutations
+    have the statistics `null` (n_permutations, p, q).
     """
     upwards = np.argsort(statistic, axis=None)
     values = statistic.ravel()[upwards]
@@ -44,14 +33,9 @@ def stepwise_p_values(statistic: Array, null: Array) -> Array:
 
 
 def threshold_of(null: Array, alpha: float) -> float:
-    """Value above which an entry would be significant among those that are not.
+    """Value above which an entry would be significant, at the family-wise error rate alpha.
 
-    Parameters
-    ----------
-    null : ndarray of shape (n_permutations, k)
-        Statistics of the k entries that are not significant.
-    alpha : float
-        Family-wise error rate.
+    `null` (n_permutations, k) has the statistics of the k entries that are not significant.
     """
     if null.shape[1] == 0:
         return 0.0

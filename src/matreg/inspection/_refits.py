@@ -29,9 +29,9 @@ Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 
 def warm(model: Any, X: Any, y: Any, Z: Array | None = None) -> Any:
-    """Fit a copy of a model, its parameters as they were chosen, for others to start from.
+    """Fit a copy of a model, with the parameters that were chosen, as a warm start for others.
 
-    A pipeline fits its last step in place, which so starts from its last fit.
+    A pipeline fits its last step in place, so that this step has a warm start, too.
     """
     fresh = at_chosen_parameters(model)
     last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
@@ -94,7 +94,7 @@ def take(X: Any, rows: Indices) -> Any:
 
 
 def as_samples(X: Any) -> Any:
-    """Samples that can be indexed: whatever is not a table becomes an array."""
+    """Samples that can be indexed: a table, or else an array."""
     refuse_streamed("This", X)
     return X if hasattr(X, "iloc") else np.asarray(X)
 

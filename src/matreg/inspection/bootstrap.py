@@ -181,17 +181,12 @@ def _summary(coef: Array, coefs: Array) -> BootstrapMaps:
 
 
 def match(reference: Components, other: Components) -> tuple[Array, Array, Array, Array]:
-    """Terms of another matrix in the order and with the signs of the reference's.
+    """Terms of another matrix in the order and with the signs of those of the reference.
 
-    Every term is matched to at most one other, so that the sum of the absolute cosines between
-    matched terms is largest. The sign of the row profiles is that of the reference; where this
-    leaves the terms pointing in opposite directions, the cosine is negative. A term that the other
-    matrix does not have is zero.
-
-    Returns
-    -------
-    tuple of ndarray
-        Row profiles (r, p), column profiles (r, q), singular values (r,) and cosines (r,).
+    The sum of the absolute cosines between matched terms is the largest possible. Row profiles have
+    the signs of the reference; where column profiles then have opposite signs, the cosine is
+    negative. A term without a match is zero. Returns row profiles (r, p), column profiles (r, q),
+    singular values (r,) and cosines (r,).
     """
     left, right = reference.rows @ other.rows.T, reference.columns @ other.columns.T
     ours, theirs = linear_sum_assignment(-np.abs(left * right))

@@ -1,4 +1,4 @@
-"""Which entries of a map, and whether the score at all, could be chance: permutations."""
+"""Permutation tests of the entries of a map and of the score."""
 
 from __future__ import annotations
 
@@ -32,12 +32,9 @@ from ._refits import (
     warm,
 )
 
-# Refits whose mean is compared with the model.
-DRAWS = 5
-# Doublings of the signal at most; past tau_max no signal would do.
-DOUBLINGS = 10
-# Steps by which the factor is then found to a sixteenth of itself.
-HALVINGS = 4
+DRAWS = 5  # refits whose mean is compared with the model
+DOUBLINGS = 10  # at most; above tau_max no signal would be large enough
+HALVINGS = 4  # bisections, which find the factor to a sixteenth of itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,12 +233,12 @@ def permutation_map(
 
 
 def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Array) -> Array:
-    """Predictions of a model, times what its shrinkage has taken from the signal.
+    """Predictions of a model, times a factor that undoes the shrinkage.
 
-    A refit to what a shrunk model predicts is shrunk twice, and its deviations, which grow with
-    the signal that is left, are too small. The factor is the one at which the mean of refits, to
-    the amplified prediction plus noise, is as large as the coefficients themselves. The part of the
-    covariates, which are not shrunk, stays as it is.
+    A refit to the predictions of a shrunk model is shrunk twice, and its deviations, which grow
+    with the signal, are too small. With this factor the mean of refits to the amplified prediction
+    plus noise is as large as the coefficients themselves. The part of the covariates, which is not
+    shrunk, stays as it is.
     """
     beside = 0.0 if Z is None else Z @ linear_part(start).model.covariate_coef_
     fitted = bound(start, Z).predict(X) - beside
@@ -267,15 +264,15 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
 
 
 def _what_is_permuted(model: Any) -> str:
-    """Labels that are classes or counts, plus residuals, are neither: they are permuted as such."""
+    """Residuals for numbers; labels for classes and counts, to which none can be added."""
     family = getattr(linear_part(model).model, "family", "normal")
     return "labels" if is_classifier(model) or family not in ("normal", "gaussian") else "residuals"
 
 
 def _says_nothing(maps: Array) -> bool:
-    """Whether tau leaves nothing of most fits to permuted labels, and warn if so.
+    """Whether W is zero in most fits to permuted labels, and warn if so.
 
-    |W| of true labels is no more comparable with them then: in simulations 63 % of the maps had
+    The W of true labels cannot be compared with them then: in simulations 63 % of the maps had
     false entries where 56 to 90 % of the permuted W were zero, and 7 % where 0 to 13 % were.
     """
     zero = int(np.sum(~maps.any(axis=(1, 2))))
@@ -292,7 +289,7 @@ def _says_nothing(maps: Array) -> bool:
 def _out_of_fold(
     model: Any, X: Any, y: Array, Z: Array | None, folds: list[tuple[Indices, Indices]]
 ) -> Array:
-    """Predictions for samples that were left out: residuals of a fit to them are too small."""
+    """Predictions of samples that were left out: residuals of training samples are too small."""
     predicted = np.full(len(y), np.nan)
     for test, fitted in _in_folds(at_chosen_parameters(model), X, y, Z, folds):
         predicted[test] = fitted.predict(take(X, test))
@@ -321,26 +318,15 @@ def cross_validated_score(
     """Mean score of the folds."""
     from sklearn.metrics import check_scoring
 
-    scorer = None if scoring is None else check_scoring(model, scoring=scoring)
-    scores = []
-    for test, fitted in _in_folds(model, X, y, Z, folds):
-        if scorer is None:
-            scores.append(fitted.score(take(X, test), y[test]))
-        else:
-            scores.append(scorer(fitted, take(X, test), y[test]))
-    return float(np.mean(scores))
+    scorer = check_scoring(model, scoring=scoring)
+    fits = _in_folds(model, X, y, Z, folds)
+    return float(np.mean([scorer(fitted, take(X, test), y[test]) for test, fitted in fits]))
 
 
 class Exchange:
-    """Permutations of samples, or of whole groups of them.
+    """Permutations of values (n,), or of whole groups of them.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        What is permuted. Where it is the same within each group, groups of different sizes can be
-        exchanged.
-    groups : ndarray of shape (n,) or None
-        Number of each sample's group.
+    Groups of different sizes can be exchanged if the values within each group are the same.
     """
 
     def __init__(self, values: Array, groups: Indices | None) -> None:
@@ -368,7 +354,6 @@ class Exchange:
             return order
         for size in np.unique(self.sizes):
             same = np.flatnonzero(self.sizes == size)
-            pairs = zip(same.tolist(), rng.permutation(same).tolist(), strict=True)
-            for mine, other in pairs:
+            for mine, other in zip(same.tolist(), rng.permutation(same).tolist(), strict=True):
                 order[self.members[mine]] = self.members[other]
         return order
