@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, information_criteria, path
 from matreg.losses.smooth import Logistic
 
 rng = np.random.default_rng(0)
@@ -171,3 +171,31 @@ def test_several_classes_of_samples_that_are_zero(tau, intercept):
         model.fit(np.zeros((12, 2, 2)), np.arange(12) % 3)
     assert model.dual_gap_ <= 1e-12
     assert model.objective_ == pytest.approx(12 * np.log(3.0))
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_the_only_sample_of_a_class_cannot_be_left_out(family):
+    labels = (np.arange(40) == 3).astype(int)
+    model = RGLM(family=family).fit(X, labels)
+    with pytest.raises(ValueError, match=r"leave_one_out needs two different samples"):
+        model.leave_one_out(X, labels)
+    with pytest.raises(ValueError, match=r"cv=\"loo\" needs two different samples"):
+        RGLMCV(family=family, cv="loo").fit(X, labels)
+    without = RGLM(family=family, fit_intercept=False).fit(X, labels)
+    assert np.isfinite(without.leave_one_out(X, labels).decisions).all()
+
+
+def test_samples_of_dask_are_left_out():
+    dask = pytest.importorskip("dask.array", reason="dask is not installed")
+    with sklearn.config_context(working_memory=1e-9):
+        model = RGLM(tau=1.0).fit(dask.from_array(X, chunks=(10, 2, 2)), y)
+    found, expected = (one.leave_one_out(X, y) for one in (model, RGLM(tau=1.0).fit(X, y)))
+    np.testing.assert_allclose(found.residuals, expected.residuals, rtol=1e-4)
+
+
+@pytest.mark.parametrize("model", [RMR(loss="absolute"), RGLM()])
+def test_criteria_of_an_exact_fit(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        whole = path(model, X[:1], y[:1])
+    assert np.all(information_criteria(whole, X[:1], y[:1]).aic == -np.inf)

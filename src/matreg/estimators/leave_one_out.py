@@ -32,7 +32,7 @@ from ._fit.convex import Part, gamma_of
 from ._fit.units import bases_of, with_numbers
 from ._input.covariates import new_covariates
 from ._input.fit_input import FitInput
-from ._search.left_out import check_left_out
+from ._search.left_out import check_each_left_out, check_left_out
 from ._search.rounds import decided
 
 # Relative duality gap of the fit that samples are taken from.
@@ -186,6 +186,7 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
             f"that have it. {FOLDS}"
         )
     search = hasattr(model, "best_estimator_")
+    model.dual_coef_  # noqa: B018  (of samples in blocks it is computed now, not by a copy)
     fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))
     new_covariates(
         fitted, given.covariates, len(given.X)
@@ -232,13 +233,14 @@ def solve_left_out(
     fitted: MatrixEstimator, model: Model, part: Part, k: int, refits: int
 ) -> OneProblem:
     """One of the problems without each of its samples, from its solution."""
+    check_each_left_out(model, part.samples, "leave_one_out")
     options = fitted._options() if model.adaptive else {}
     adaptive = bool(model.adaptive)
     model, bases = last_step(model, part.samples, **options)
     samples = samples_in(part.samples, bases)
     W = fitted.coef_.reshape(-1, *fitted.matrix_shape_)[k]
     V, gamma = bases.invert(bases_of(fitted).invert(W)), gamma_of(fitted, samples, k)
-    dual = np.atleast_2d(fitted.dual_coef_)[k]
+    dual = np.atleast_2d(np.asarray(fitted.dual_coef_))[k]
     beta = samples.gather(dual if part.rows is None else dual[part.rows])
     problem, columns = model.on(samples), samples.unpenalised(model.fit_intercept)
     result = solve(model, samples, start=Start(V, gamma, beta), tol=TOL)

@@ -210,7 +210,7 @@ class Squared(LossFamily):
 
     def deviance(self, y: Array, f: Array) -> float:
         """``n`` times the logarithm of the mean square."""
-        return len(y) * float(np.log(np.mean((y - f) ** 2)))
+        return len(y) * log_or_minus_infinity(np.mean((y - f) ** 2))
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,12 @@ def r2_of_rows(y: Array, predictions: Array, weights: Array | None) -> Array:
 def laplace_deviance(residual: Array, lower: float, upper: float) -> float:
     """Deviance of asymmetric Laplace noise of unknown scale, for a loss of these two slopes."""
     slopes = np.where(residual > 0.0, upper, lower)
-    return 2.0 * len(residual) * float(np.log(np.mean(slopes * residual)))
+    return 2.0 * len(residual) * log_or_minus_infinity(np.mean(slopes * residual))
+
+
+def log_or_minus_infinity(mean: Any) -> float:
+    """Logarithm of the mean loss, minus infinity of an exact fit."""
+    return float(np.log(mean)) if mean > 0.0 else -np.inf
 
 
 def in_units(family: LossFamily, number: Any) -> LossFamily:

@@ -93,6 +93,23 @@ def check_left_out(model: Model, name: str) -> None:
     )
 
 
+def check_each_left_out(model: Model, samples: Samples, name: str) -> None:
+    """Refuse distinct samples of which one alone keeps the best intercept from being infinite."""
+    if not model.fit_intercept:
+        return
+    for label in (samples.y.min(), samples.y.max()):
+        others = samples.y != label
+        if np.count_nonzero(~others) > 1:
+            continue
+        try:
+            model.loss.check(samples.y[others], samples.weights[others])
+        except ValueError as error:
+            raise ValueError(
+                f"{name} needs two different samples of each class, or two with a positive count: "
+                "without the only one the best intercept is infinite."
+            ) from error
+
+
 def without_a_tenth(n: int) -> list[Index]:
     """Samples that are left when each tenth of them, drawn at random, is taken away."""
     part = np.random.default_rng(0).permutation(n) % min(TENTHS, n)

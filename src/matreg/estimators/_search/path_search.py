@@ -21,7 +21,7 @@ from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
 from .candidates import Candidate
-from .left_out import check_left_out, leave_out
+from .left_out import check_each_left_out, check_left_out, leave_out
 from .rounds import decided
 from .search import Search
 
@@ -146,6 +146,7 @@ class PathSearch(Search):
             decisions += [decided(list(each), flat, test.Z) for each in apart]
             points.append(own)
             if self._leaves_one_out:
+                check_each_left_out(declared, part.samples, 'cv="loo"')
                 for j, (value, point) in enumerate(zip(candidate.values, own, strict=True)):
                     problem = declared.at(**{candidate.along: value}).on(part.samples)
                     doubt = leave_out(decisions[-1][j], problem, part, distinct, point)
