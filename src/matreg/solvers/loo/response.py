@@ -65,7 +65,7 @@ class Response:
         size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
         if size == 0.0:  # all of it, or W, is free to move
             size = float(np.mean(problem.design.norms**2)) / self.sigma or 1.0
-        self.kink = 1e-6 * size
+        self.kink = 1e-7 * size
         squares = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
         self.unit = np.sqrt(FREEDOM * size / squares)
         self.F = np.hstack([Phi, columns * self.unit])
