@@ -15,7 +15,7 @@ from matreg.solvers.choose import solve_rmr
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.passes.loop import solve_stream
 from matreg.solvers.passes.moments import solve_streamed_rglm
-from matreg.solvers.passes.reduced_problems import Model
+from matreg.solvers.passes.reduced_problems import RowModel
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.solvers.rglm.standard_form import StandardForm
 from matreg.unpenalised.basis import NOTHING, covariates
@@ -161,7 +161,7 @@ def test_passes_over_blocks_find_what_memory_finds(name):
     loss = BLOCK_LOSSES[name](y, weights)
     blocks = ArrayBlocks(X, y, weights, (4, 3), basis.Z)
     blocks.step = 2000
-    result = solve_stream(blocks, Model(BLOCK_LOSSES[name], penalty, True, (4, 3)), memory=2e5)
+    result = solve_stream(blocks, RowModel(BLOCK_LOSSES[name], penalty, True, (4, 3)), memory=2e5)
     problem = Problem(ArrayDesign(X.astype(float)), y, loss, penalty, basis)
     memory = solve_rmr(problem, tol=1e-8)
     assert result.converged and memory.converged
@@ -176,7 +176,7 @@ def test_dask_blocks_carry_the_covariates():
     from matreg.data.dask_blocks import DaskBlocks
 
     X, basis, y = many("tube", 4000)
-    weights, model = np.ones(len(y)), Model(tube, SpectralElasticNet(30.0), True, (4, 3))
+    weights, model = np.ones(len(y)), RowModel(tube, SpectralElasticNet(30.0), True, (4, 3))
     plain = ArrayBlocks(X, y, weights, (4, 3), basis.Z)
     lazy = da.from_array(X, chunks=(1000, 4, 3))
     expected = solve_stream(plain, model, memory=2e5)

@@ -1,7 +1,8 @@
 """Samples with labels, weights and covariates.
 
-``samples`` holds them in memory, ``blocks`` reads them block by block, ``dask_blocks`` does so on
-Dask. All three are a :class:`matreg.data.samples.SampleSet`.
+samples       in memory, and what all kinds of samples offer
+blocks        read block by block
+dask_blocks   read block by block on Dask
 """
 
 from .samples import Samples

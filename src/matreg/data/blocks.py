@@ -29,12 +29,6 @@ from .samples import Samples, merge_duplicates
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
-# Threads that treat blocks at most: as many as one that reads can keep busy.
-MOST_THREADS = 4
-# Rows that a sample takes in a row: single ones would be as slow as all of them.
-RUN = 64
-# Of so many samples in a row one is compared with what it was in the pass before.
-COMPARED = 64
 
 
 class Block(NamedTuple):
@@ -127,7 +121,7 @@ class Blocks(Protocol):
 
 
 class BlockSamples:
-    """What all kinds of blocks offer as samples with labels and weights."""
+    """Samples with labels and weights, whatever the kind of blocks."""
 
     X: Any
     n: int
@@ -214,7 +208,7 @@ class ArrayBlocks(BlockSamples):
         self.seen: dict[tuple[int, int], int] = {}  # a hash of some samples of each block
         self.step = aligned(max(1, BLOCK // row), X)
         self.read = reader(X)
-        # Files can be read by several threads at a time; of other kinds that is not known.
+        # Several threads can read a file at a time; other kinds of storage may not allow it.
         self.reading = nullcontext() if isinstance(self.read, FileReader) else Lock()
 
     def block(self, start: int, stop: int | None = None) -> Block:
@@ -232,11 +226,12 @@ class ArrayBlocks(BlockSamples):
         return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def _refuse_changes(self, block: Block) -> None:
-        """Refuse samples that are not those of the last pass: no bound would hold for either.
+        """Refuse samples that are not those of the last pass, by one sample in 64.
 
-        Zarr reads a chunk that has been deleted as its fill value, without a word.
+        No bound would hold for samples that change. Zarr reads a chunk that has been deleted as its
+        fill value, without a warning.
         """
-        mark = hash(block.X[::COMPARED].tobytes())
+        mark = hash(block.X[::64].tobytes())
         if self.seen.setdefault((block.start, len(block.y)), mark) != mark:
             raise ValueError(
                 f"X was changed while it was read: samples from {block.start} to "
@@ -271,7 +266,8 @@ class ArrayBlocks(BlockSamples):
             self._refuse_changes(block)
             return treat(block)
 
-        count = 1 if one_at_a_time else min(allowed(), MOST_THREADS) + 1
+        # One thread that reads keeps four others busy.
+        count = 1 if one_at_a_time else min(allowed(), 4) + 1
         before = self.rows_read
         with (
             ThreadPoolExecutor(count) as pool,
@@ -298,25 +294,27 @@ def joined(runs: list[Block]) -> tuple[Block, Index]:
     index = np.concatenate([np.arange(run.start, run.start + len(run.y)) for run in runs])
     parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:4]]
     Z = None if runs[0].Z is None else np.concatenate([run.Z for run in runs if run.Z is not None])
-    bad = np.flatnonzero(~np.isfinite(parts[0].astype(np.float64, copy=False).sum(axis=1)))
-    if len(bad):
-        raise_not_finite(int(index[bad[0]]))
+    bad = ~np.isfinite(parts[0].astype(np.float64, copy=False).sum(axis=1))
+    raise_not_finite(min(index[bad].tolist(), default=np.inf))
     return Block(runs[0].start, parts[0], parts[1], parts[2], Z), index
 
 
-def raise_not_finite(index: int) -> None:
-    """Say which sample is not finite."""
-    raise ValueError(f"X must not hold NaN or infinity; sample {index} does. X[{index}] shows it.")
+def raise_not_finite(first: float) -> None:
+    """Refuse samples of which the one with this index is not finite; infinite is none."""
+    if first < np.inf:
+        i = int(first)
+        raise ValueError(f"X must not hold NaN or infinity; sample {i} does. X[{i}] shows it.")
 
 
 def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:
-    """Runs (start, stop) of samples at equal distances, each moved at random by up to one.
+    """Runs (start, stop) of 64 samples at equal distances, each moved at random by up to one.
 
-    Equal distances are a fair sample of data that are sorted; they do not depend on the blocks.
+    Single samples would be as slow to read as all of them. Equal distances are a fair sample of
+    sorted data, and do not depend on the blocks.
     """
-    count = max(1, min(rows // RUN, n // RUN))
+    count = max(1, min(rows, n) // 64)
     spacing = n / count
-    length = min(RUN, n)
+    length = min(64, n)
     offsets = np.random.default_rng(seed).random(count) * (spacing - length)
     starts = (np.arange(count) * spacing + np.maximum(offsets, 0.0)).astype(int)
     return [(int(start), min(int(start) + length, n)) for start in starts]
@@ -377,7 +375,7 @@ class FileReader:
                 out = np.empty((stop - start, *self.row), dtype=self.dtype)
                 self.fill(out, file, start * stride, stop)
                 return out
-            # One read for each entry: those of a block are far apart, but long.
+            # One read per entry: the parts of a block are far apart, but long.
             columns = np.empty((*self.row, stop - start), dtype=self.dtype)
             for entry in np.ndindex(*self.row):
                 at = int(np.dot(entry, self.strides[1:])) + start * self.dtype.itemsize
@@ -385,7 +383,7 @@ class FileReader:
             return np.moveaxis(columns, -1, 0)
 
     def fill(self, out: NDArray[Any], file: BinaryIO, at: int, stop: int) -> None:
-        """Fill an array with what follows a place in the file."""
+        """Fill an array from a place in the file on."""
         file.seek(self.offset + at)
         buffer = memoryview(out.reshape(-1).view(np.uint8).data)
         while len(buffer):

@@ -1,8 +1,8 @@
 """Samples in a Dask array: passes as plain delayed tasks, one per block.
 
-Every pass builds a graph of its own, of pure functions: whatever is lost with a worker is computed
-again, and nothing is left behind. Where the tasks run, on threads, processes or a cluster, is for
-Dask to say: there is no client to pass. Nothing is persisted, scattered or rechunked.
+Every pass builds a new graph of pure functions: Dask computes again what is lost with a worker, and
+nothing is left behind. Dask decides whether the tasks run on threads, processes or a cluster: there
+is no client to pass. Nothing is persisted, scattered or rechunked.
 """
 
 from __future__ import annotations
@@ -18,11 +18,6 @@ from numpy.typing import NDArray
 from .._runtime.warn import warn
 from .._typing import Array, Index, Mask
 from .blocks import Block, BlockSamples, S, Scan, joined
-
-# Summaries that one task merges.
-FAN_IN = 16
-# Blocks from which Dask's own work on the tasks is noticed.
-MANY_BLOCKS = 20_000
 
 
 def is_dask(X: Any) -> bool:
@@ -58,7 +53,7 @@ def check_chunks(X: Any) -> None:
             f"X must be chunked along the samples only; got chunks {X.chunksize} of shape "
             f"{X.shape}. Call X.rechunk({{0: 'auto', {rest}}})."
         )
-    if X.numblocks[0] > MANY_BLOCKS:
+    if X.numblocks[0] > 20_000:
         warn(
             f"X has {X.numblocks[0]} blocks, and Dask spends about a millisecond on each in every "
             "pass. Larger blocks are faster: X.rechunk({0: 'auto'}).",
@@ -136,7 +131,7 @@ class DaskBlocks(BlockSamples):
         keys = list(layer)
         name = keys[0][0]
         while len(keys) > 1:
-            groups = [keys[k : k + FAN_IN] for k in range(0, len(keys), FAN_IN)]
+            groups = [keys[k : k + 16] for k in range(0, len(keys), 16)]  # one task merges 16
             keys = [(name, len(layer) + k) for k in range(len(groups))]
             layer |= {key: (_merge, group) for key, group in zip(keys, groups, strict=True)}
         whole: S = self.compute(layer)
@@ -181,7 +176,7 @@ class Runs:
         self.runs = runs
 
     def __call__(self, block: Block) -> list[Block]:
-        """Those of a block, each a block."""
+        """The parts of runs in a block, each a block."""
         end = block.start + len(block.y)
         found = []
         for start, stop in self.runs:
@@ -195,7 +190,7 @@ class Runs:
 def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
     """Labels or weights by blocks of the samples: numbers if all are equal, arrays, or keys."""
     if not is_dask(values):
-        if values.min() == values.max():  # nothing that would have to travel
+        if values.min() == values.max():  # no array has to travel to the workers
             return [float(values[0])] * len(sizes)
         return [values[a:b] for a, b in pairwise(starts)]
     if values.chunks[0] != sizes:
@@ -243,7 +238,7 @@ def _on_block(
 
 
 def check_part(name: str, kind: str, values: Array, good: Mask, start: int) -> None:
-    """Refuse labels or weights that could not be looked at before: they were not computed yet."""
+    """Refuse wrong labels or weights, which could not be checked before they were computed."""
     wrong = np.flatnonzero(~good)
     if len(wrong):
         raise ValueError(

@@ -11,7 +11,7 @@ from matreg.losses.piecewise import epsilon_insensitive, hinge
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes.loop import Stream, solve_stream
 from matreg.solvers.passes.pass_spec import PassSpec, width_for
-from matreg.solvers.passes.reduced_problems import Band, Model, graded_core
+from matreg.solvers.passes.reduced_problems import Band, RowModel, graded_core
 from problems import assert_same_seen, bound, objective, random_data, random_weights
 
 MEMORY = 3e6  # rows of a core: a few thousand
@@ -26,7 +26,7 @@ def hinge_loss(y, weights, C=1.0):
 
 
 def make_model(tau=100.0, loss_of=eps_loss, shape=(6, 5)):
-    return Model(loss_of, SpectralElasticNet(tau), True, shape)
+    return RowModel(loss_of, SpectralElasticNet(tau), True, shape)
 
 
 def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
@@ -191,7 +191,7 @@ def test_a_heavy_row_leaves_no_rounding_in_the_sums_of_the_others(most):
 def test_a_graded_core_has_the_slope_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
     lens, seen = look(blocks, near=0.1, far=2.0)
-    core = graded_core(model, lens, seen)
+    core = graded_core(model, seen)
     assert core.design.n < 1500
     r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.gamma
     gradient = core.dual_image(core.loss.gradient(r))

@@ -1,10 +1,10 @@
 """RMR on samples that are read block by block: a handful of passes to a certificate.
 
-A small sample gives a first W. Each pass over all samples then evaluates the objective at W and
+A subsample gives a first W. Each pass over all samples then evaluates the objective at W and
 reduces the samples to a core of few rows (:mod:`.reduced_problems`), which is solved in memory
 (:mod:`..augmented`) for the next W. While W is still far off the core is graded, then it is a band
-with two groups, whose dual value bounds the optimum from below. The pass that verifies a W is the
-one that makes the core for the next.
+with groups, whose dual value bounds the optimum from below. The pass that verifies a W also makes
+the core for the next one.
 """
 
 from __future__ import annotations
@@ -27,68 +27,40 @@ from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
 from ..warm_start import Start
 from .pass_spec import EDGES, PassSpec, floor_for, width_for
-from .reduced_problems import Band, Model, graded_core
+from .reduced_problems import Band, RowModel, graded_core
 from .step_length import Best, Step, Tangent
 from .summary import PassSummary
 
-STREAM_COLUMNS = np.dtype(
-    [
-        *(*COLUMNS.descr, ("rows", np.int64)),
-        *(("solving", np.float64), ("reading", np.float64), ("gigabytes", np.float64)),
-    ]
-)
+SECONDS = [(name, np.float64) for name in ("solving", "reading", "gigabytes")]
+STREAM_COLUMNS = np.dtype([*COLUMNS.descr, ("rows", np.int64), *SECONDS])
 HEADER = (
     f"{'pass':>5} {'time':>8} {'solving':>8} {'reading':>8} {'GB':>7} {'GB/s':>6} "
     f"{'rows kept':>10} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}"
 )
-
-
-# Rows of a core, as a multiple of the entries of W.
-ROWS = 20
-# Gap of the sample, and of the cores relative to tol.
-ROUGH, FINE = 1e-4, 0.2
 # Share of the time of a round that solving is expected to take; the rest is reading.
 SOLVING = 0.8
-# Residuals this near to a kink, relative to the spread of the labels, are on it: no core has more
-# digits.
-ROUNDING = 1e-6
 NONE: Index = np.zeros(0, dtype=np.intp)
 
 
 class Stream:
-    """One run.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The samples.
-    model : Model
-        What to solve on them.
-    tol : float
-        Relative duality gap at which to stop.
-    memory : float
-        Bytes that a core may take.
-    verbose : int
-        Whether to print one line per pass.
-    rare : ndarray of int
-        Indices of samples of a rare kind, of which the sample needs enough.
-    """
+    """One run, with the arguments of :func:`solve_stream`."""
 
     def __init__(
         self,
         blocks: Blocks,
-        model: Model,
+        model: RowModel,
         tol: float,
         memory: float,
         verbose: int,
         rare: Index = NONE,
     ) -> None:
         self.blocks, self.model, self.tol = blocks, model, tol
+        self.core_tol = max(0.2 * tol, 1e-12)
         self.verbose, self.rare = verbose, rare
         size = blocks.p * blocks.q
-        # In the solver a row takes three times what it takes in float64.
+        # In the solver a row takes three times its memory in float64.
         self.most_rows = max(int(memory / (3 * 8 * size)), 1000)
-        self.rows = min(ROWS * size, self.most_rows, blocks.n)
+        self.rows = min(20 * size, self.most_rows, blocks.n)
         nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
         self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
         self.start: Start | None = None
@@ -98,41 +70,47 @@ class Stream:
         self.counts: Array = np.zeros(len(EDGES) + 1)
         self.n = float(blocks.n)  # samples of positive weight, about
 
-    # -- the sample
+    # -- the subsample
 
     def first(self) -> tuple[Factors, Array]:
-        """W and gamma of a sample; sets scale and histogram of the distances, and the error."""
+        """W and gamma of a subsample; sets scale and histogram of the distances, and the error."""
         while True:
             block, stand_for = self.look()
             share = float(np.mean(block.weights > 0.0))
             block, stand_for = with_weight(block, stand_for)
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
-            # Some are held out: W has fitted the others, which look nearer to the kinks.
+            # W has fitted its samples, which look nearer to the kinks: so some are held out.
             out = np.arange(len(block.y)) % 10 == 0
             fitted = ~out if len(out) > 1 else out
             part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
             problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
-            result = solve_many(problem, start=self.start, tol=ROUGH)
+            result = solve_many(problem, start=self.start, tol=1e-4)
             self.start = result.start
             d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
             enough = min(int(40 * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
             self.rows = enough
-        W, part = result.W, block.take(out)
+        part, each = block.take(out), stand_for[out]
         self.held_out = part._replace(X=part.X.astype(np.float64))
-        r = part.y - self.predicted(W.matrix.reshape(-1), result.gamma)
+        self.measure(self.n / each.sum() * each, result, block.y)
+        self.error = 2.0 * np.sqrt(d / np.count_nonzero(fitted)) / self.slope()
+        return result.W, result.gamma
+
+    def measure(self, stand_for: Array, result: SolverResult, y: Array) -> None:
+        """Set rounding, scale and histogram of the distances, by the samples held out."""
+        part = self.held_out
+        r = part.y - self.predicted(result.W.matrix.reshape(-1), result.gamma)
         distance = self.model.loss_of(part.y, part.weights).distances(r)
-        off = np.abs(block.y - np.median(block.y))
-        self.rounding = ROUNDING * (float(np.median(off)) or float(np.mean(off)) or 1.0)
+        off = np.abs(y - np.median(y))
+        # Residuals this near to a kink are on it: no core has more digits.
+        self.rounding = 1e-6 * (float(np.median(off)) or float(np.mean(off)) or 1.0)
         off = distance[distance > self.rounding]
         self.unit = float(np.median(off)) if len(off) else 1.0
-        bins, each = np.searchsorted(EDGES * self.unit, distance), stand_for[out]
-        counts = np.bincount(bins, self.n / each.sum() * each, minlength=len(EDGES) + 1)
+        bins = np.searchsorted(EDGES * self.unit, distance)
+        counts = np.bincount(bins, stand_for, minlength=len(EDGES) + 1)
         self.counts = counts.astype(np.float64)
-        self.error = 2.0 * np.sqrt(d / np.count_nonzero(fitted)) / self.slope()
-        return W, result.gamma
 
     def predicted(self, W: Array, gamma: Array) -> Array:
         """Linear predictor of the samples that were held out."""
@@ -140,7 +118,7 @@ class Stream:
         return np.asarray(self.held_out.X @ W + basis.times(gamma))
 
     def look(self) -> tuple[Block, Array]:
-        """A sample with enough of the rare ones, and how many samples each of it stands for."""
+        """A subsample with enough of the rare kind, and the number of samples each stands for."""
         block, index = self.blocks.sample(self.rows, seed=0)
         n, rare = self.blocks.n, self.rare
         own, most = np.isin(index, rare), self.rows // 4
@@ -154,7 +132,7 @@ class Stream:
         return joined([common, more])[0], stand_for
 
     def losses(self, block: Block, stand_for: Array, part: Mask) -> PiecewiseLoss:
-        """Losses of a part of a sample, with the weight of all."""
+        """Losses of a part of the subsample, with the weight of all samples."""
         each = stand_for[part]
         loss = self.model.loss_of(block.y[part], block.weights[part])
         return loss.times(self.n / each.sum() * each)
@@ -170,8 +148,8 @@ class Stream:
     # -- rounds
 
     def spec(self, W: Factors, gamma: Array) -> PassSpec:
-        """What to look at in the next pass: a band if it is wide enough, or graded."""
-        # There may be more on the kinks than rows.
+        """What to keep in the next pass: a band if it is wide enough, or graded."""
+        # There may be more samples on the kinks than rows.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
         far = floor = 0.0
         # A band must be wider than the error of W. Samples far beyond the error are left to the
@@ -198,16 +176,16 @@ class Stream:
     def solve(self, spec: PassSpec, summary: PassSummary) -> SolverResult:
         """The core of a pass, solved."""
         band = None if spec.graded else Band(self.model, spec, summary)
-        problem = graded_core(self.model, spec, summary) if band is None else band.problem
-        tol = max(FINE * self.tol, 1e-12)
-        result = solve_core(problem, self.restarted(spec), tol=tol, scale=self.best.primal)
+        problem = graded_core(self.model, summary) if band is None else band.problem
+        start, scale = self.restarted(spec), self.best.primal
+        result = solve_core(problem, start, tol=self.core_tol, scale=scale)
         self.start = result.start
         if band is not None:
             self.best.offer_dual(*band.proven(result.beta))
         return result
 
     def restarted(self, spec: PassSpec) -> Start | None:
-        """The last start, smoothed as widely as W is wrong."""
+        """The last start, with a smoothing as wide as the error of W."""
         if self.start is None or self.start.smoothing is None:
             return None
         own, W = self.start.smoothing, spec.W.reshape(self.model.shape)
@@ -215,7 +193,7 @@ class Stream:
         return replace(self.start, W=W, gamma=spec.gamma, smoothing=smoothing)
 
     def update_error(self, W: Factors, gamma: Array, spec: PassSpec) -> None:
-        """How far off the new W is, from how far it moved."""
+        """Estimate the error of the new W from how far W moved."""
         moved = self.predicted(W.matrix.reshape(-1) - spec.W, gamma - spec.gamma)
         change = float(np.sqrt(np.mean(moved**2)))
         d = coordinates(W.rank, self.model.shape, len(gamma))
@@ -232,23 +210,10 @@ class Stream:
         failures, taken = 0, 1.0
         while True:
             spec = self.spec(W, gamma)
-            started = time.perf_counter()
-            with turn(len(self.history)), span(SOLVING, 1.0):
-                summary = self.blocks.map_reduce(spec).capped()
-            if summary.bad >= 0:
-                raise_not_finite(summary.bad)
-            self.counts = summary.counts.astype(np.float64)
-            tangent = Tangent.of(summary, *self.model.ridge_at(gamma))
-            primal = self.model.penalty.value_of(W) + tangent.loss
-            if primal <= self.best.primal:
-                self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
-                self.best.tangent = tangent
-            self.record(W, summary, spec.graded, started)
-            done = self.best.gap <= self.tol or self.stopped
-            if done or len(self.history) >= 25:
+            summary, tangent, primal = self.visit(spec, W, gamma)
+            if self.best.gap <= self.tol or self.stopped or len(self.history) >= 25:
                 return
-            # Cores are no more accurate than this.
-            good = primal <= (1.0 + FINE * self.tol) * self.best.primal
+            good = primal <= (1.0 + self.core_tol) * self.best.primal
             failures = 0 if good else failures + 1
             if failures == 4:
                 return
@@ -256,9 +221,7 @@ class Stream:
                 self.trust = step.best_part(taken, tangent, self.model.penalty)
             if failures:
                 W, gamma, step = *self.back_off(W, gamma, tangent), None
-            elif (
-                len(summary.rows) == 0
-            ):  # the distances are not what they were: look again, now known
+            elif len(summary.rows) == 0:  # the histogram was wrong: again, with the new one
                 step = None
             else:
                 with turn(len(self.history)), span(0.0, SOLVING):
@@ -269,8 +232,23 @@ class Stream:
                 taken = self.trust if spec.graded else 1.0
                 W, gamma = (result.W, result.gamma) if taken == 1.0 else step.part(taken)
 
+    def visit(self, spec: PassSpec, W: Factors, gamma: Array) -> tuple[PassSummary, Tangent, float]:
+        """One pass at W and gamma: its summary, the tangent there, and the objective."""
+        started = time.perf_counter()
+        with turn(len(self.history)), span(SOLVING, 1.0):
+            summary = self.blocks.map_reduce(spec).capped()
+        raise_not_finite(summary.bad)
+        self.counts = summary.counts.astype(np.float64)
+        tangent = Tangent.of(summary, *self.model.ridge_at(gamma))
+        primal = self.model.penalty.value_of(W) + tangent.loss
+        if primal <= self.best.primal:
+            self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
+            self.best.tangent = tangent
+        self.record(W, summary, spec.graded, started)
+        return summary, tangent, primal
+
     def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
-        """After a step that led too far: a part of it, then more rows."""
+        """A part of a step that led too far; the next core has more rows."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
         best = self.best
         dW, dgamma = W.matrix - best.W.matrix, gamma - best.gamma
@@ -278,10 +256,10 @@ class Stream:
         return step.part(step.back(tangent, self.model.penalty))
 
     def record(self, W: Factors, summary: PassSummary, graded: bool, started: float) -> None:
-        """Add a row to the history, print it if asked, and tell the listener.
+        """Add a row to the history, print it if asked, and tell the callback.
 
-        A row has all seconds since the last one: those of the core, or of the sample, and those of
-        the pass, which has `started` when that was solved.
+        A row has all seconds since the last one: those of the core, or of the subsample, and those
+        of the pass, which `started` after that.
         """
         best, gigabytes, k = self.best, self.blocks.nbytes / 1e9, len(self.history)
         now, started = time.perf_counter() - self.begun, started - self.begun
@@ -300,7 +278,7 @@ class Stream:
             )
 
     def result(self) -> SolverResult:
-        """The best certified point; its beta is not computed, but `dual_of` says how."""
+        """The best certified point; `dual_of` computes its beta block by block."""
         best = self.best
         return SolverResult(
             W=best.W,
@@ -319,7 +297,7 @@ class Stream:
 
 def solve_stream(
     blocks: Blocks,
-    model: Model,
+    model: RowModel,
     *,
     tol: float = 1e-6,
     memory: float = 2.0**30,
@@ -332,7 +310,7 @@ def solve_stream(
     ----------
     blocks : Blocks
         The samples.
-    model : Model
+    model : RowModel
         What to solve on them.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
@@ -341,7 +319,7 @@ def solve_stream(
     verbose : int, default=0
         Whether to print one line per pass.
     rare : ndarray of int, default=none
-        Indices of samples of a rare kind, such as a small class: a sample of all would miss them.
+        Indices of samples of a rare kind, such as a small class, which a subsample would miss.
 
     Returns
     -------
@@ -364,7 +342,7 @@ def solve_stream(
 
 
 def with_weight(block: Block, stand_for: Array) -> tuple[Block, Array]:
-    """The samples of positive weight, and how many each stands for."""
+    """The samples of positive weight, and how many samples each stands for."""
     some = block.weights > 0.0
     if not some.any():
         raise ValueError(

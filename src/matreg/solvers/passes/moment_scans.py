@@ -1,4 +1,4 @@
-"""What a pass adds up for R-GLM with the squared loss: second moments, and a certificate."""
+"""The sums of a pass for R-GLM with the squared loss: second moments, and a certificate."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import numpy as np
 from ..._typing import Array, Index
 from ...data.blocks import Block
 
-# Rows that are treated at a time, in float64.
-PIECE = 2048
-
 
 @dataclass(frozen=True)
 class Moments:
@@ -21,17 +18,16 @@ class Moments:
     ----------
     G : ndarray of shape (folds, m + k + 2, m + k + 2)
         Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k covariates, of the folds.
-    bad : int
-        Index of the first sample that is not finite, -1 if all are.
+    bad : float
+        Index of the first sample that is not finite, infinite if all are.
     """
 
     G: Array
-    bad: int
+    bad: float
 
     def merge(self, other: Moments) -> Moments:
         """Moments of two parts of the samples."""
-        found = [bad for bad in (self.bad, other.bad) if bad >= 0]
-        return Moments(self.G + other.G, min(found, default=-1))
+        return Moments(self.G + other.G, min(self.bad, other.bad))
 
 
 @dataclass(frozen=True)
@@ -51,9 +47,9 @@ class MomentScan:
 
     def __call__(self, block: Block) -> Moments:
         """Moments of a block."""
-        m, piece = block.X.shape[1], PIECE
+        m, piece = block.X.shape[1], 2048  # rows that are converted to float64 at a time
         order = m + 2 + (0 if block.Z is None else block.Z.shape[1])
-        G, bad = np.zeros((self.count, order, order)), -1
+        G, bad = np.zeros((self.count, order, order)), np.inf
         for start in range(0, len(block.y), piece):
             part = slice(start, min(start + piece, len(block.y)))
             rows = np.ones((part.stop - start, order))
@@ -61,8 +57,7 @@ class MomentScan:
             if block.Z is not None:
                 rows[:, m + 1 : -1] = block.Z[part]
             wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
-            if len(wrong) and bad < 0:
-                bad = block.start + start + int(wrong[0])
+            bad = min([bad, *(block.start + start + wrong[:1]).tolist()])
             rows *= np.sqrt(block.weights[part])[:, None]
             if self.folds is None:
                 G[0] += rows.T @ rows
@@ -87,8 +82,8 @@ class Sums:
     Z : ndarray of shape (taus, m)
         Sums of ``s r X``.
     sizes : ndarray of shape (taus, k + 1)
-        What their rounding is relative to: sums of ``s (|y| + |<W, X>| + |fit of the columns|)``
-        times the sizes of the columns and, last, times ``|X|``.
+        Their sizes, to which rounding is relative: sums of ``s (|y| + |<W, X>| + |fit of the
+        columns|)`` times the sizes of the columns and, last, times ``|X|``.
     """
 
     rr: Array
@@ -128,8 +123,8 @@ class CertificateScan:
 class DualRows:
     """Dual variables ``t s_i (r_i - <step, X_i> - Z_i'dgamma)`` of the samples of a block.
 
-    The residuals ``r_i`` are those of W and gamma, whose sums were measured; with the step added to
-    W they would have other rounding.
+    The residuals ``r_i`` are those of W and gamma, whose sums are known; with the step added to W
+    their rounding would be another one.
     """
 
     W: Array
@@ -140,7 +135,7 @@ class DualRows:
     t: float
 
     def __call__(self, block: Block) -> Array:
-        """Those of a block."""
+        """Dual variables of the samples of a block."""
         forward, basis = block.design.forward, block.basis(self.fit_intercept)
         r = block.y - forward(self.W) - basis.times(self.gamma)
         r = r - (forward(self.step) + basis.times(self.dgamma))

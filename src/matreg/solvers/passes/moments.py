@@ -3,25 +3,23 @@
 The objective depends on the samples through their second moments alone: the Gram matrix of the rows
 ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
 pseudo-samples with the same objective, up to a constant, for any penalty and, by subtraction, any
-fold. A ridge on the coefficients of covariates is more samples, which add to the moments. Squaring
-loses digits of ill-conditioned samples; the second pass evaluates objective, gradient and bound on
-the samples themselves, and where the gap is too large the exact gradient corrects the moments.
+fold. The samples of a ridge on the coefficients of covariates add to the moments. Squaring loses
+digits of ill-conditioned samples, so that the second pass evaluates objective, gradient and bound
+on the samples themselves. Where the gap is too large, the exact gradient corrects the moments.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
 from ...data.blocks import Block, Blocks, raise_not_finite
 from ...design import ArrayDesign
-from ...linalg.factors import Factors, singular_values, zero_factors
+from ...linalg.factors import singular_values, zero_factors
 from ...losses.piecewise import squared
 from ...penalties.spectral import SpectralElasticNet
 from ...problem import ROUNDING, Problem, relative_gap
@@ -29,16 +27,10 @@ from ...thresholds import MOMENT_ENTRIES
 from ...unpenalised.basis import NOTHING
 from ..certificate import COLUMNS, SolverResult
 from ..rglm.solve import solve_rglm
-from .moment_scans import CertificateScan, DualRows, MomentScan
+from .moment_scans import CertificateScan, DualRows, MomentScan, Sums
 
-# Residuals below this, relative to the labels, are rounding: the fit is exact.
-EXACT = 1e-12
-# Gap of the reduced problem relative to the tolerance.
-FINE = 0.1
-# Corrections at most.
-MOST_CORRECTIONS = 3
-# Shares of the time after which the moments are expected to be known, and the solution.
-MEASURING, PROVING = 0.8, 0.9
+# Share of the time that the moments are expected to take.
+MEASURING = 0.8
 NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
 
 
@@ -60,12 +52,7 @@ class Reduced:
         Sum of the squares of the samples, around their mean if there is an intercept.
     """
 
-    def __init__(
-        self,
-        G: Array,
-        shape: tuple[int, int],
-        fit_intercept: bool,
-    ) -> None:
+    def __init__(self, G: Array, shape: tuple[int, int], fit_intercept: bool) -> None:
         m = shape[0] * shape[1]
         self.shape, self.fit_intercept = shape, fit_intercept
         several = len(G) > m + 2
@@ -76,7 +63,7 @@ class Reduced:
         C = G - self.rest.T @ self.fits
         self.size = float(np.sqrt(G[-1, -1]))
         self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
-        # Of equal samples it is rounding.
+        # The difference of equal samples is rounding.
         around = G[m, :m] @ G[m, :m] / G[m, m] if fit_intercept else 0.0
         self.curvature = max(float(np.trace(G[:m, :m]) - around), 0.0)
 
@@ -88,7 +75,7 @@ class Reduced:
         return np.sqrt(values[kept]), V[:, kept]
 
     def problem(self, penalty: SpectralElasticNet, c: Array | None = None) -> Problem:
-        """Pseudo-samples; `c` stands for the moments of samples and labels if given."""
+        """Pseudo-samples; `c` replaces the moments of samples and labels if given."""
         root, V = self.factor
         z = (V.T @ (self.c if c is None else c)) / root
         rows = (root[:, None] * V.T).reshape(-1, *self.shape)
@@ -114,21 +101,12 @@ class Reduced:
         return np.asarray(V @ ((V.T @ Z) / root**2))
 
     @property
-    def noise(self) -> float:
-        """Sum of squares of residuals below which they are the rounding of the labels."""
-        return (EXACT * self.size) ** 2
-
-    @property
     def tau_max(self) -> float:
         """Smallest tau with W = 0."""
         return float(np.linalg.norm(self.c.reshape(self.shape), 2))
 
 
-def moments(
-    blocks: Blocks,
-    folds: Index | None = None,
-    count: int = 1,
-) -> Array:
+def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array:
     """Moments of all samples, by fold: one pass.
 
     Parameters
@@ -146,16 +124,14 @@ def moments(
         Gram matrices of samples, ones, covariates and labels.
     """
     m = blocks.p * blocks.q
-    most = MOMENT_ENTRIES
-    if m > most:
+    if m > MOMENT_ENTRIES:
         raise ValueError(
             f"X has samples of {m} entries; R-GLM on data beyond memory holds the Gram matrix of "
-            f"the entries, which is meant for up to {most} of them. Reduce the samples, "
+            f"the entries, which is meant for up to {MOMENT_ENTRIES} of them. Reduce the samples, "
             "for example by block means, or take a part of them that fits into memory."
         )
     summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
-    if summary.bad >= 0:
-        raise_not_finite(summary.bad)
+    raise_not_finite(summary.bad)
     return summary.G
 
 
@@ -179,15 +155,14 @@ def solve_moments(
 ) -> list[SolverResult]:
     """Solutions of the reduced problem, largest tau first, each from the last."""
     problem = reduced.problem(penalty, c)
+    if problem.design.n == 0:  # all samples are equal
+        W, empty = zero_factors(*reduced.shape), np.zeros(0)
+        return [SolverResult(W, empty, empty, primal=0.0, gap=0.0, converged=True) for _ in taus]
     results: list[SolverResult] = []
     for tau in taus:
-        start, fine = results[-1].start if results else None, FINE * tol
         posed = replace(problem, penalty=problem.penalty.at(float(tau)))
-        if problem.design.n == 0:  # all samples are equal
-            W, empty = zero_factors(*reduced.shape), np.zeros(0)
-            results.append(SolverResult(W, empty, empty, primal=0.0, gap=0.0, converged=True))
-            continue
-        results.append(solve_rglm(posed, start=start, tol=fine, max_iter=max_iter))
+        start = results[-1].start if results else None
+        results.append(solve_rglm(posed, start=start, tol=0.1 * tol, max_iter=max_iter))
     return results
 
 
@@ -219,7 +194,7 @@ def solve_streamed_rglm(
     max_iter : int, default=10000
         Largest number of iterations for one tau.
     G : ndarray of shape (m + k + 2, m + k + 2), default=None
-        Moments of all samples, if they are known: then one pass is spared.
+        Moments of all samples, if they are known, which saves a pass.
     ridge : Block, default=None
         Samples of a ridge on the coefficients of the covariates.
 
@@ -233,16 +208,16 @@ def solve_streamed_rglm(
             (G,) = moments(blocks)
     reduced = Reduced(with_ridge(G, ridge), (blocks.p, blocks.q), fit_intercept)
     penalties = [penalty.at(float(tau)) for tau in taus]
-    with span(MEASURING, PROVING):
+    with span(MEASURING, 0.9):
         results = solve_moments(reduced, taus, tol, max_iter, penalty=penalty)
-    with span(PROVING, 1.0):
+    with span(0.9, 1.0):
         proven = certified(blocks, reduced, penalties, results, tol, ridge)
-    for _ in range(MOST_CORRECTIONS):
+    for _ in range(3):
         wrong = [k for k, (result, _) in enumerate(proven) if not result.converged]
         if not wrong:
             break
         corrected = list(results)
-        for k in wrong:  # the moments, such that the gradient at W is what the samples say
+        for k in wrong:  # with moments that have the gradient of the samples at W
             W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
             one, c = taus[k : k + 1], reduced.S @ W + Z
             (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, penalty=penalty)
@@ -259,61 +234,69 @@ def certified(
     tol: float,
     ridge: Block | None,
 ) -> list[tuple[SolverResult, Array]]:
-    """Solutions with objective, bound and gap on all samples, and their exact gradients.
-
-    The sums ``Z'beta`` and, at tau = 0, ``A'beta`` of all samples are zero up to the rounding of
-    residuals: :data:`matreg.problem.ROUNDING`, or more for many samples, of :attr:`Sums.sizes`. Of
-    residuals that are small beside the labels, no float64 numbers have smaller sums.
-    """
-    Ws = [result.W.matrix.reshape(-1) for result in results]
-    fit_intercept, m = reduced.fit_intercept, len(Ws[0])
+    """Solutions with objective, bound and gap on all samples, and their exact gradients."""
+    Ws = np.stack([result.W.matrix.reshape(-1) for result in results])
     gammas = np.stack([reduced.gamma(W) for W in Ws])
-    scan = CertificateScan(np.stack(Ws), gammas, fit_intercept)
+    scan = CertificateScan(Ws, gammas, reduced.fit_intercept)
     sums = blocks.map_reduce(scan)
     if ridge is not None:
         sums = sums.merge(scan(ridge))
     # As in the rank of a matrix, many numbers have more rounding.
-    rounding = max(ROUNDING, (blocks.n + m) * float(np.finfo(float).eps))
-    found = []
-    for k, (penalty, result) in enumerate(zip(penalties, results, strict=True)):
-        shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
-        rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
-        yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
-        Z = sums.Z[k] - shift @ reduced.rest[:, :m]
-        primal = 0.5 * rr + penalty.value_of(result.W)
-        gamma = gammas[k] + shift
-        step = left = np.zeros(m)
-        exact = False
-        if penalty.tau == penalty.ridge == 0.0:
-            # Feasible residuals are those of least squares, which the moments know from here.
-            step = reduced.least_squares(Z)
-            left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
-            exact = least <= reduced.noise  # then residuals are mere rounding
-            t, dual = 1.0, 0.5 * least
-        else:
-            t, dual = reduced.bound(penalty, rr, yr, Z)
-        off = np.append(np.abs(sums.r[k] - reduced.own @ shift), np.linalg.norm(left))
-        if exact or np.any(off > rounding * sums.sizes[k]):  # it is not feasible, but zero is
-            t, dual = 0.0, 0.0
-        gap = 0.0 if exact else relative_gap(primal, dual)
-        proof = replace(
-            result,
-            gamma=gamma,
-            beta=np.zeros(0),
-            primal=primal,
-            dual=dual,
-            gap=gap,
-            converged=gap <= tol,
-            history=row(result.n_iter, primal, dual, gap, result.W),
-            dual_of=DualRows(
-                Ws[k], gammas[k], step, shift - reduced.fits[:, :m] @ step, fit_intercept, t
-            ),
-            kept=None,
-        )
-        found.append((proof, Z))
-    return found
+    rounding = max(ROUNDING, (blocks.n + Ws.shape[1]) * float(np.finfo(float).eps))
+    return [
+        proof(reduced, penalty, result, scan, sums, k, rounding, tol)
+        for k, (penalty, result) in enumerate(zip(penalties, results, strict=True))
+    ]
 
 
-def row(n_iter: int, primal: float, dual: float, gap: float, W: Factors) -> NDArray[Any]:
-    """The history of a certificate."""
-    return np.array([(n_iter, 0.0, primal, dual, gap, W.rank, "moments")], dtype=COLUMNS)
+def proof(
+    reduced: Reduced,
+    penalty: SpectralElasticNet,
+    result: SolverResult,
+    scan: CertificateScan,
+    sums: Sums,
+    k: int,
+    rounding: float,
+    tol: float,
+) -> tuple[SolverResult, Array]:
+    """The k-th solution with its certificate on all samples, and the gradient (m,) there.
+
+    The sums ``Z'beta`` and, at tau = 0, ``A'beta`` of all samples are zero up to the rounding of
+    residuals, relative to :attr:`Sums.sizes`: residuals that are small beside the labels have no
+    smaller sums in float64.
+    """
+    m = scan.W.shape[1]
+    shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
+    rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
+    yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
+    Z = sums.Z[k] - shift @ reduced.rest[:, :m]
+    primal = 0.5 * rr + penalty.value_of(result.W)
+    step = left = np.zeros(m)
+    exact = False
+    if penalty.tau == penalty.ridge == 0.0:
+        # Feasible residuals are those of least squares, which the moments know from here.
+        step = reduced.least_squares(Z)
+        left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
+        exact = least <= (1e-12 * reduced.size) ** 2  # then residuals are rounding of the labels
+        t, dual = 1.0, 0.5 * least
+    else:
+        t, dual = reduced.bound(penalty, rr, yr, Z)
+    off = np.append(np.abs(sums.r[k] - reduced.own @ shift), np.linalg.norm(left))
+    if exact or np.any(off > rounding * sums.sizes[k]):  # it is not feasible, but zero is
+        t, dual = 0.0, 0.0
+    gap = 0.0 if exact else relative_gap(primal, dual)
+    row = (result.n_iter, 0.0, primal, dual, gap, result.W.rank, "moments")
+    dgamma = shift - reduced.fits[:, :m] @ step
+    proven = replace(
+        result,
+        gamma=scan.gamma[k] + shift,
+        beta=np.zeros(0),
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        converged=gap <= tol,
+        history=np.array([row], dtype=COLUMNS),
+        dual_of=DualRows(scan.W[k], scan.gamma[k], step, dgamma, scan.fit_intercept, t),
+        kept=None,
+    )
+    return proven, Z

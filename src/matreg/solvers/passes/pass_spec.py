@@ -26,13 +26,9 @@ EDGES = np.geomspace(1e-9, 1e3, 241)
 MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]])
 
 
-# Samples that are treated at a time: their numbers stay in the cache.
-ROWS = 2**13
-
-
 @dataclass(frozen=True)
 class PassSpec:
-    """Where to look and what to keep.
+    """Where to evaluate the samples, and which of them to keep.
 
     Attributes
     ----------
@@ -47,12 +43,12 @@ class PassSpec:
     near : float
         Distance from a kink up to which every sample is kept.
     far : float
-        Distance up to which some are: at distance x with probability ``near / x``. Not larger than
-        `near` for none.
+        Distance up to which some samples are kept, at distance x with probability ``near / x``;
+        none if it is not larger than `near`.
     floor : float
-        For that, samples nearer to a kink than this count as this far.
+        Samples nearer to a kink than this have the probability of this distance.
     most : int
-        Rows to keep at most; if there are more, `near` is made smaller.
+        Largest number of rows to keep; if there are more, `near` is made smaller.
     mean_weight : float
         Mean of the sample weights.
     unit : float
@@ -60,7 +56,7 @@ class PassSpec:
     rounding : float
         Residuals this near to a kink are on it.
     seed : int
-        Of the sampling, which is a function of the index of a sample and nothing else.
+        Seed of the sampling, which depends on nothing else but the index of a sample.
     """
 
     W: Array
@@ -78,12 +74,12 @@ class PassSpec:
 
     @property
     def graded(self) -> bool:
-        """Whether samples beyond `near` may be kept, too."""
+        """Whether some samples beyond `near` are kept, too."""
         return self.far > self.near
 
     @property
     def nothing(self) -> PassSummary:
-        """What is seen of no samples: merged with another one it changes nothing."""
+        """The summary of no samples: merged with another one it changes nothing."""
         zero = np.zeros(GROUPS)
         return PassSummary(
             loss=0.0,
@@ -94,7 +90,7 @@ class PassSpec:
             slopes=zero,
             tubes=zero,
             counts=np.zeros(len(EDGES) + 1, dtype=np.intp),
-            bad=-1,
+            bad=np.inf,
             X=[],
             Z=[],
             rows=np.zeros(0, dtype=ROW),
@@ -103,8 +99,8 @@ class PassSpec:
         )
 
     def __call__(self, block: Block) -> PassSummary:
-        """Look at a block."""
-        whole, rows = self.nothing, ROWS
+        """The summary of a block, piece by piece, so that the numbers of a piece stay in cache."""
+        whole, rows = self.nothing, 2**13
         for start in range(0, len(block.y), rows):
             whole = whole.merge(self.look(block.part(start, start + rows)))
         return whole
@@ -115,14 +111,14 @@ class PassSpec:
         return np.asarray(block.y - fitted)
 
     def look(self, piece: Block) -> PassSummary:
-        """Look at some rows."""
+        """The summary of some rows."""
         y, weights = piece.y, piece.weights
         index = piece.start + np.arange(len(y))
         with np.errstate(invalid="ignore"):  # samples that are not finite are reported
             r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
-            # Heavy samples count as lying on a kink: no part of any group.
+            # Heavy samples are kept, as if they were on a kink: no group holds them.
             heavy = weights > 20.0 * self.mean_weight
             apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
             key = apart * spread_out(index + self.seed) if self.graded else apart
@@ -131,7 +127,7 @@ class PassSpec:
             columns = (index, y, weights, beta.T, loss.epsilon, apart, key)
             for name, column in zip(ROW.names or (), columns, strict=True):
                 rows[name] = column[kept]
-            beta[:, kept] = 0.0  # the others are summed up
+            beta[:, kept] = 0.0  # the sums are of the others
             Z = piece.basis(self.fit_intercept).columns(len(y))
             sums = added_up(beta, piece.X, Z, y, loss.epsilon)
         bad = index[~np.isfinite(r)]
@@ -140,7 +136,7 @@ class PassSpec:
             **sums,
             loss=loss.value(r) if len(bad) == 0 else np.nan,
             counts=np.bincount(bins, minlength=len(EDGES) + 1),
-            bad=int(bad[0]) if len(bad) else -1,
+            bad=min(bad.tolist(), default=np.inf),
             X=[piece.X[kept]],
             Z=[] if piece.Z is None else [piece.Z[kept]],
             rows=rows,
@@ -151,8 +147,8 @@ class PassSpec:
     def groups(self, loss: PiecewiseLoss, r: Array) -> tuple[Array, Array]:
         """Multipliers (4, k) at the residuals in each group, and distances from the nearest kink.
 
-        No distance is below `rounding`. On a kink the slope is zero, on whichever side of it
-        rounding has put the residual.
+        No distance is below `rounding`. On a kink the slope is zero: rounding decides on which side
+        of it the residual is.
         """
         upper = (np.abs(r - loss.epsilon) <= self.rounding) & (loss.upper > 0.0)
         lower = (np.abs(r + loss.epsilon) <= self.rounding) & (loss.lower < 0.0)
@@ -167,40 +163,23 @@ class PassSpec:
 def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 0.0) -> float:
     """The `near` with which about so many rows are kept, from the histogram of the distances.
 
-    Parameters
-    ----------
-    counts, unit : ndarray, float
-        Histogram and its unit.
-    rows : int
-        Number of rows wanted.
-    far : float
-        Distance beyond which none is kept; 0 if none beyond `near`.
-    floor : float, default=0
-        Samples nearer than this count as this far.
+    The histogram has the counts of distances relative to `unit`; `far` and `floor` are those of
+    :class:`PassSpec`.
     """
     middle = unit * MIDDLES
 
     def expected(near: float) -> float:
-        keep = np.minimum(1.0, near / np.maximum(middle, floor))
-        keep = np.where(middle <= max(far, near), keep, 0.0)
         if far <= near:
-            keep = np.where(middle <= near, 1.0, 0.0)
-        return float(counts @ keep)
+            return float(counts @ (middle <= near))
+        keep = np.minimum(1.0, near / np.maximum(middle, floor))
+        return float(counts @ np.where(middle <= far, keep, 0.0))
 
     found = [near for near in middle if expected(near) <= rows]
     return float(found[-1]) if found else float(middle[0])
 
 
 def floor_for(counts: Array, unit: float, far: float) -> float:
-    """The `floor` with which half of the rows are for samples on a kink, if there are many.
-
-    Parameters
-    ----------
-    counts, unit : ndarray, float
-        Histogram and its unit.
-    far : float
-        Distance beyond which none is kept.
-    """
+    """The `floor` with which half of the rows are for samples on a kink, if there are many."""
     apart = unit * MIDDLES[1:]
     others = float(np.sum(np.where(apart <= far, counts[1:] / apart, 0.0)))
     return float(counts[0]) / others if others > 0.0 else far

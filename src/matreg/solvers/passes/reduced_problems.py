@@ -2,18 +2,18 @@
 
 **Band and groups.** Rows near a kink are kept. Among the others, those above move their multipliers
 together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
-on a kink for which there was no room. Those inside keep ``beta_i = 0``. That restricts the dual and
-nothing else: the optimum of this problem is a *lower bound* of that of all samples, and each of its
-dual points is one of theirs, of the same value. A group is one sample: the mean of its members,
-weighted by their slopes. Nothing depends on whether the guess of the sides was right; if it was,
-the optimum is that of all samples.
+on a kink for which there was no room. Those inside keep ``beta_i = 0``. This only restricts the
+dual: the optimum of the problem is a *lower bound* of that of all samples, and each of its dual
+points is a dual point of all samples with the same value. A group is one sample: the mean of its
+members, weighted by their slopes. The bound holds even if the guess of the sides was wrong; if the
+guess was right, the optimum is that of all samples.
 
-**Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of that as weight.
-A linear term makes the gradient at the present W exactly that of all samples. It is no bound, but
-a good step where a band would be too narrow for how wrong W still is.
+**Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of the probability
+as weight. A linear term makes the gradient at the present W exactly that of all samples. The
+optimum is no bound, but a good step while the error of W is too large for a band.
 
-The samples of a ridge on the coefficients of covariates (:mod:`matreg.covariate_ridge`) come after
-the others in each of these problems, as they are.
+The samples of a ridge on the coefficients of covariates (:mod:`matreg.covariate_ridge`) come last
+in each of these problems.
 """
 
 from __future__ import annotations
@@ -32,15 +32,10 @@ from ...unpenalised.basis import Columns, intercept
 from .pass_spec import LossOf, PassSpec
 from .summary import GROUPS, PassSummary
 
-# A pass adds up so many samples with little more rounding than that of one.
-SUMMED = 10**6
-# Signs of the multipliers of the groups.
-SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
-
 
 @dataclass(frozen=True)
-class Model:
-    """What is to be solved on all samples.
+class RowModel:
+    """The model on rows of any kind: samples, groups, and samples of a ridge.
 
     Attributes
     ----------
@@ -66,7 +61,7 @@ class Model:
         """The problem on some rows (k, p*q), with covariates (k, m) or None, and on the ridge's."""
         if (ridge := self.ridge) is not None and Z is not None and ridge.Z is not None:
             X, y = np.concatenate([X, ridge.X]), np.concatenate([y, ridge.y])
-            Z, loss = np.concatenate([Z, ridge.Z]), joined(loss, squared(ridge.weights))
+            Z, loss = np.concatenate([Z, ridge.Z]), loss.beside(squared(ridge.weights))
         design = ArrayDesign(X.reshape(-1, *self.shape))
         basis = intercept(self.fit_intercept) if Z is None else Columns(Z)
         return Problem(design, y, loss, self.penalty, basis)
@@ -81,12 +76,12 @@ class Model:
 
 @dataclass(frozen=True)
 class Lift:
-    """Dual point of all samples from that of a band and its groups.
+    """The dual point of all samples that belongs to one of a band and its groups.
 
     Attributes
     ----------
     spec : PassSpec
-        Where the sides were evaluated.
+        The pass that evaluated the sides.
     index, beta : ndarray of shape (k,)
         Samples of the band and their multipliers.
     shares : ndarray of shape (4,)
@@ -111,26 +106,17 @@ class Lift:
 class Band:
     """The rows near a kink and the groups of all others.
 
-    Parameters
-    ----------
-    model : Model
-        What to solve.
-    spec : PassSpec
-        Where the samples were looked at.
-    summary : PassSummary
-        What a pass has found out about them.
-
     Attributes
     ----------
     problem : Problem
         The problem of the rows and, after them, the groups and the samples of a ridge.
     """
 
-    def __init__(self, model: Model, spec: PassSpec, summary: PassSummary) -> None:
+    def __init__(self, model: RowModel, spec: PassSpec, summary: PassSummary) -> None:
         self.spec, self.summary = spec, summary
         X, Z, self.rows = summary.sorted()
         y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
-        self.groups = np.flatnonzero(summary.slopes * SIGNS > 0.0)
+        self.groups = np.flatnonzero(summary.slopes)
         some, slopes = self.groups, summary.slopes[self.groups]
         group_loss = PiecewiseLoss(
             np.minimum(slopes, 0.0),
@@ -144,16 +130,16 @@ class Band:
             np.concatenate([X, summary.sums[some] / slopes[:, None]]),
             Z,
             np.concatenate([y, summary.labels[some] / slopes]),
-            joined(loss, group_loss),
+            loss.beside(group_loss),
         )
 
     def proven(self, beta: Array) -> tuple[float, Lift]:
         """Lower bound of the optimum of all samples by a dual point of the problem.
 
-        Rows and shares are put within their bounds, which each sample then is. The sums ``Z'beta``
-        of all samples follow from those of the pass. The bound is -inf where one of them is off by
-        more than the rounding of a pass, relative to the sum of the sizes of its terms:
-        :data:`matreg.problem.ROUNDING`, and as much again for every :data:`SUMMED` samples.
+        Multipliers of rows and shares are clipped to their bounds, so that those of all samples are
+        within theirs. The sums ``Z'beta`` of all samples follow from those of the pass. The bound
+        is -inf if one of them is off by more than the rounding of a pass, relative to the sum of
+        the sizes of its terms: :data:`matreg.problem.ROUNDING` for every million samples.
         """
         k, shares, summary = len(self.rows), np.zeros(GROUPS), self.summary
         end = k + len(self.groups)
@@ -165,14 +151,14 @@ class Band:
         own[k:end] = 0.0
         off = np.abs(shares @ summary.columns + own @ columns)
         size = shares @ summary.sizes + np.abs(own) @ np.abs(columns)
-        allowed = ROUNDING * (1.0 + summary.counts.sum() / SUMMED)
+        allowed = ROUNDING * (1.0 + summary.counts.sum() / 1e6)
         if not np.isfinite(beta).all() or np.any(off > allowed * size):
             return -np.inf, lift
         return self.problem.dual(beta), lift
 
 
-def graded_core(model: Model, spec: PassSpec, summary: PassSummary) -> RMRProblem:
-    """The problem of the rows that were kept, with the slope of all samples at W."""
+def graded_core(model: RowModel, summary: PassSummary) -> RMRProblem:
+    """The problem of the rows that were kept, with the gradient of all samples at W."""
     X, Z, rows = summary.sorted()
     chance = summary.limit / np.maximum(rows["distance"], summary.limit)
     loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
@@ -180,14 +166,6 @@ def graded_core(model: Model, spec: PassSpec, summary: PassSummary) -> RMRProble
     G, g = summary.gradient
     problem = model.on(X, Z, rows["y"], loss)
     basis = problem.unpenalised
-    # Sums that the rows cannot reach would have no solution.
+    # With sums that the rows cannot reach there would be no solution.
     t = basis.reachable(problem.loss, basis.take(slice(len(beta))).sums(beta) - g)
     return replace(problem, linear=(beta @ X - G).reshape(model.shape), linear_gamma=t)
-
-
-def joined(first: PiecewiseLoss, second: PiecewiseLoss) -> PiecewiseLoss:
-    """Losses of two sets of samples as one."""
-    names = ("lower", "upper", "epsilon", "curvature")
-    return PiecewiseLoss(
-        *(np.concatenate([getattr(first, name), getattr(second, name)]) for name in names)
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..certificate import SolverResult
 from .loop import solve_stream
 from .moments import MEASURING, Reduced, moments, solve_streamed_rglm, with_ridge
-from .reduced_problems import Model as Core
+from .reduced_problems import RowModel
 
 
 def path_on_blocks(
@@ -24,38 +25,24 @@ def path_on_blocks(
 ) -> list[SolverResult]:
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
-    limits: dict[str, Any] = {name: options[name] for name in ("tol", "verbose") if name in options}
-    basis, ridge = blocks.unpenalised(model.fit_intercept), ridge_of(model, blocks)
+    penalty, own, ridge = model.penalty, model.fit_intercept, ridge_of(model, blocks)
     if quadratic(model):
-        limits.pop("verbose", None)
-        if "max_iter" in options:
-            limits["max_iter"] = options["max_iter"]
+        G, limits = known_moments(blocks), some_of(options, "tol", "max_iter")
         results = solve_streamed_rglm(
-            blocks,
-            taus,
-            penalty=model.penalty,
-            fit_intercept=model.fit_intercept,
-            G=known_moments(blocks),
-            ridge=ridge,
-            **limits,
+            blocks, taus, penalty=penalty, fit_intercept=own, G=G, ridge=ridge, **limits
         )
-        return [result.with_covariates(basis, model.fit_intercept) for result in results]
-    return [
-        solve_stream(
-            blocks,
-            Core(
-                model.losses,
-                model.penalty.at(float(tau)),
-                model.fit_intercept,
-                (blocks.p, blocks.q),
-                ridge,
-            ),
-            memory=memory,
-            rare=blocks.rare,
-            **limits,
-        ).with_covariates(basis, model.fit_intercept)
-        for tau in taus
-    ]
+    else:
+        limits = {"memory": memory, "rare": blocks.rare, **some_of(options, "tol", "verbose")}
+        row_model = RowModel(model.losses, penalty, own, (blocks.p, blocks.q), ridge)
+        models = (replace(row_model, penalty=penalty.at(float(tau))) for tau in taus)
+        results = [solve_stream(blocks, one, **limits) for one in models]
+    basis = blocks.unpenalised(own)
+    return [result.with_covariates(basis, own) for result in results]
+
+
+def some_of(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Those of some options that are given."""
+    return {name: options[name] for name in names if name in options}
 
 
 def ridge_of(model: Model, blocks: Any) -> Block | None:
@@ -65,18 +52,18 @@ def ridge_of(model: Model, blocks: Any) -> Block | None:
 
 
 def reduced(model: Model, blocks: Any) -> Reduced:
-    """What the moments of all samples make of a model with the squared loss."""
+    """The problem of the moments of all samples, for a model with the squared loss."""
     G = with_ridge(known_moments(blocks), ridge_of(model, blocks))
     return Reduced(G, (blocks.p, blocks.q), model.fit_intercept)
 
 
 def one_sample_loss(model: Model) -> Any:
-    """The losses of one sample of each class, which show of what kind they are."""
+    """The losses of one sample of each class, which show the kind of the loss."""
     return model.losses(np.array([1.0, 0.0]), np.ones(2))
 
 
 def quadratic(model: Model) -> bool:
-    """Whether second moments of the samples are all that a model needs of them."""
+    """Whether a model needs nothing but the second moments of the samples."""
     loss = one_sample_loss(model)
     spectral = isinstance(model.penalty, SpectralElasticNet)
     return isinstance(loss, PiecewiseLoss) and loss.quadratic and spectral

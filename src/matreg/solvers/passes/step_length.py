@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,8 +40,9 @@ class Tangent:
         return -float(self.G @ D.reshape(-1)) - float(self.g @ dgamma)
 
 
-# Parts of a step that are tried.
-PARTS = tuple(0.75**k for k in range(36))
+def lowest(value: Callable[[float], float], first: int = 0) -> float:
+    """The one of the parts 0.75^k of a step, from `first` on, with the smallest value."""
+    return min((0.75**k for k in range(first, 36)), key=value)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class Step:
     def back(self, ahead: Tangent, penalty: SpectralPenalty) -> float:
         """The part of the step to take instead of all of it, which led too far.
 
-        The loss is convex, so that its tangents at both ends bound it from below: the part is where
-        the larger of the two, and the penalty, is smallest.
+        The loss is convex, so that its tangents at both ends bound it from below: the part
+        minimises the larger of the two plus the penalty.
         """
         behind, slope = self.slopes(ahead)
 
@@ -82,14 +84,14 @@ class Step:
             bound = max(self.tangent.loss + t * behind, ahead.loss + (t - 1.0) * slope)
             return penalty.value_of(self.part(t)[0]) + bound
 
-        return min(PARTS[1:], key=value)
+        return lowest(value, first=1)
 
     def best_part(self, taken: float, ahead: Tangent, penalty: SpectralPenalty) -> float:
         """The part of the step that was best, by the slopes of the loss before and after a part.
 
-        The solution of a graded core has a sampling error of c times the error that there was
-        before. The best part is 1 / (1 + c^2), which leaves the share c / sqrt(1 + c^2) of that
-        error instead of c.
+        The solution of a graded core has a sampling error of c times the error of W before. The
+        best part is 1 / (1 + c^2), which leaves the share c / sqrt(1 + c^2) of that error instead
+        of c.
         """
         behind, slope = self.slopes(ahead)
         curvature = max(slope - behind, 0.0) / taken
@@ -97,7 +99,7 @@ class Step:
         def value(t: float) -> float:
             return penalty.value_of(self.part(t)[0]) + t * behind + 0.5 * curvature * t * t
 
-        return min(PARTS, key=value)
+        return lowest(value)
 
 
 @dataclass

@@ -1,13 +1,12 @@
 """The summary of a pass: sums over all samples, and a few rows as they are.
 
-Two such summaries merge to that of both, in any order and however the samples are cut into blocks:
-sums are added up, and of the rows those with the smallest keys stay, at most a given number. A
-sample is in the sums or a row, never both: sums that a heavy row had to be taken out of again would
-be the rounding of that row.
+Two summaries merge to that of both, in any order and however the samples are cut into blocks: sums
+are added, and the rows with the smallest keys stay, at most a given number. A sample is in the sums
+or a row, never both: to take a heavy row out of the sums again would leave its rounding there.
 
-With the distance of a sample from its kink as key these are the nearest. With the distance times a
+With the distance of a sample from its kink as key, the nearest rows stay. With the distance times a
 number u in [0, 1) that looks random, a sample at distance x stays with probability ``limit / x``,
-where `limit` is the smallest key that did not: priority sampling.
+where `limit` is the smallest key of those that do not stay: priority sampling.
 
 References
 ----------
@@ -29,8 +28,8 @@ from ...design import ArrayDesign
 
 # Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
 GROUPS = 4
-# What is known of a row besides its entries: its multiplier in each group that it belongs to, the
-# epsilon of its loss, and how far from a kink it is.
+# A row without its entries: its multiplier in each group that it belongs to, the epsilon of its
+# loss, its distance from a kink.
 ROW = np.dtype(
     [
         ("index", np.int64),
@@ -77,16 +76,16 @@ class PassSummary:
         ``|beta_i| epsilon_i`` of each group, without the rows that were kept.
     counts : ndarray of int
         Histogram of the distances from the kinks, of all samples of positive weight.
-    bad : int
-        Index of the first sample that is not finite, -1 if all are.
+    bad : float
+        Index of the first sample that is not finite, infinite if all are.
     X : list of ndarray (k, p*q)
         The rows that were kept, in their own dtype.
     Z : list of ndarray (k, m)
         Their columns without a penalty; empty without covariates.
     rows : structured ndarray of dtype ROW
-        Their numbers.
+        Their labels, weights, multipliers, ...
     most : int
-        Rows to keep at most; there are twice as many until :meth:`capped`.
+        Largest number of rows; there are up to twice as many until :meth:`capped`.
     limit : float
         All samples with a smaller key were kept.
     """
@@ -99,7 +98,7 @@ class PassSummary:
     slopes: Array
     tubes: Array
     counts: Index
-    bad: int
+    bad: float
     X: list[NDArray[Any]]
     Z: list[Array]
     rows: NDArray[Any]
@@ -127,24 +126,23 @@ class PassSummary:
         return every
 
     def merge(self, other: PassSummary) -> PassSummary:
-        """What is seen of two parts of the samples."""
-        found = [bad for bad in (self.bad, other.bad) if bad >= 0]
+        """The summary of two parts of the samples."""
         added = (*SUMS, "loss", "counts", "X", "Z")
         both = replace(
             self,
             **{name: getattr(self, name) + getattr(other, name) for name in added},
-            bad=min(found, default=-1),
+            bad=min(self.bad, other.bad),
             rows=np.concatenate([self.rows, other.rows]),
             limit=min(self.limit, other.limit),
         )
-        # Not at once: each time all rows are copied.
+        # Seldom, as all rows are copied each time.
         return both.capped() if len(both.rows) > 2 * self.most else both
 
     def capped(self) -> PassSummary:
         """The same with no more rows than `most`: those of the smallest keys."""
         if len(self.rows) <= self.most:
             return self
-        # Of equal keys a choice that looks random, but depends on the samples alone.
+        # Among equal keys the choice looks random, but depends on the samples alone.
         order = np.lexsort((spread_out(self.rows["index"]), self.rows["key"]))
         kept = np.zeros(len(order), dtype=bool)
         kept[order[: self.most]] = True
@@ -160,7 +158,7 @@ class PassSummary:
         )
 
     def sorted(self) -> tuple[Array, Array | None, NDArray[Any]]:
-        """The rows that were kept in order: entries (k, p*q), columns (k, m) if any, numbers."""
+        """The rows that were kept in order: entries (k, p*q), columns (k, m) if any, the rest."""
         order = np.argsort(self.rows["index"], kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
