@@ -179,7 +179,7 @@ def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
         state.Y[i] = np.where(problem.flags[i], pull, detail)
     state.mu = state.goal = 0.3 * problem.mu
-    state.gamma, state.svt = problem.gamma, WarmStartedSVT()
+    state.gamma = problem.gamma
     # The outliers of the best low-rank part are computed at the end: those of the start can go.
     state.spare = start.E
 
@@ -205,9 +205,8 @@ def replace_outliers(problem: ReplaceProblem, start: Decomposition, **limits: An
         flagged = reflag(problem, start.factors)
         changed = np.count_nonzero(flagged.flags != problem.flags)
         problem = flagged
-        if changed <= 3e-4 * problem.D.size:
-            break
         _suit(start, problem)
         start = decompose(problem, start=start, **limits)
-    _suit(start, problem)
-    return decompose(problem, start=start, **limits)
+        if changed <= 3e-4 * problem.D.size:
+            break
+    return start
