@@ -16,23 +16,23 @@ class GRMR(JointFit, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
     Every observed sample ``D_i = X_i + E_i`` is a clean signal plus outliers. The clean signals,
-    stacked as rows, have low rank; the outliers are sparse; the regression belongs to the clean
+    stacked as rows, have low rank; the outliers are sparse; the regression is on the clean
     signals. All are found together: minimise over W, b, X and E with ``D = X + E``
 
         ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i l(y_i - <W, X_i> - b)
         + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
 
     with a loss l of :class:`RMR`. This is the paper's model, ``outliers="split"``. By default
-    outliers are replaced: X is D except in flagged entries, where a low-rank part L tells what they
-    should be. The last two terms are then
+    outliers are replaced: X is D except in flagged entries, whose values a low-rank part L
+    predicts. The last two terms are then
 
         ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i - L_i||_F^2
         + sum_{j flagged} (limit noise_j)^2)``
 
-    with n the median of the noise, and detail that has no low rank stays in X. The regression and
-    the split of the samples are solved in turn. Both are convex and solved to a certified gap, the
-    split given its flags where outliers are replaced. A sample of weight s counts as s copies of
-    it. NaN in a sample means that the entry was not observed: its outlier has no price.
+    with n the median of the noise. Detail that is not of low rank stays in X. The regression and
+    the split of the samples are solved in turn. Both are convex, the split for given flags where
+    outliers are replaced, and solved to a certified gap. A sample of weight s counts as s copies.
+    NaN in a sample means that the entry was not observed: its outlier has no price.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class GRMR(JointFit, MatrixRegressor):
         ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
     lam : float, default=None
         Price of the outliers. By default it follows from a given `gamma` by the rule above. If
-        neither is given it is ``C`` times the median absolute deviation of the labels, over the
-        typical absolute entry of the samples (median over the samples of their medians). Then the
-        outlier of one typical entry costs what a typical deviation of one label does.
+        neither is given it is ``C`` times the median absolute deviation of the labels, divided by
+        the typical absolute entry of the samples (median over the samples of their medians): an
+        outlier of the size of a typical entry costs as much as a typical deviation of a label.
     C : float or str, default="scale"
         Weight of the loss.
     epsilon : float or str, default="scale"
@@ -60,25 +60,25 @@ class GRMR(JointFit, MatrixRegressor):
     noise : float, array-like of shape (p, q), "tails" or None, default=None
         Standard deviation of the detail in the units of the samples: one number, or one per cell.
         It is used where outliers are replaced. None is an estimate for each cell, from the median
-        of what the low-rank part leaves of samples left out. "tails" is that, and at least a
-        quarter of what one in a hundred of these entries of a typical sample is beyond, or one in
-        ten of the entries of the sample if that is less: for samples of which every one has entries
-        that few others have, such as images with ink in few places, which None takes for outliers.
+        of what the low-rank part leaves of samples left out. "tails" is at least a quarter of the
+        99th percentile of what is left of a typical sample, or of the 90th percentile of the sample
+        itself if that is smaller: for samples that each have entries that few others have, such as
+        images with ink in few places, which None takes for outliers.
     limit : float, default=4.0
         An entry is an outlier if it is more than this many times its noise away from the low-rank
         part. Raise it where clean new samples have peaks that the training samples did not have;
         :class:`GRMRCV` tries 3, 4 and 6.
     adaptive : int or array-like of float, default=0
-        Number of further alternations, each in the bases of the last regression, in which its
-        directions cost less (:mod:`matreg.adaptive`); all have the same tau. Or a tau for each
+        Number of further alternations with the same tau. Each is in the bases of the last
+        regression, where its directions cost less (:mod:`matreg.adaptive`). Or a tau for each
         alternation before the last, as :class:`GRMRCV` chooses them.
     row_basis, column_basis, fit_intercept, covariate_ridge, matrix_shape, n_jobs
         As in :class:`RMR`.
     coupling : {"exact", "squared"}, default="exact"
-        Loss by which the labels pull at the samples in the split. "exact" is the loss of the
+        Loss that couples the samples to their labels in the split. "exact" is the loss of the
         regression: the alternation never raises the objective. "squared" is the loss of the paper,
-        ``C sum_i s_i r_i^2``, with its Algorithm 2: the objective may rise. It pulls upwards as
-        much as downwards, and is therefore refused with ``loss="quantile"``.
+        ``C sum_i s_i r_i^2``, with its Algorithm 2: the objective may rise. It is symmetric, and
+        therefore refused with ``loss="quantile"``.
     clean_predict : bool, default=True
         Whether :meth:`predict` cleans new samples first, as :meth:`transform` does.
     tol : float, default=1e-4
@@ -129,10 +129,9 @@ class GRMR(JointFit, MatrixRegressor):
         One row per half-step: iteration, half, time, objective, gap, rank, clean_rank,
         outlier_fraction. With the exact coupling `objective` never rises.
     steps_ : structured ndarray
-        One row per alternation of an adaptive model: tau, then primal, dual, gap and rank of its
-        last regression, and n_iter, the number of its alternations. All other attributes are those
-        of the last one. Each has the objective of its own penalty, which never rises in it; from
-        one to the next the objectives cannot be compared.
+        One row per step of an adaptive model: tau; primal, dual, gap and rank of its last
+        regression; and n_iter, the number of its alternations. All other attributes are those of
+        the last step. Steps have different penalties: their objectives cannot be compared.
 
     Notes
     -----
@@ -142,7 +141,7 @@ class GRMR(JointFit, MatrixRegressor):
     Whether to clean new samples was chosen by measurement with ``outliers="split"``, see
     ``docs/dev/measurements/grmr.md``: where the samples have low rank, cleaning costs nothing and
     removes up to 98 % of the error when they are corrupted; on faces of unknown people it adds 2 to
-    12 % to the error when they are clean, and takes off 2 to 28 % when they are all corrupted.
+    12 % to the error when they are clean, and removes 2 to 28 % when they are all corrupted.
 
     Examples
     --------
@@ -169,7 +168,7 @@ class GRMR(JointFit, MatrixRegressor):
     def _problem(self, distinct: Samples) -> GRMRProblem:
         if self.coupling == "squared" and self.loss == "quantile":
             raise ValueError(
-                'coupling="squared" pulls the samples to their labels, not to a quantile of them: '
+                'coupling="squared" fits the samples to their labels, not to a quantile of them: '
                 'take coupling="exact" with loss="quantile".'
             )
         return super()._problem(distinct)

@@ -60,21 +60,21 @@ class GSMM(JointFit, MatrixClassifier):
     lam : float, default=None
         Price of the outliers. By default it follows from a given `gamma` by the rule of
         :class:`GRMR`. If neither is given it is ``C`` over the typical absolute entry of the
-        samples. Then the outlier of one typical entry costs what a decision that is wrong by one
-        margin does.
+        samples: an outlier of the size of a typical entry costs as much as a decision that is wrong
+        by one margin.
     loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
         As in :class:`SMM`; a loss of your own must return a :class:`matreg.losses.PiecewiseLoss`.
     outliers, limit
         What is done with outliers, and what an outlier is, as in :class:`GRMR`.
     noise : float, array-like of shape (p, q), "tails" or None, default="tails"
-        As in :class:`GRMR`. Take None where samples are of low rank but for their outliers.
+        As in :class:`GRMR`. Take None where samples are of low rank except for their outliers.
     adaptive : int or array-like of float, default=0
         As in :class:`GRMR`; with more than two classes the clean signals are the same in all steps.
     row_basis, column_basis, multi_class, fit_intercept, covariate_ridge, matrix_shape, n_jobs
         As in :class:`SMM`.
     class_weight : dict or "balanced", default=None
-        Factors of the weights of the samples by class, in the cleaning too; "balanced" gives every
-        class the same weight in all.
+        Factors of the sample weights by class, in the cleaning too; "balanced" gives all classes
+        the same total weight.
     clean_predict : bool, default=True
         Whether :meth:`predict` and :meth:`decision_function` clean new samples first, as
         :meth:`transform` does. Missing entries are filled in either way.
@@ -93,7 +93,7 @@ class GSMM(JointFit, MatrixClassifier):
     matrix_shape_, n_features_in_
         As in :class:`RMR`.
     X_clean_, outliers_, clean_rank_, outlier_fraction_, sample_outlier_score_, noise_, split_gap_
-        The clean signals and what is known of them, as in :class:`GRMR`.
+        The clean signals and what describes them, as in :class:`GRMR`.
     tau_, C_, gamma_, lam_ : float
         Numbers used.
     objective_ : float
@@ -112,9 +112,9 @@ class GSMM(JointFit, MatrixClassifier):
 
     Notes
     -----
-    The pull of the labels at the samples changes little: on digits and faces with corrupted samples
-    the accuracy on new samples is the same to about two points, in both directions, when samples
-    are cleaned without labels. Therefore more than two classes do without it.
+    The labels contribute little to the cleaning: on digits and faces with corrupted samples the
+    accuracy on new samples changes by at most about two points, in both directions, when samples
+    are cleaned without labels. Therefore more than two classes are cleaned without them.
 
     References
     ----------
@@ -144,15 +144,15 @@ class GSMM(JointFit, MatrixClassifier):
 
     @property
     def _alone(self) -> bool:
-        """Whether one problem tells all classes apart."""
+        """Whether there are two classes, which one problem separates."""
         return len(self.classes_) == 2
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
-        """The problem of two classes; that of more has no labels."""
+        """The problem of two classes; the problem of more classes has no labels."""
         if self._alone:
             return super()._problem(self._labelled(distinct))
-        nothing = np.zeros(distinct.n)
-        return replace(super()._problem(replace(distinct, y=nothing + 1.0)), y=nothing)
+        one = np.ones(distinct.n)  # any class: the loss is not used
+        return replace(super()._problem(replace(distinct, y=one)), y=0.0 * one)
 
     def _regressions(self, samples: Samples) -> list[Part]:
         return self._parts(samples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,8 +63,6 @@ from .units import (
 
 # Attributes of the regression on the clean signals; the others are those of the whole.
 REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
-# Share of the entries above which outliers are the rule: a warning says so.
-MANY_OUTLIERS = 0.5
 
 
 def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
@@ -79,7 +77,7 @@ def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
 
 @parametrised
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
-    """Methods for new samples, which are cleaned with what a fit has learned, `_row_space`."""
+    """Methods for new samples, which are cleaned with the `_row_space` that a fit has learned."""
 
     outliers: str = "replace"
     noise: float | str | ArrayLike | None = None
@@ -92,7 +90,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     _takes_missing = True
 
     def _decide(self, X: Any, covariates: Covariates = None) -> Any:
-        """As everywhere; for several labels each model cleans the samples in its own way."""
+        """As in other models; with several labels each model cleans the samples by itself."""
         if "estimators_" not in vars(self):
             return super()._decide(X, covariates)
         return transposed(np.array([one._decide(X, covariates) for one in self.estimators_]))
@@ -214,7 +212,7 @@ class JointFit(Cleaning, SingleFit):
 
     def _fit_samples(self, samples: Samples) -> None:
         """Fit to samples whose labels and weights are validated."""
-        # The fit overwrites it. It is removed first, so that an interrupted fit leaves none behind.
+        # The fit overwrites this start: an interrupted fit must not leave it behind.
         start = self.__dict__.pop("_warm", None) if self._starts_warm else None
         distinct = samples.distinct()
         with span(0.0, self._prepared):
@@ -314,22 +312,14 @@ class JointFit(Cleaning, SingleFit):
         return noise.reshape(-1)
 
     def _limits(self) -> Limits:
-        return Limits(
-            tol=self.tol,
-            max_iter=self.max_iter,
-            split_tol=self.split_tol,
-            split_max_iter=self.split_max_iter,
-            regression_tol=self.regression_tol,
-            regression_max_iter=self.regression_max_iter,
-            verbose=int(self.verbose),
-        )
+        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
 
     def _finish(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
         """Set the attributes of the split, and say what did not converge."""
         self._store_split(D, distinct, result)
         if not result.converged:
             self._warn(result)
-        if self.outlier_fraction_ > MANY_OUTLIERS:
+        if self.outlier_fraction_ > 0.5:
             self._warn_of_outliers()
 
     def _store_split(self, D: Array, distinct: Samples, result: GRMRResult) -> None:

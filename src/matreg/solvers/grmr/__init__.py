@@ -3,9 +3,9 @@
 From the whole to its parts:
 
 - :mod:`.problem`: the objective and its two halves; :mod:`.default_weights`: gamma and lam by rule.
-- :mod:`.alternation`: regression and split in turn, from :mod:`.start` (robust PCA, and the
-  :mod:`.noise` of the samples) or from an earlier fit (:mod:`.restart`).
-- Two problems for what is done with outliers: :mod:`.split` is the paper's ``D = X + E``, and
+- :mod:`.alternation`: regression and split in turn. It begins at :mod:`.start` (robust PCA, and
+  the :mod:`.noise` of the samples) or at an earlier fit (:mod:`.restart`).
+- Two problems, one for each treatment of outliers: :mod:`.split` is the paper's ``D = X + E``, and
   :mod:`.replace` replaces the entries that it flags. Each knows its step, its cost and its bound;
   :mod:`.coupled` is what they have in common.
 - Two methods for them: :mod:`.admm` with exact steps (:mod:`.row_prox`), and :mod:`.paper`.

@@ -3,9 +3,9 @@
 Both halves are convex. Each starts from the result of the other and never raises its own
 objective. With the exact coupling both have one objective, which therefore never rises.
 
-An adaptive model is one alternation after another, each from the split of the last and in the bases
-of its regression (:mod:`matreg.adaptive`). Each has an objective of its own, with the penalty in
-these bases, which never rises in it.
+An adaptive model is one alternation after another. Each starts at the split of the last one and has
+the bases of its regression (:mod:`matreg.adaptive`). Its objective has the penalty in these bases,
+and never rises within the alternation.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def alternate(
     problem : GRMRProblem
         What to solve.
     limits : Limits, default=None
-        When to end.
+        When to stop.
     start : GRMRResult, default=None
         Result to start from: a regression on its split comes first. Its arrays are overwritten.
         By default the start is the robust principal component analysis of the samples.
@@ -202,7 +202,7 @@ def alternate_in_steps(
     Returns
     -------
     list of Step
-        The results, of whose splits the last alone is left; fewer where a regression is zero.
+        The results, fewer where a regression is zero. Only the split of the last one is kept.
     """
     last = start
 
@@ -285,8 +285,8 @@ def _regress(
 ) -> tuple[float, SolverResult]:
     """First half: fit the regression to the samples that a split has cleaned.
 
-    Returns the objective before and the new regression. Before is the old regression `fit` on these
-    samples, or no coefficients at all. The old regression stays if the new one is worse.
+    Returns the objective before and the new regression. The objective before is that of the old
+    regression `fit` on these samples, or of no coefficients. The better regression is kept.
     """
     regression = problem.regression(problem.clean(split.E))
     result = solve_rmr(
@@ -296,7 +296,7 @@ def _regress(
         max_iter=limits.regression_max_iter,
         verbose=max(limits.verbose - 1, 0),
     )
-    # It keeps products of these samples, which are of no use to the next regression.
+    # The solver keeps products of these samples, which are of no use to the next regression.
     result = replace(result, kept=None)
     if fit is None:
         nothing, _ = regression.primal_at(0.0, regression.y)

@@ -33,18 +33,18 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Coupled(ABC):
-    """Samples that are split, given the regression; what the methods and the certificate ask of it.
+    """The samples, what couples them to the regression, and what the methods ask of the problem.
 
     Parameters
     ----------
     D : ndarray of shape (n, m)
-        Samples as rows, each times the root of its weight; 0 where they are missing.
+        Samples as rows, each multiplied by the root of its weight; 0 where entries are missing.
     root : ndarray of shape (n,)
         Roots of the sample weights, all positive.
     target : ndarray of shape (n,)
         ``y - b``.
     w : ndarray of shape (m,)
-        Coefficients; zero if the labels are not to be used, as in robust principal component
+        Coefficients; zero where the labels are not used, as in robust principal component
         analysis.
     coupling : PiecewiseLoss
         Loss of ``target - Xw``.
@@ -65,7 +65,7 @@ class Coupled(ABC):
     @property
     @abstractmethod
     def base(self) -> Array:
-        """Residuals where nothing moves, of shape (n,)."""
+        """Residuals of the rows before they move, of shape (n,)."""
 
     @abstractmethod
     def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
@@ -85,7 +85,7 @@ class Coupled(ABC):
 
     @abstractmethod
     def complete(self, point: Point, out: Array) -> None:
-        """Write the outliers of a split to `out`, if it does not have them."""
+        """Write the outliers of a split to `out`, if they are not known yet."""
 
     def row_problem(self, i: slice, thr: Array, mu: float, free: Mask | None) -> RowProblem:
         """Problem of the rows i for one price each, and none where they are `free`."""

@@ -26,14 +26,14 @@ class Decomposition(Certified):
     Attributes
     ----------
     E : ndarray of shape (n, m)
-        Outliers, exactly sparse. Each row is times the root of its weight. The clean signals are
-        ``D - E``, also where entries are missing.
+        Outliers, exactly sparse, each row multiplied by the root of its weight. The clean signals
+        are ``D - E``, also where entries are missing.
     d : ndarray of shape (r,)
         Singular values of the clean signals; where outliers are replaced, of the low-rank part.
     cost : float
         What the split adds to the objective of the regression on the clean signals.
     state : SplitState
-        What the solver needs to start again from here, the low-rank part among it.
+        What the solver needs to start again from here, with the low-rank part.
     """
 
     E: Array
@@ -48,7 +48,7 @@ class Decomposition(Certified):
         return self.state.factors
 
     def clean_values(self, tol: float) -> Array:
-        """Singular values that belong to the outliers, as solvers have them."""
+        """The known singular values; an iterate of a solver has to compute them."""
         return self.d
 
     def copy(self) -> Decomposition:

@@ -5,45 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array
-from ...robust import TO_DEVIATION, typical_size, weighted_median
-from .row_prox import blocks
-
-
-def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
-    """Standard deviation of the detail in every cell of the samples.
-
-    What is left of the samples without their low-rank part is mostly detail. Its typical size in
-    the cell and over all cells are added as variances, so that a cell without detail of its own has
-    the overall size. The noise is at least a thousandth of a typical entry.
-
-    Parameters
-    ----------
-    E, D : ndarray of shape (n, m)
-        What is left of the samples, and the samples, as rows; NaN where entries are missing.
-    s : ndarray of shape (n,)
-        Positive sample weights.
-    tails : bool, default=False
-        Whether what is rare in the cells but there in all samples is detail, such as ink in the
-        corners of images, as long as it is no larger than nine tenths of the entries of a typical
-        sample.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Noise of each cell in the units of D.
-    """
-    some = ~np.isnan(E).all(axis=1)
-    middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
-    overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    columns = blocks(E.shape[1], len(E))  # medians need copies: a few columns at a time
-    cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
-    noise = TO_DEVIATION * np.hypot(cells, overall)
-    if tails and some.any():
-        far = np.nanquantile(np.abs(E[some]), 0.99, axis=1)
-        far = np.minimum(far, np.nanquantile(np.abs(D[some]), 0.9, axis=1))
-        # Detail is at most 4 times its noise, the usual limit, away from the low-rank part.
-        noise = np.maximum(noise, float(weighted_median(far, s[some])) / 4.0)
-    return np.maximum(noise, 1e-3 * typical_size(D, s))
+from ...robust import typical_size
 
 
 def default_ratio(outliers: str, n: float, m: int) -> float:

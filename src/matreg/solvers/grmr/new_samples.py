@@ -43,7 +43,7 @@ from .row_prox import priced
 
 
 class NewSamples:
-    """Samples that are cleaned for one space after another, each sample on its own.
+    """Samples that are cleaned with one space after another, each sample on its own.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class NewSamples:
     X : ndarray of shape (n, m)
         Clean signals.
     low_rank, Y, rho : ndarray of shape (n, m), (n, m) and (n,)
-        Where the alternating directions have ended: the next space starts from there.
+        Last iterates of the alternating directions, from which the next space starts.
     """
 
     def __init__(self, D: Array) -> None:
@@ -72,7 +72,7 @@ class NewSamples:
 
     @single_threaded(lambda new: new.D.size)
     def clean(self, space: LearnedSpace) -> Array:
-        """Clean signals (n, m) for a space; says how many of them are not certified."""
+        """Clean signals (n, m) for a space; a warning says how many are not certified."""
         with Line("samples"):
             gaps = space.clean(self)
         count = int(np.sum(gaps > space.tol))

@@ -1,10 +1,10 @@
-"""Noise of the samples, measured on samples that had no say in their low-rank part.
+"""Noise of the samples, measured on samples to which the low-rank part was not fitted.
 
-A low-rank part that has been fitted to a sample has taken up much of its detail: what is left is
-too small a measure of the detail of new samples, for faces by a factor of twenty. Therefore groups
-of samples are left out in turn, each is cleaned with the row space of the others, and the noise is
-the size of what is left. Samples that are alike, such as images of one person, would show each
-other's detail: they are left out together. Some samples of each group are enough.
+A low-rank part that is fitted to a sample takes up much of its detail. What is left is smaller than
+the detail of new samples, for faces by a factor of twenty. Therefore groups of samples are left out
+in turn, each is cleaned with the row space of the others, and the noise is the size of what is
+left. Samples that are alike, such as images of one person, are left out together, because the row
+space of one contains the detail of the others. Some samples of each group are enough.
 """
 
 from __future__ import annotations
@@ -14,11 +14,55 @@ from numpy.typing import NDArray
 
 from ..._typing import Array
 from ...linalg.factors import svd
-from ...robust import weighted_median
+from ...robust import TO_DEVIATION, typical_size, weighted_median
 from .decompose import Decomposition
 from .default_weights import default_ratio
 from .new_samples import NewSamples, SplitSpace
 from .problem import GRMRProblem
+from .row_prox import blocks
+
+
+def measured(problem: GRMRProblem, pca: Decomposition) -> Array:
+    """Noise of each cell (m,), given the robust principal component analysis of the samples."""
+    left, index = left_out(problem, pca)
+    D = problem.D.reshape(pca.E.shape)[index]
+    return noise_scale(left, D, problem.s[index], problem.tails)
+
+
+def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
+    """Standard deviation of the detail in every cell of the samples.
+
+    What is left of the samples without their low-rank part is mostly detail. Its typical sizes in
+    the cell and over all cells are added as variances, so that a cell without detail has the
+    overall size. The noise is at least a thousandth of a typical entry.
+
+    Parameters
+    ----------
+    E, D : ndarray of shape (n, m)
+        What is left of the samples, and the samples, as rows; NaN where entries are missing.
+    s : ndarray of shape (n,)
+        Positive sample weights.
+    tails : bool, default=False
+        Whether entries that are rare in a cell but occur in all samples are detail, such as ink in
+        the corners of images, as long as they are below the 90th percentile of a typical sample.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Noise of each cell in the units of D.
+    """
+    some = ~np.isnan(E).all(axis=1)
+    middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
+    overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
+    columns = blocks(E.shape[1], len(E))  # medians need copies: a few columns at a time
+    cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
+    noise = TO_DEVIATION * np.hypot(cells, overall)
+    if tails and some.any():
+        far = np.nanquantile(np.abs(E[some]), 0.99, axis=1)
+        far = np.minimum(far, np.nanquantile(np.abs(D[some]), 0.9, axis=1))
+        # Detail is at most 4 times its noise, the usual limit, away from the low-rank part.
+        noise = np.maximum(noise, float(weighted_median(far, s[some])) / 4.0)
+    return np.maximum(noise, 1e-3 * typical_size(D, s))
 
 
 def left_out(

@@ -26,7 +26,6 @@ class PaperSplit:
     ``-Y``. The outliers follow from X and Y and are computed where they are needed.
     """
 
-    eta = 0.999
     name = "paper's split"
 
     def __init__(self, problem: SplitProblem, state: SplitState) -> None:
@@ -36,13 +35,13 @@ class PaperSplit:
         self.X_before, self.Y_before = self.X.copy(), state.Y.copy()
         self.t, self.c, self.ahead = 1.0, np.inf, 0.0
         self.residuals = (np.inf, np.inf)
-        pull = 2.0 * float(np.max(0.5 / problem.coupling.curvature / problem.root**2))
-        self.pull = pull * float(problem.w @ problem.w)
+        curvature = float(np.max(1.0 / (problem.coupling.curvature * problem.root**2)))
+        self.curvature = curvature * float(problem.w @ problem.w)  # of the loss, at most
 
     def step(self) -> None:
         """One iteration of Algorithm 2."""
         p, s = self.problem, self.state
-        step = 1.0 / (s.mu + self.pull)
+        step = 1.0 / (s.mu + self.curvature)
         M = np.empty_like(p.D)
         for i in blocks(*M.shape):
             X, Y, E = self._extrapolated(i)
@@ -80,11 +79,12 @@ class PaperSplit:
         return self.state.mu * (X + E - p.D[i]) - Y - np.outer(pull, p.w)
 
     def _accelerate(self, c: float) -> None:
-        if c < self.eta * self.c:
+        """Extrapolate further where the combined residual c falls; else restart."""
+        if c < 0.999 * self.c:
             self.t, self.ahead = momentum(self.t)
             self.c = c
         else:
-            self.ahead, self.t, self.c = -1.0, 1.0, self.c / self.eta
+            self.ahead, self.t, self.c = -1.0, 1.0, self.c / 0.999
 
     @property
     def E(self) -> Array:

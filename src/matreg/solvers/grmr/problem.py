@@ -50,7 +50,7 @@ class GRMRProblem:
     tau, gamma, lam : float
         Weights of the nuclear norms of W and of the samples, and price of the outliers.
     coupling : {"exact", "squared"}, default="exact"
-        Loss by which the labels pull at the samples: `loss`, or the squared loss of the paper.
+        Loss that couples the samples to their labels: `loss`, or the squared loss of the paper.
     fit_intercept : bool, default=True
         Whether b is free; else it is 0.
     outliers : {"split", "replace"}, default="split"
@@ -62,9 +62,9 @@ class GRMRProblem:
     limit : float, default=4.0
         An entry is an outlier if it is more than `limit` times its noise away from L.
     Z : ndarray of shape (n, m), default=None
-        Covariates z_i, whose ``z_i'c`` is added to b.
+        Covariates z_i; ``z_i'c`` is added to b.
     bases : Bases, default=PLAIN
-        Bases of ``W = L V R``. The penalties of W are then those of V, and regressions have V.
+        Bases of ``W = L V R``. The penalties are those of V, and regressions return V.
     covariate_ridge : float, default=0.0
         Weight of ``|c|^2 / 2``.
     """
@@ -95,7 +95,7 @@ class GRMRProblem:
 
     @cached_property
     def root(self) -> Array:
-        """Roots of the weights, of shape (n,): a row times its root stands for its copies."""
+        """Roots of the weights, of shape (n,): a row of weight s stands for s copies."""
         return np.sqrt(self.s)
 
     @cached_property

@@ -29,7 +29,6 @@ import numpy as np
 
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors, gram_norm
-from ...linalg.large_svt import WarmStartedSVT
 from .admm import ExactSplit
 from .coupled import Coupled, Point
 from .decompose import Decomposition, decompose
@@ -84,7 +83,7 @@ class ReplaceProblem(Coupled):
         return self.D[i] - np.where(self.flags[i], pulled, near), beta
 
     def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
-        """Low-rank part, which there must be, with the objective of the best samples for it."""
+        """Low-rank part, which must be known, with the objective of the best samples for it."""
         L = split.state.factors
         assert L is not None
         loss, cost = (float(terms.sum()) for terms in fill(self, L))
@@ -172,7 +171,7 @@ def reflag(problem: ReplaceProblem, L: Factors) -> ReplaceProblem:
 
 
 def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
-    """Give the state of a start the multiplier that belongs to the flags, and a new penalty."""
+    """Set the multiplier of a start to the one that belongs to the flags, and its penalty."""
     state, L = start.state, start.factors
     for i in blocks(*state.Y.shape, least=64):
         pull = np.outer(state.beta[i] / problem.root[i], problem.w)
@@ -180,7 +179,7 @@ def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
         state.Y[i] = np.where(problem.flags[i], pull, detail)
     state.mu = state.goal = 0.3 * problem.mu
     state.gamma = problem.gamma
-    # The outliers of the best low-rank part are computed at the end: those of the start can go.
+    # The outliers of the best low-rank part are computed at the end: the solver may overwrite E.
     state.spare = start.E
 
 

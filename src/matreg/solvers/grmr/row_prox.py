@@ -33,11 +33,11 @@ def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
 class RowProblem:
     """Minimise ``l(base - v'u) + thr |u|_1 + |u - g|^2 / 2`` over the rows ``u = x - d``.
 
-    Everything is divided by the penalty `mu` of the splitting but the loss, whose subgradient
-    ``beta`` therefore enters as ``beta / mu``. The minimiser is ``u = soft(g + beta v / mu, thr)``
-    with ``beta`` a subgradient of the loss at ``base - v'u``: a monotone, piecewise linear
-    equation in the one number ``beta``. The row's direction ``v`` is `scale` times `w`. Where an
-    entry of the sample is `missing` there is no price ``thr``, and ``u = g + beta v / mu``.
+    All terms except the loss are divided by the penalty `mu` of the splitting, so that the
+    subgradient ``beta`` of the loss appears as ``beta / mu``. The minimiser is
+    ``u = soft(g + beta v / mu, thr)`` with ``beta`` a subgradient at ``base - v'u``: a monotone,
+    piecewise linear equation in the one number ``beta``. The direction ``v`` of a row is `scale`
+    times `w`. Where an entry of the sample is `missing` it has no price ``thr``.
     """
 
     w: Array

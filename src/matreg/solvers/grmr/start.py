@@ -1,4 +1,4 @@
-"""Where G-RMR starts: robust principal component analysis of the samples, and what it shows."""
+"""Where G-RMR starts: robust principal component analysis of the samples, and their noise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from ..._typing import Array
 from ...linalg.threads import single_threaded
 from .decompose import Decomposition, decompose
-from .default_weights import default_ratio, noise_scale
-from .noise import left_out
+from .default_weights import default_ratio
+from .noise import measured
 from .problem import GRMRProblem
 from .replace import fill, reflag
 
@@ -47,7 +47,7 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     It depends only on the samples and their weights.
     """
     n, m = float(problem.s.sum()), problem.D[0].size
-    # Labels of 0 have no loss: the gap is relative to the objective, of which it would be part.
+    # Labels of 0 have no loss, which would be part of the objective that the gap is relative to.
     y = np.zeros_like(problem.y)
     plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
@@ -85,11 +85,8 @@ class Prepared:
 
 @single_threaded(lambda problem: problem.D.size)
 def prepare(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Prepared:
-    """Robust PCA of the samples, unless it is known, and then their noise, if it is not known."""
+    """Robust PCA of the samples and their noise, where these are not known yet."""
     pca = pca or robust_pca(problem, limits)
     if problem.noise is None and problem.outliers == "replace":
-        left, index = left_out(problem, pca)
-        D = problem.D.reshape(pca.E.shape)[index]
-        noise = noise_scale(left, D, problem.s[index], problem.tails)
-        problem = replace(problem, noise=noise)
+        problem = replace(problem, noise=measured(problem, pca))
     return Prepared(problem, pca)
