@@ -1,4 +1,4 @@
-"""The model of ours inside of what a user has fitted, and the data as it sees them."""
+"""The matreg model inside of a pipeline or a search, and the data as it sees them."""
 
 from __future__ import annotations
 

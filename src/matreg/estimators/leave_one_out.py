@@ -1,4 +1,4 @@
-"""What a fitted model says of each sample without having seen it, from the one fit."""
+"""Leave-one-out predictions of a fitted model, from the one fit."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ from ._fit.convex import Part, gamma_of
 from ._fit.units import bases_of, with_numbers
 from ._input.covariates import new_covariates
 from ._input.fit_input import FitInput
-from ._search.left_out import check_each_left_out, check_left_out
+from ._search.left_out import TRUSTED, check_each_left_out, check_left_out
 from ._search.rounds import decided
 
-# Relative duality gap of the fit that samples are taken from.
+# Relative duality gap of the fit from which samples are left out.
 TOL = 1e-7
-# Doubt up to which residuals are trusted.
-TRUSTED = 0.05
-# What to do where it is not known.
+# What to do where the doubt is not known.
 FOLDS = "Take folds instead: sklearn.model_selection.cross_val_predict(model, X, y)."
 # Changes of predictions, relative to their spread, that are more than the tolerance of a fit.
 CHANGED = 0.05

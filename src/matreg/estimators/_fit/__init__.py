@@ -5,7 +5,7 @@ convex        fits that are one or several convex problems
 regressor     losses of residuals; family: generalised linear models
 classifier    losses of margins, several classes as problems of two
 cleaning      models that clean their samples
-units         what parameters stand for: "scale", adaptive steps, bases, l1
-several       several labels, one fit each; joint_labels: all together
-messages      warnings; callbacks: who hears how far a fit is
+units         parameters as numbers: "scale", adaptive steps, bases, l1
+several       several labels, one fit each; joint_labels: one fit for all
+messages      warnings; callbacks: progress and scikit-learn's callbacks
 """

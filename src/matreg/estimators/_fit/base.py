@@ -51,7 +51,7 @@ from .units import bases_of, check_bases
 
 # Labels and weights of new samples.
 NOTHING = np.zeros(0)
-# Types of samples that are kept where there are many of them.
+# Dtypes that are kept where there are many samples.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
 
@@ -89,7 +89,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return tags
 
     def _loss(self) -> LossFamily:
-        """The loss, words included."""
+        """The loss family; its parameters may be words such as "scale"."""
         raise NotImplementedError
 
     def _read(self, given: FitInput) -> SampleSet:
@@ -254,9 +254,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return float(score(y, predicted, sample_weight=sample_weight))
 
     def _decide(self, X: Any, covariates: Covariates = None) -> Any:
-        """Decisions ``<coef_, X_i> + intercept_`` on samples, those of several problems together.
-
-        Covariates add ``z_i'covariate_coef_``.
+        """Decisions ``<coef_, X_i> + intercept_ + z_i'covariate_coef_`` on samples.
 
         They are of shape (n,), or (n, columns) as :meth:`_combiner` says; of a Dask array they are
         a Dask array of which nothing is computed yet.
@@ -282,15 +280,15 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return 0.0 if Z is None else np.atleast_2d(self.covariate_coef_) @ Z.T
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
-        """Decisions on samples from those of the problems, (m, n), and how many columns they have.
+        """Function that combines decisions of the problems, (m, n), and its number of columns.
 
-        The function travels to workers, so that it should not hold the model.
+        Workers receive the function, so that it should not hold the model.
         """
         coef = vars(self).get("coef_", NOTHING)
         return problems_last, len(coef) if coef.ndim == 3 else None
 
     def _cleaner(self) -> Callable[[Array], Array] | None:
-        """What samples go through before they are decided on, if anything."""
+        """Function that cleans samples before decisions, None for models that do not clean."""
         return None
 
     def _forget(self) -> None:
@@ -370,8 +368,8 @@ class SingleFit(MatrixEstimator):
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights; weight 2 is the same as the sample twice, 0 as no sample.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
-            What stands beside the matrices, such as age and site, with coefficients that have no
-            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
+            Further variables, such as age and site, whose coefficients have no penalty; see
+            :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""Who hears how far a fit is: the terminal, and scikit-learn's callbacks where it has them.
+"""Progress of a fit for the terminal, and for scikit-learn's callbacks where it has them.
 
-Callbacks are an experiment of scikit-learn's own from 1.9 on. Those of a model hear of every fold
-of a search and of every certificate of a single fit, and end it if they ask for that.
+Callbacks are experimental in scikit-learn, from 1.9 on. Those of a model are called for every fold
+of a search and for every certificate of a single fit, and may stop it.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def watched(model: MatrixEstimator, context: Any = None, alone: bool = True) -> 
     """
     shown, stop = alone and not model.verbose, False
 
-    def heard(method: str, gap: float, goal: float) -> bool:
+    def on_certificate(method: str, gap: float, goal: float) -> bool:
         nonlocal stop
         stop = _end(model, _begin(model, context, "iteration")) or stop
         return stop
 
-    with listening(heard), GapLine(type(model).__name__) if shown else nullcontext():
+    with listening(on_certificate), GapLine(type(model).__name__) if shown else nullcontext():
         yield
 
 

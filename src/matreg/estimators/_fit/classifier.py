@@ -1,6 +1,6 @@
-"""Classifiers by large margins: several classes as problems of two, and their decisions together.
+"""Large-margin classifiers: several classes as problems of two, whose decisions are combined.
 
-A problem of two classes has the labels -1 and 1. More classes are told apart one against one, a
+A problem of two classes has the labels -1 and 1. More classes are separated one against one, a
 problem for each pair on the samples of both, or one against the rest, a problem for each class on
 all samples.
 """
@@ -172,7 +172,7 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
 
 
 def labels_of(samples: SampleSet) -> Array:
-    """Labels of samples in memory or in blocks, those of classes."""
+    """Class indices of samples in memory or in blocks."""
     return samples.y if isinstance(samples, Samples) else samples.given[0]  # type: ignore[attr-defined]
 
 

@@ -48,7 +48,7 @@ from .units import (
 )
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
-# Relative accuracy of the smallest tau with W = 0 where it is but a unit of tau.
+# Relative accuracy of the smallest tau with W = 0 where it only serves as the unit of tau.
 AS_UNIT = 0.1
 
 
@@ -179,7 +179,7 @@ class ConvexEstimator(SingleFit):
         return joint_part(self, [Part(samples.part(*one), one[0]) for one in each_label(samples)])
 
     def _units(self, samples: SampleSet, parts: list[Part]) -> Units:
-        """What the words of C and of the loss are measured by; of labels by the first one."""
+        """Units of C and of the loss; joint labels have those of the first label."""
         part, measured = parts[0], samples
         if part.joint is not None and part.joint.labels:
             measured = part.joint.singles[0]
@@ -190,9 +190,9 @@ class ConvexEstimator(SingleFit):
     def _declare(
         self, samples: SampleSet, parts: list[Part], tau: float | str | None = None
     ) -> Model:
-        """What is minimised, with the words as numbers, which become attributes.
+        """The model to minimise. Words such as "scale" become numbers, and these attributes.
 
-        A given tau takes the place of the parameter.
+        A given tau replaces the parameter.
         """
         joint = parts[0].joint  # whose columns include intercepts
         units = self._units(samples, parts)
@@ -269,7 +269,7 @@ class ConvexEstimator(SingleFit):
         return in_parallel(tasks, self.n_jobs)
 
     def _options(self) -> Parameters:
-        """What a solver is told, of what there is a parameter for."""
+        """The parameters that are options of a solver."""
         names = ("tol", "max_iter", "verbose", "solver", "rho", "eta")
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
@@ -296,7 +296,7 @@ class ConvexEstimator(SingleFit):
             yield result
 
     def _start_of(self, samples: Samples) -> Start | None:
-        """The fit as a start of the next one, if it had samples like those."""
+        """The fit as a warm start, None for samples of another shape."""
         if self.coef_.shape != self.matrix_shape_:
             return None
         W, beta = bases_of(self).invert(self.coef_), self._last_dual(samples)
@@ -305,7 +305,7 @@ class ConvexEstimator(SingleFit):
         return Start(W, gamma_of(self, samples), beta)
 
     def _last_dual(self, samples: Samples) -> Array | None:
-        """Multipliers of the fit for the next one, zero for samples behind those that it had."""
+        """Multipliers of this fit for other samples; those added at the end have zero."""
         dual: Any = vars(self).get("dual_coef_")  # that of blocks would take a pass
         n = len(samples.group)
         if dual is None or dual.ndim > 1 or len(dual) > n:
@@ -346,7 +346,7 @@ class ConvexEstimator(SingleFit):
     def _report_fit(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
     ) -> None:
-        """Say what did not converge, and why W is zero."""
+        """Warn of what did not converge, and say why W is zero."""
         k = int(np.argmax([result.gap for result in results]))
         if not results[k].converged:
             advice = self._advice(model, parts[k], results[k])
@@ -367,7 +367,7 @@ class ConvexEstimator(SingleFit):
             warn_of_zero(self.tau_)
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
-        """What to change when the gap is too large."""
+        """Advice for a gap above the tolerance."""
         if not isinstance(part.samples, Samples):
             return MORE_MEMORY
         return "Raise max_iter or tol, or lower C."

@@ -1,4 +1,4 @@
-"""Say what happened: warnings with numbers and the remedy."""
+"""Warnings of fits, with numbers and a remedy."""
 
 from __future__ import annotations
 

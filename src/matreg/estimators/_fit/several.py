@@ -32,7 +32,7 @@ def fit_each(model: MatrixEstimator, given: FitInput) -> None:
     """
     tasks = given_labels(given)
     jobs = model.n_jobs
-    # The fits take the jobs; the folds within them would only be in each other's way.
+    # The fits use the jobs; folds in parallel within them would compete for the cores.
     alone = {} if jobs is None else {"n_jobs": 1}
     calls = (delayed(_fit)(clone(model).set_params(**alone), one) for one in tasks)
     fits = in_parallel(calls, jobs)
@@ -45,7 +45,7 @@ def fit_each(model: MatrixEstimator, given: FitInput) -> None:
 
 
 def given_labels(given: FitInput) -> list[FitInput]:
-    """The samples with each label and its weights, zero where it is missing."""
+    """The arguments of the fit of each label; its weights are zero where it is missing."""
     found = []
     for y in label_columns(given.y).T:
         weights, missing = given.sample_weight, np.isnan(y)

@@ -1,4 +1,4 @@
-"""What parameters stand for: words in the units of the data; bases, adaptive steps, sparsity.
+"""Parameters as numbers: words in the units of the data; bases, adaptive steps, sparsity.
 
 RMR has an exact scaling law. With X times a and y times c, the same model in the new units has tau
 times c / a, C times c / a^2 and epsilon times c; its W is c / a and its b c times as large. So
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 # "scale" in the units above; that of epsilon and delta is in their loss families.
 C, TAU = 3.0, 0.005
-# Of the share of chance, where that is more than TAU.
+# Tau relative to the share of chance, where that gives more than TAU.
 CHANCE = 0.25
 # Rows on which the size is measured where there are many: medians of all entries take long.
 SIZE_ROWS = 1024
-# Residuals that are zero, relative to the labels.
+# Residuals up to this size, relative to the labels, are zero.
 ROUNDING = 1e-9
-# For R-GLM, whose samples of low rank ask for more than half of the singular values.
+# The same as TAU, for R-GLM.
 RGLM_TAU = 0.02
 
 # Parameters whose attribute of that name is not the number used.
@@ -65,10 +65,10 @@ _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
 
 class Units:
-    """What "scale" is for C and the parameters of a loss, computed where it is asked for.
+    """What "scale" stands for in C and in the parameters of a loss, computed on demand.
 
-    Where there are many samples the units are those of a part of them. With an intercept a constant
-    added to samples or labels is of no account; classes have no units.
+    Many samples have the units of a part of them. With an intercept, constants that are added to
+    samples or labels change nothing. Classes have no units.
     """
 
     def __init__(self, samples: SampleSet, fit_intercept: bool, classes: bool = False) -> None:
@@ -125,7 +125,7 @@ class Units:
 
 
 def positive(number: float) -> float:
-    """A positive finite number near one that has vanished or overflowed."""
+    """The number, or the nearest positive finite one after an underflow or overflow."""
     return float(np.clip(number, np.finfo(float).tiny, np.finfo(float).max))
 
 

@@ -2,6 +2,6 @@
 
 fit_input     the arguments of `fit`
 parameters    which values the parameters may have
-covariates    what stands beside the matrix without a penalty
+covariates    variables whose coefficients have no penalty
 streamed      samples that are read block by block
 """

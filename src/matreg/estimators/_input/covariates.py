@@ -1,4 +1,4 @@
-"""Covariates of a fit and of new samples: what stands beside the matrix without a penalty."""
+"""Covariates of a fit and of new samples: variables whose coefficients have no penalty."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COVARIATES = ("covariate_names_", "covariate_encoding_")
 SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
 INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)
-# Part in a combination that is zero from which a column is named.
+# Columns with more than this weight in a collinear combination are named.
 NAMED = 1e-6
 
 
@@ -29,8 +29,8 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
     """Covariates of a fit as numbers (n, m); their names and categories become attributes."""
     encoder = CovariateEncoder().fit(given := in_memory(given))
     Z = checked(encoder.transform(given), n)
-    priced = model.covariate_ridge > 0.0
-    if Z.shape[1] >= n and not priced:
+    penalised = model.covariate_ridge > 0.0
+    if Z.shape[1] >= n and not penalised:
         raise ValueError(
             f"covariates must have fewer columns than there are samples: they have no penalty, and "
             f"would fit all labels by themselves; got {Z.shape[1]} columns, one per category but "
@@ -41,7 +41,7 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
     model.covariate_encoding_ = state  # plain, to be stored
     model.covariate_names_ = encoder.get_feature_names_out()
     warn_of_constant(Z, encoder, model.fit_intercept)
-    if not priced:  # a ridge has one solution
+    if not penalised:  # a ridge has one solution
         warn_of_collinear(Z, model.covariate_names_, model.fit_intercept)
     return Z
 
@@ -64,7 +64,7 @@ def new_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array |
 
 
 def in_memory(given: Any) -> Any:
-    """Covariates that can be looked at: those of stored and Dask arrays are loaded."""
+    """Covariates in memory: stored and Dask arrays are loaded."""
     if is_dask(given):
         return given.compute()
     return np.asarray(given[...]) if is_stored(given) else given
@@ -87,7 +87,7 @@ def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -
         for name, known in zip(encoder.names_ or (), encoder.categories_, strict=False)
         if known is not None and len(known) == 1
     ]
-    constant = [*names[~standing_out(Z, fit_intercept)[1]], *(single if fit_intercept else ())]
+    constant = [*names[~varying(Z, fit_intercept)[1]], *(single if fit_intercept else ())]
     if constant:
         what = "constant" if fit_intercept else "zero"
         one = len(constant) == 1
@@ -100,7 +100,7 @@ def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -
 
 def warn_of_collinear(Z: Array, names: Values, fit_intercept: bool) -> None:
     """Name columns that are combinations of each other."""
-    centred, there = standing_out(Z, fit_intercept)
+    centred, there = varying(Z, fit_intercept)
     length = np.sqrt((centred * centred).mean(axis=0))
     _, d, Vt = np.linalg.svd(centred[:, there] / length[there], full_matrices=False)
     rank, kept = int((d > COLLINEAR * d.max(initial=0.0)).sum()), int(there.sum())
@@ -115,8 +115,8 @@ def warn_of_collinear(Z: Array, names: Values, fit_intercept: bool) -> None:
         )
 
 
-def standing_out(Z: Array, fit_intercept: bool) -> tuple[Array, Mask]:
-    """Columns, centred beside an intercept, and which of them are more than rounding."""
+def varying(Z: Array, fit_intercept: bool) -> tuple[Array, Mask]:
+    """Columns, centred if there is an intercept, and which of them vary beyond rounding."""
     centred = Z - Z.mean(axis=0) if fit_intercept else Z
     length = np.sqrt((centred * centred).mean(axis=0))
     return centred, length > COLLINEAR * np.abs(Z).max(axis=0, initial=0.0)

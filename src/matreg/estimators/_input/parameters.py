@@ -1,4 +1,4 @@
-"""Which values the parameters of estimators may have: one table, whose names mean one thing."""
+"""Constraints of the parameters of estimators: one table, in which a name has one meaning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="neither")
-# Of an estimator without a search; that of `loss` depends on the kind of labels.
+# Estimators without a search; the constraint of `loss` depends on the kind of labels.
 SINGLE: dict[str, list[Any]] = {
     "tau": [NOT_NEGATIVE, str],
     "C": [POSITIVE, str],
@@ -57,7 +57,7 @@ SINGLE: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "matrix_shape": [tuple, list, None],
 }
-# Of a search, which takes lists of values.
+# Searches, which take lists of values.
 SEARCHED: dict[str, list[Any]] = {
     **{name: [NOT_NEGATIVE, str, "array-like"] for name in ("C", "epsilon")},
     **{name: [NOT_NEGATIVE, str, "array-like", None] for name in ("taus", "gamma", "lam", "limit")},

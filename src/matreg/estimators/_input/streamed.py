@@ -105,7 +105,7 @@ class Prediction:
     gamma: Array | None = None  # (m, covariates)
 
     def __call__(self, block: Block) -> Array:
-        """Those of a block, of shape (k,), or (k, columns) as they are combined."""
+        """Decisions on a block, of shape (k,), or (k, columns) as they are combined."""
         f = np.concatenate([linear(X, self.W, self.b) for X in self.parts(block.X)], axis=1)
         if self.gamma is not None and block.Z is not None:
             f += self.gamma @ block.Z.T
@@ -146,7 +146,7 @@ class LazyDual:
 
     def compute(self) -> Any:
         """The dual variables, (n,) or (m, n) of m problems; for a Dask array again a Dask array."""
-        # Where no band was solved there is nothing to map: zero is what proves the bound 0.
+        # Where no band was solved, zeros prove the bound 0.
         found = [
             np.zeros(blocks.n) if rows is None else blocks.map_rows(rows)
             for blocks, rows in self.problems

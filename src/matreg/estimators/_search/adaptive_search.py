@@ -42,14 +42,14 @@ def further_steps(
     next_candidate: Callable[[Parameters], Candidate],
     cross_validate: Callable[[list[Candidate]], tuple[Array, Array]],
 ) -> tuple[list[Candidate], Array, Array]:
-    """Candidates, scores and ranks (folds, points) of a search with those of further steps behind.
+    """Candidates, scores and ranks (folds, points) of a search, then those of further steps.
 
     `next_candidate` makes the path of a step from all parameters, with the taus before it; with
     `one_standard_error` the tau of a step is the largest within one standard error of the best.
     """
     last, found = list(candidates), scores
     for _ in equal_parts(range(most)):
-        # The bases of a plain model are best where it keeps all that is there, and noise with it.
+        # A plain model gives the best bases where it keeps the whole signal, and noise with it.
         owner = owners(last)
         seen = PointScores(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)
         best = seen.best(one_standard_error and last[0].n_steps > 0)

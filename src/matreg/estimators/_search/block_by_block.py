@@ -75,7 +75,7 @@ def choose_on_part(model: MatrixEstimator, given: FitInput) -> None:
 class RGLMFolds:
     """R-GLM on folds of n samples of which only the moments G (folds, m + 2, m + 2) are known.
 
-    All fits have the samples of a ridge on the coefficients of covariates, if there is one.
+    A ridge on the coefficients of covariates is a block of samples that all fits have.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class RGLMFolds:
         m, test = self.shape[0] * self.shape[1], self.G[fold]
         several = len(test) > m + 2  # columns of covariates, which have the ones among them
         spread = float(test[-1, -1] - test[m, -1] ** 2 / test[m, m])
-        # Of equal labels, as scikit-learn has it: 1 for the labels themselves, and 0 for all else.
+        # Equal labels score as in scikit-learn: 1 for exact predictions, 0 for all others.
         rounding = 1e-14 * float(test[-1, -1])
         scores = []
         for result in results:

@@ -37,7 +37,7 @@ class Candidate:
         return len(self.parameters.get("adaptive", ()))
 
     def column(self, name: str) -> Values:
-        """Values of a parameter, one per point: of steps their number, of a matrix the largest."""
+        """Values of a parameter, one per point: the number of steps, the largest entry of l1."""
         if name == self.along:
             return self.values
         if name == "adaptive":
@@ -51,7 +51,7 @@ class Candidate:
 
 
 class SearchOutcome(NamedTuple):
-    """What a search has found out: scores and ranks of W, of shape (folds, points)."""
+    """Results of a search: scores and ranks of W, of shape (folds, points)."""
 
     candidates: list[Candidate]
     scores: Array

@@ -45,7 +45,7 @@ class CoarseToFine:
         self.owner = owners(self.candidates)
         self.edges = np.cumsum([0] + [len(one.values) for one in self.candidates])
         longest = max(len(one.values) for one in self.candidates)
-        # What comes from an adaptive step is a path of its own, in bases of its own.
+        # Paths of adaptive steps, each in its own bases, are tried as a whole.
         self.everything |= any(one.n_steps > 0 for one in self.candidates)
         self.step = 1 if self.everything else max(round(longest**0.5), 1)
         self.tried = np.zeros(len(self.owner), dtype=bool)
@@ -53,13 +53,13 @@ class CoarseToFine:
     def first(self) -> list[Segment]:
         """The coarse paths of the middle C, along the whole grid of tau.
 
-        Where labels are wrong and W has low rank, large tau are in a valley of their own, which no
-        step from the small ones leads to.
+        Where labels are wrong and W has low rank, scores have a second optimum at large tau, which
+        steps from small tau do not reach.
         """
         weights = [one.parameters.get("C", 0.0) for one in self.candidates]
         values = np.unique(weights)
         middle = values[(len(values) - 1) // 2]
-        return self.noted(
+        return self.marked(
             [
                 Segment(c, self.coarse(len(one.values)))
                 for c, one in enumerate(self.candidates)
@@ -70,7 +70,7 @@ class CoarseToFine:
     def best_of_kinds(self, mean: Array) -> set[int]:
         """The best point for each value of all parameters but tau and C.
 
-        Penalties of another kind, such as a ridge in place of low rank, are valleys of their own.
+        Penalties of another kind, such as a ridge in place of low rank, have separate optima.
         """
         best: dict[tuple[int, ...], int] = {}
         for point in np.flatnonzero(~np.isnan(mean)).tolist():
@@ -88,7 +88,7 @@ class CoarseToFine:
         return tuple(sorted(range(n - 1, -1, -self.step)))
 
     def further(self, mean: Array, error: Array) -> list[Segment]:
-        """Neighbours that were not tried of what is best by mean scores (points,), if any."""
+        """Untried neighbours of the best points by mean scores (points,), if any."""
         if self.everything or np.isnan(mean).all():
             return []
         found = PointScores(mean, error, np.zeros(len(mean)), self.owner)
@@ -102,7 +102,7 @@ class CoarseToFine:
             self.step = max(self.step // FINER, 1)
 
     def untried(self, centres: set[int], near: Callable[[int, int], list[Point]]) -> list[Segment]:
-        """What is near to the centres and was not tried, each from the first of them."""
+        """Untried neighbours of the centres, each with the first centre as its start."""
         new: dict[Point, Point] = {}
         for centre in sorted(centres):
             c = int(self.owner[centre])
@@ -111,7 +111,7 @@ class CoarseToFine:
                 inside = 0 <= place < len(self.candidates[other].values)
                 if inside and not self.tried[self.edges[other] + place]:
                     new.setdefault((other, place), (c, k))
-        return self.noted([Segment(c, (k,), start) for (c, k), start in new.items()])
+        return self.marked([Segment(c, (k,), start) for (c, k), start in new.items()])
 
     def along_tau(self, c: int, k: int) -> list[Point]:
         """The next points of a path."""
@@ -123,8 +123,8 @@ class CoarseToFine:
         away = [int(np.abs(np.array(one.place) - here).sum()) for one in self.candidates]
         return [(other, k) for other in np.flatnonzero(np.array(away) == 1).tolist()]
 
-    def noted(self, segments: list[Segment]) -> list[Segment]:
-        """The same, of which it is noted that they are tried."""
+    def marked(self, segments: list[Segment]) -> list[Segment]:
+        """Mark segments as tried, and return them."""
         for one in segments:
             self.tried[self.points(one)] = True
         return segments

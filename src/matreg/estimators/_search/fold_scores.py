@@ -1,4 +1,4 @@
-"""Scores of decisions that are known already, as those of a whole path are."""
+"""Scores of known decisions, such as those of a whole path."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FoldScore:
         X, weights = samples.X, samples.weights
         if self.scorer is None:
             return self.model._score_all(labels, decisions, weights if self.weighted else None)
-        # A function of one's own may not take weights.
+        # A user's function may not take weights.
         weighing = (
             {"sample_weight": weights} if self.weighted and not isfunction(self.scorer) else {}
         )

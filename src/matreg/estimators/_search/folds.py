@@ -15,8 +15,8 @@ from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
 from .._input.fit_input import FitInput
 
-# Bytes of training samples of all folds that are remembered together.
-REMEMBERED = 2**28
+# Bytes up to which the training samples of all folds are cached.
+CACHED = 2**28
 
 
 def make_folds(
@@ -142,28 +142,28 @@ def fold_of_each(cv: Any, given: FitInput) -> Index:
 
 
 class Training:
-    """Training samples of folds, remembered: those of all folds, or of the last one if large.
+    """Training samples of folds, cached: those of all folds, or of the last one if large.
 
-    `pose` makes of the training samples of a fold what is remembered with them.
+    `pose` computes from them what all candidates share, which is cached, too.
     """
 
     def __init__(
         self, samples: Samples, folds: list[Fold], pose: Callable[[Samples], Any] | None = None
     ) -> None:
         self.samples, self.folds, self.pose = samples, folds, pose
-        self.made: dict[int, tuple[Samples, Any]] = {}
+        self.cached: dict[int, tuple[Samples, Any]] = {}
 
     def __getstate__(self) -> Parameters:
-        return {**vars(self), "made": {}}
+        return {**vars(self), "cached": {}}
 
     def train(self, f: int) -> tuple[Samples, Any]:
-        """Training samples of a fold, each once, and what is made of them."""
-        if f not in self.made:
+        """Distinct training samples of a fold, and what `pose` computes from them."""
+        if f not in self.cached:
             samples = self.samples.take(self.folds[f][0]).distinct()
-            if len(self.folds) * samples.X.nbytes > REMEMBERED:
-                self.made.clear()
-            self.made[f] = samples, None if self.pose is None else self.pose(samples)
-        return self.made[f]
+            if len(self.folds) * samples.X.nbytes > CACHED:
+                self.cached.clear()
+            self.cached[f] = samples, None if self.pose is None else self.pose(samples)
+        return self.cached[f]
 
     def test(self, f: int) -> Samples:
         """Test samples of a fold."""
@@ -171,7 +171,7 @@ class Training:
 
 
 def warn_interrupted(finished: int, planned: int) -> None:
-    """Say on how many folds the choice is made after all."""
+    """Warn that the choice is made on the folds that are finished."""
     warn(
         f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
         + ADVICE,

@@ -44,9 +44,9 @@ from .folds import warn_interrupted
 from .left_out import leave_out
 from .search import Search
 
-# Stands for parameters that are searched, where they do not matter yet.
+# Values of searched parameters where they do not matter yet.
 FIRST = {"tau": 1.0, "limit": 4.0}
-# Values to try; gamma is in units of its rule. Besides tau these are six or three candidates.
+# Values to try; gamma is relative to its default.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
 

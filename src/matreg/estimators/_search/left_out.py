@@ -1,4 +1,4 @@
-"""Decisions on samples by fits without them, from one fit to all, as searches score them."""
+"""Leave-one-out decisions from one fit to all samples, and their scores in searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...solvers import SolverResult, leave_one_out, refined
 from .._fit.convex import Part
 from .fold_scores import FoldScore
 
-# Parts of the samples whose absence tells how far a score is to be relied on.
+# Parts of the samples for the jackknife error of a score.
 TENTHS = 10
 # Fits without a sample for each problem of a point of a search, at most, and the doubt at which
 # there are no more of them.

@@ -1,4 +1,4 @@
-"""Rounds of a search that goes from coarse to fine: what is tried next, on all folds."""
+"""Rounds of a coarse-to-fine search: the fits of each round on all folds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .left_out import TENTHS, score_left_out
 if TYPE_CHECKING:
     from .search import Search
 
-# Points that follow after the first round, about, from which the time left is estimated.
+# About the number of points after the first round, for the estimate of the time left.
 MOVES = 7
 
 
@@ -115,7 +115,7 @@ class Rounds:
             return None
         candidates = self.grid.candidates
         old, new = (candidates[c].parameters.get("C", 1.0) for c in (one.start[0], one.candidate))
-        # For losses of another weight the multipliers are where they were.
+        # Multipliers are in proportion to C.
         known = [each.start for each in self.solved[(f, *one.start)]]
         return [replace(each, beta=new / old * each.beta) for each in known]
 
@@ -132,7 +132,7 @@ def solve_segment(
     f, one = key
     test = training.test(f)
     candidate = replace(candidate, values=candidate.values[list(one.places)])
-    # The folds keep the cores busy; threads within them would only be in each other's way.
+    # The folds use the cores; threads within them would compete for these.
     with one_thread(0), span(0.0, float(len(one.places))):
         decisions, facts, points = search._decide_path(training.train(f), candidate, test, start)
     if search._leaves_one_out:

@@ -47,7 +47,7 @@ from .selection import table_of, warn_at_edges
 
 # Share of the time of a search that its folds are expected to take; the rest is the last fit.
 SEARCHED = 0.9
-# What a search knows beyond the model that it chose.
+# Attributes of a search that the chosen model does not have.
 SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
 
 
@@ -73,7 +73,7 @@ class Search(MatrixEstimator):
         raise NotImplementedError
 
     def _posed(self, samples: Samples) -> Any:
-        """What is made of the training samples of a fold for all candidates."""
+        """What all candidates share on the training samples of a fold."""
         return None
 
     def _decide_path(
@@ -100,7 +100,7 @@ class Search(MatrixEstimator):
         return isinstance(self.cv, str)
 
     def _check_left_out(self) -> None:
-        """Refuse what fits without single samples do not follow from: joint classes, l1, bases."""
+        """Refuse models whose leave-one-out fits do not follow from one fit."""
         if (joint := getattr(self, "joint", None)) is not None:
             raise ValueError(
                 f'joint must be None with cv="loo", as all classes or labels are one problem; got '
@@ -171,8 +171,8 @@ class Search(MatrixEstimator):
             Groups of the samples, such as people or days. All samples of a group are in one fold
             where `cv` is a number or None; a splitter does with them what it does.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
-            What stands beside the matrices, such as age and site, with coefficients that have no
-            penalty; see :ref:`covariates`. Categories become columns of 0 and 1.
+            Further variables, such as age and site, whose coefficients have no penalty; see
+            :ref:`covariates`. Categories become columns of 0 and 1.
 
         Returns
         -------

@@ -55,7 +55,7 @@ def warn_at_edges(
     same = found.owner == found.owner[best]
     for name in names:
         column = table[f"param_{name}"]
-        if column.dtype.kind != "f" or name in ("l1", "ridge"):  # where 0 is an end of its own
+        if column.dtype.kind != "f" or name in ("l1", "ridge"):  # whose natural end is 0
             continue
         rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
         score = profile[place] if name == names[0] else scores
