@@ -255,6 +255,8 @@ def complaints_after(claim: Claim, rounds: int) -> list[str]:
     primal = loss + ridge * square + nuclear + beside
     # What the rounding of the residuals may cost.
     slope = claim.s if claim.name == "RGLM" else claim.of.C_ * claim.s
+    if claim.kind == "normal":
+        slope = slope * (1.0 + np.abs(claim.y - f))
     size = 1.0 + np.abs(labels) + np.abs(f) + np.asarray(claim.y, dtype=float) ** 2
     size += (norms(flat) + claim.outliers) * np.linalg.norm(W)
     rounding = 1e-14 * slope * size

@@ -32,6 +32,13 @@ def test_the_best_intercept_may_be_zero(scale):
         assert abs(loss.gradient(r - b).sum()) <= 1e-14
 
 
+def test_the_best_intercept_of_residuals_beyond_its_rounding():
+    r = 1971511581955096.0 + np.array([4124.25, 0.0, 4124.25, 0.0])
+    weights = np.array([0.0087793748, 1.5903249, 10859.3247, 48.696558])
+    b = Logistic(np.array([0.0, 0.0, 1.0, 1.0]), weights).best_intercept(r)
+    assert 0.0 <= b - r.max() <= 20.0
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_counts_without_an_intercept(seed):
     g = np.random.default_rng(seed)

@@ -123,9 +123,9 @@ class Logistic:
         low, high = float(odds + r.min()), float(odds + r.max())
         if not high - low > 1e-15 * max(abs(low), abs(high)):
             return low
-        slack = 1e-9 * (high - low)  # rounding must not hide the change of sign
         # A root at 0 is sought to the rounding of the residuals, not to that of the root.
         rounding = float(np.finfo(float).eps) * float(np.abs(r).max())
+        slack = max(1e-9 * (high - low), 2.0 * rounding)  # which must not hide the change of sign
 
         def slope(b: float) -> float:
             return float(self.gradient(r - b).sum())
