@@ -20,7 +20,7 @@ def first_table(record):
     table = Table.from_record(record["tables"][0])
     return {
         row[0]: dict(zip(table.columns, (cell.split(" ±")[0] for cell in row), strict=True))
-        for row in reversed(table.formatted())  # of rows with one name the first one counts
+        for row in reversed(table.formatted())  # the first of several rows with one name counts
     }
 
 
@@ -55,7 +55,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-highlight_language = "none"  # formulas; code says that it is Python
+highlight_language = "none"  # for formulas; code says that it is Python
 # Code in docstrings that is not a reference to anything.
 default_role = "code"
 nitpicky = False
@@ -81,7 +81,7 @@ ogp_social_cards = {"enable": False}  # one card for all pages
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 html_show_sourcelink = False
-ALONE = ("index", "start", "which_model", "coming_from", "reproduction")  # no section around them
+ALONE = ("index", "start", "which_model", "coming_from", "reproduction")  # pages without a section
 html_sidebars = {page: [] for page in ALONE}
 html_theme_options = {
     "logo": {"text": "matreg"},
@@ -133,7 +133,7 @@ warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.
 
 
 def one_line(message, category, *place):
-    """A warning of an example without the place on the disk of the machine that built the page."""
+    """A warning of an example without the local path of the file."""
     return f"{category.__name__}: {message}\n"
 
 
@@ -152,12 +152,12 @@ def formulas_as_code(app, what, name, obj, options, lines):
 
 
 def no_edit_button(app, pagename, templatename, context, doctree):
-    """Pages that are made from scripts and docstrings have no file of their own to edit."""
+    """Pages generated from scripts and docstrings have no source page to edit."""
     if pagename.startswith(("gallery/", "generated/")):
         context["theme_use_edit_page_button"] = False
 
 
 def setup(app):
-    """Formulas before numpydoc reads the docstrings; buttons when a page is written."""
+    """Mark formulas before numpydoc reads the docstrings; set buttons when a page is written."""
     app.connect("html-page-context", no_edit_button)
     app.connect("autodoc-process-docstring", formulas_as_code, priority=400)

@@ -28,8 +28,8 @@ print(f"{100 * np.isnan(X).mean():.1f} % missing, in {gaps.sum()} of {len(X)} da
 
 # %%
 # Three ways to train: leave the days with gaps out, fill gaps with the mean, or keep them. To
-# predict a day with gaps, the first two must fill it with the mean. Compare both columns: keeping
-# the gaps helps on days with gaps.
+# predict a day with gaps, the first two must fill it with the mean. Compare both columns: G-RMR is
+# better on days with gaps and worse on whole days.
 
 filled = np.where(np.isnan(X), 0.0, X)  # zero is the mean of each sensor here
 whole = np.flatnonzero(~gaps[:half])
