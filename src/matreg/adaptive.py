@@ -1,7 +1,7 @@
 """Adaptive low rank: large singular values are shrunk less than small ones.
 
 The nuclear norm shrinks all singular values alike, so that a tau that leaves the large ones alone
-keeps noise. Reweighted bases (Bach 2008; Mohan and Fazel 2012) mend that by a sequence of convex
+keeps noise. Reweighted bases (Bach 2008; Mohan and Fazel 2012) avoid this by a sequence of convex
 problems. From a solution ``V = U diag(s) Q'`` in bases (L, R), which are identities at first,
 
     Y = L U diag(s) U'L',          Z = R'Q diag(s) Q'R,
@@ -13,12 +13,13 @@ first step, a share of the largest singular value, and without a ridge every ste
 
     loss(W) + tau delta / 2 (log det(I + Y / delta) + log det(I + Z / delta)),
 
-the smallest such value over all Y, Z with ``[[Y, W], [W', Z]]`` positive semidefinite: a concave
-penalty of the singular values. What is certified is the solution of each convex problem.
+where the second term is the smallest over all Y, Z with ``[[Y, W], [W', Z]]`` positive
+semidefinite: a concave penalty of the singular values. The certificate is that of each convex
+problem.
 
-Where the absolute entries have a penalty, too, the steps reweight these instead, which spoils no
-basis: an entry w of a solution costs ``1 / (1 + |w| / delta)`` of its weight in the next problem
-(Candes, Wakin and Boyd 2008), and every step decreases the penalty with
+If the absolute entries have a penalty, too, the steps reweight the entries and leave the bases: an
+entry w of a solution costs ``1 / (1 + |w| / delta)`` of its weight in the next problem (Candes,
+Wakin and Boyd 2008), and every step decreases the penalty with
 ``sum_jk l1_jk delta log(1 + |W_jk| / delta)`` in place of the sum of absolute entries.
 
 References

@@ -2,16 +2,16 @@
 
 A dual variable beta has a kink at zero if it may be of either sign and ``epsilon > 0``. Then it is
 ``u - v`` with ``0 <= u <= upper`` and ``0 <= v <= -lower``; without a kink it is u alone, with
-``lower <= u <= upper``. So there are up to four slacks a sample,
+``lower <= u <= upper``. So there are up to four slacks per sample,
 
     s = (u - its lower end, v, upper - u, -lower - v),
 
-and as many multipliers m of their signs; where an end is infinite, or there is no v, slack and
-multiplier are 1 and 0 and stay so. With g the gradient in beta and the residuals
+and as many multipliers m. Where an end is infinite, or there is no v, slack and multiplier stay 1
+and 0. With g the gradient in beta and the residuals
 
     residual_u = g + cost - m_0 + m_2,      residual_v = -g + epsilon - m_1 + m_3
 
-of the conditions of a point, a Newton step that changes ``s m`` by `wish` is left with one equation
+of the optimality conditions, a Newton step that changes ``s m`` by `wish` reduces to one equation
 for beta, in which the barriers are a diagonal D.
 """
 
@@ -24,16 +24,16 @@ from .losses.piecewise import PiecewiseLoss
 
 
 class Box:
-    """The bounds of a loss as barriers see them.
+    """The bounds of a loss, as slacks.
 
     Attributes
     ----------
     kinked : ndarray of bool of shape (n,)
         Samples that have a v.
     present : ndarray of bool of shape (4, n)
-        Slacks that there are.
+        Which slacks exist.
     count : int
-        Their number.
+        Number of slacks.
     cost : ndarray of shape (n,)
         Slope of ``epsilon |beta|`` in u.
     """
@@ -63,12 +63,12 @@ class Box:
         margin = np.minimum(margin, 0.25 * narrow)
         inside = np.clip(beta, loss.lower + margin, loss.upper - margin)
         beta = np.where(self.kinked, beta, inside)
-        # u and v are a half further inside than they need be: what is left of the smaller room.
+        # u and v are moved inside by half of the smaller distance to their bounds.
         up, down = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
         with np.errstate(invalid="ignore"):
             half = 0.5 * np.minimum(loss.upper - up, -loss.lower - down)
         half = np.where(np.isfinite(half), np.maximum(half, margin), 10.0 * margin)
-        # Slacks that did not belong to beta would let it leave the box by the difference.
+        # With slacks that do not belong to beta it could leave the box by the difference.
         u = np.where(self.kinked, np.minimum(up + half, loss.upper - 0.4 * margin), beta)
         v = np.minimum(down + half, -loss.lower - 0.4 * margin)
         with np.errstate(invalid="ignore"):
@@ -79,7 +79,7 @@ class Box:
         """Dual variables and slacks on the central path of residuals ``r = -g``.
 
         They solve ``mu / (upper - u) - mu / (u - low) = r - cost``, and v likewise. An infinite end
-        is taken for one as far away as `width`, of shape (n,).
+        is replaced by one at the distance `width`, of shape (n,).
         """
         loss = self.loss
         u = between(r - self.cost, room(loss.upper - self.low, width), mu)
@@ -132,7 +132,7 @@ class Barriers:
 
     def __init__(self, box: Box, s: Array, m: Array, g: Array) -> None:
         self.box, self.s, self.m = box, s, m
-        # The sum not from both: there g, which drops out, would leave its rounding.
+        # The sum is not computed from both residuals: g drops out, but would leave its rounding.
         self.residual_u, self.residual_sum = box.residuals(g, m)
         ratio = m / s
         self.Du, self.Dv = ratio[0] + ratio[2], ratio[1] + ratio[3]

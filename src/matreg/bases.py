@@ -1,9 +1,9 @@
 """Penalties in other bases of the rows and columns.
 
 With matrices L of shape (p, k) and R of shape (l, q) the coefficients are ``W = L V R``, and the
-penalty is that of V: ``tau ||V||_*`` is small where W is of low rank and made of the columns of L
-and the rows of R that are long. As ``<X, L V R> = <L'X R', V>``, the problem in V is one with the
-samples ``L'X R'``, for any loss and any solver. The dual variables are the same ones.
+penalty is that of V: ``tau ||V||_*`` is small if W is of low rank and made of the long columns of L
+and the long rows of R. As ``<X, L V R> = <L'X R', V>``, the problem in V is one with the samples
+``L'X R'``, for any loss and any solver, with the same dual variables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Bases:
     right : ndarray of shape (l, q), default=None
         R; None is the identity.
     entries : ndarray of shape (p, q), default=None
-        Factors of the weights of the absolute entries, where the penalty has such; None is ones.
+        Factors of the weights of the absolute entries, if the penalty has any; None is ones.
 
     Examples
     --------
@@ -70,9 +70,7 @@ class Bases:
 
     def expand(self, V: Array) -> Array:
         """``L V R``, of shape (p, q)."""
-        if self.left is not None:
-            V = self.left @ V
-        return V if self.right is None else V @ self.right
+        return np.asarray(product(product(self.left, V), self.right))
 
     def invert(self, W: Array) -> Array:
         """The V of ``W = L V R``, or of the nearest W that is in the bases."""
@@ -84,13 +82,7 @@ class Bases:
 
     def inside(self, outer: Bases) -> Bases:
         """Bases of ``W = Lo (L V R) Ro``, for coefficients that are in other bases already."""
-        left = self.left if outer.left is None else outer.left
-        if outer.left is not None and self.left is not None:
-            left = outer.left @ self.left
-        right = self.right if outer.right is None else outer.right
-        if outer.right is not None and self.right is not None:
-            right = self.right @ outer.right
-        return Bases(left, right)
+        return Bases(product(outer.left, self.left), product(self.right, outer.right))
 
     @property
     def plain(self) -> bool:
@@ -103,15 +95,18 @@ class Bases:
             return V
         r = V.rank
         rows, columns = V.U[:, :r] * V.d[:r], V.Vt[:r]
-        rows = rows if self.left is None else self.left @ rows
-        columns = columns if self.right is None else columns @ self.right
-        Q, small = np.linalg.qr(rows)
-        P, other = np.linalg.qr(columns.T)
+        Q, small = np.linalg.qr(np.asarray(product(self.left, rows)))
+        P, other = np.linalg.qr(np.asarray(product(columns, self.right)).T)
         f = svd(small @ other.T)
         return Factors(Q @ f.U, f.d, f.Vt @ P.T)
 
 
 PLAIN = Bases()
+
+
+def product(A: Array | None, B: Array | None) -> Array | None:
+    """``A B``, where None is the identity."""
+    return B if A is None else A if B is None else A @ B
 
 
 def samples_in(samples: SampleSet, bases: Bases) -> Any:

@@ -1,7 +1,7 @@
 """The samples as one linear operator.
 
 Solvers see samples through the protocol :class:`Design` alone: a class with its methods is a new
-kind of data, wherever the numbers lie.
+kind of data.
 """
 
 from __future__ import annotations
@@ -14,12 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Array
-
-# Numbers in a piece of the samples that is treated at a time: it stays in the cache, and so does
-# what is made of it.
-PIECE = 2**16
-# Numbers that are converted to float64 at a time for a product.
-CONVERTED = 2**18
 
 
 class Design(Protocol):
@@ -50,15 +44,15 @@ class Design(Protocol):
         """Some of the samples, in memory."""
         ...
 
-    def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
-        """Slices of about so many entries with their samples (k, p, q) in float64.
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Slices with their samples (k, p, q) in float64, few enough to stay in cache.
 
-        The samples may be in the same array each time: they are there until the next slice.
+        The samples may be in the same array each time: the next slice overwrites them.
         """
         ...
 
     def stack(self) -> Array:
-        """All samples (n, p, q) in float64, for what needs them at once."""
+        """All samples (n, p, q) in float64."""
         ...
 
     @property
@@ -83,8 +77,8 @@ class ArrayDesign:
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        The samples, C-contiguous. They are not copied, and stay of their dtype: products are in
-        float64, piece by piece where the samples are not.
+        The samples, C-contiguous. They are not copied and keep their dtype; products are in
+        float64, for which samples of another dtype are converted piece by piece.
 
     Examples
     --------
@@ -116,7 +110,7 @@ class ArrayDesign:
         if self._double:
             return (self._flat @ columns).T
         out = np.empty((self.n, len(Ws)))
-        for part, X in self.blocks(CONVERTED):
+        for part, X in self.blocks():
             np.matmul(X.reshape(len(X), -1), columns, out=out[part])
         return out.T
 
@@ -131,7 +125,7 @@ class ArrayDesign:
             out = rows @ self._flat
         else:
             out = np.zeros((len(betas), self.p * self.q))
-            for part, X in self.blocks(CONVERTED):
+            for part, X in self.blocks():
                 out += rows[:, part] @ X.reshape(len(X), -1)
         return out.reshape(-1, self.p, self.q)
 
@@ -139,9 +133,9 @@ class ArrayDesign:
         """Some of the samples."""
         return type(self)(self.X[index])
 
-    def blocks(self, entries: int = PIECE) -> Iterator[tuple[slice, Array]]:
-        """Slices of about so many entries with their samples in float64."""
-        rows = max(1, entries // (self.p * self.q))
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Slices of about 2 MB with their samples in float64."""
+        rows = max(1, 2**18 // (self.p * self.q))
         # One array for all: new ones are slow where memory goes back to the system at once.
         room = None if self._double else np.empty((min(rows, self.n), self.p, self.q))
         for start in range(0, self.n, rows):

@@ -19,8 +19,8 @@ def smooth_basis(length: int, scale: float) -> Array:
     """Basis of an ordered axis along which the coefficients are smooth.
 
     The penalty of a wave of length s along the axis is that of a constant times
-    ``sqrt(1 + (scale / s)^4)``: waves much longer than `scale` cost nothing more, and short ones
-    much.
+    ``sqrt(1 + (scale / s)^4)``: waves much longer than `scale` cost as much as a constant, short
+    waves much more.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def smooth_basis(length: int, scale: float) -> Array:
     --------
     >>> import numpy as np
     >>> basis = smooth_basis(50, scale=10.0)
-    >>> bool(np.allclose(basis @ np.ones(50), 1.0))  # what is straight is free
+    >>> bool(np.allclose(basis @ np.ones(50), 1.0))  # a straight line costs nothing more
     True
     >>> waves = (-1.0) ** np.arange(50)
     >>> float(abs(basis @ waves)[20:30].max().round(2))

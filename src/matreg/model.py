@@ -1,4 +1,4 @@
-"""The declared model: what is minimised, before it meets samples."""
+"""The declared model: the objective, before it meets samples."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Model:
     fit_intercept : bool, default=True
         Whether there is an intercept b; otherwise it is 0.
     adaptive : tuple of float, default=()
-        Tau of the problems that are solved before, one after another, whose solutions give the
-        bases in which W is penalised (:mod:`matreg.adaptive`).
+        Tau of earlier problems, one after another, whose solutions give the bases in which W is
+        penalised (:mod:`matreg.adaptive`).
     covariate_ridge : float or ndarray, default=0.0
         The ridge on gamma, or one for each covariate.
 

@@ -1,6 +1,6 @@
-"""Weighted medians, and what is measured by them: the spread of labels and the size of samples.
+"""Weighted medians and robust scales: the spread of labels, the size of samples.
 
-All treat a sample of weight 2 as two samples, and change with the units of what they measure.
+A sample of weight 2 is the same as two samples, and scales have the units of their argument.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import numpy as np
 
 from ._typing import Array
 
-# Two sums of weights that differ by less than this share are equal.
-ROUNDING = 1e-12
 # Standard deviation of a normal law over its median absolute deviation.
 TO_DEVIATION = 1.4826
 
@@ -43,9 +41,9 @@ def weighted_median(values: Array, weights: Array) -> Array:
     share = np.where(missing, 0.0, weights.reshape(-1, *(1,) * (values.ndim - 1)))
     rise = np.cumsum(np.take_along_axis(share, order, axis=0), axis=0)
     half = 0.5 * rise[-1]
-    # A repeated sample and one of weight two must give the same, whatever the rounding.
-    lower = np.argmax(rise >= half * (1.0 - ROUNDING), axis=0)
-    upper = np.argmax(rise > half * (1.0 + ROUNDING), axis=0)
+    # A repeated sample and one of weight two must give the same, whatever the rounding of sums.
+    lower = np.argmax(rise >= half * (1.0 - 1e-12), axis=0)
+    upper = np.argmax(rise > half * (1.0 + 1e-12), axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
     ends = [np.take_along_axis(ordered, one[None], axis=0)[0] for one in (lower, upper)]
     return np.nan_to_num(0.5 * (ends[0] + ends[1]), nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -54,8 +52,8 @@ def weighted_median(values: Array, weights: Array) -> Array:
 def spread(y: Array, weights: Array, centred: bool = True) -> float:
     """Median absolute deviation from the median, or from zero if not `centred`.
 
-    Where more than half of the labels are equal it is zero and the mean absolute deviation is
-    taken; where all are equal, 1.
+    If more than half of the labels are equal this is zero, and the mean absolute deviation takes
+    its place; if all are equal, 1 does.
 
     Parameters
     ----------
@@ -64,7 +62,7 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
     weights : ndarray of shape (n,)
         Positive weights.
     centred : bool, default=True
-        Whether a constant added to the labels is of no account, as with an intercept.
+        Whether a constant added to the labels changes nothing, as with an intercept.
 
     Examples
     --------
@@ -85,8 +83,8 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
 
         sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2,
 
-    the mean over random signs of what is squared below, over that of the signs that are there. It
-    is about 1 where labels are noise, and falls as one over the number of samples where not.
+    the mean of the denominator over random signs, divided by the denominator. It is about 1 if the
+    labels are noise, and otherwise falls as one over the number of samples.
 
     Parameters
     ----------
@@ -97,7 +95,7 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
     weights : ndarray of shape (n,)
         Positive weights.
     centred : bool, default=True
-        Whether constants added to samples and labels are of no account, as with an intercept.
+        Whether constants added to samples and labels change nothing, as with an intercept.
 
     Returns
     -------
@@ -128,11 +126,11 @@ def size(X: Array, weights: Array, centred: bool = True) -> float:
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        Samples; NaN where entries are missing, which count like the others of a sample.
+        Samples; missing entries are NaN, and take the mean square of the others of a sample.
     weights : ndarray of shape (n,)
         Positive weights.
     centred : bool, default=True
-        Whether a matrix added to all samples is of no account, as with an intercept.
+        Whether a matrix added to all samples changes nothing, as with an intercept.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Names of scores, and one that wrong labels cannot spoil: absolute errors, each with a bound.
 
-The median absolute error looks at half of the samples only: where half of the labels are equal, the
-best constant has none, and it chooses W = 0. The mean absolute error grows with each wrong label.
+The median absolute error looks at half of the samples only: if half of the labels are equal, the
+best constant has none, and W = 0 is chosen. The mean absolute error grows with each wrong label.
 Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for all candidates.
 """
 
@@ -24,17 +24,15 @@ WORDS = {
     "neg_mean_absolute_error": "MAE",
     "roc_auc": "area under the ROC curve",
 }
-# Share of normal residuals within one standard deviation of zero.
-WITHIN_ONE = 0.6827
 
 
 def check_score_name(name: str) -> None:
-    """Refuse a score that neither scikit-learn nor we know, with those that may be meant.
+    """Refuse a score that neither scikit-learn nor matreg knows, and name similar ones.
 
     Parameters
     ----------
     name : str
-        What was asked for.
+        Name of the score.
 
     Examples
     --------
@@ -56,7 +54,7 @@ def check_score_name(name: str) -> None:
 
 
 def score_in_print(name: str) -> tuple[str, bool]:
-    """What a score is called in print, and whether it is minus an error that is shown instead.
+    """Name of a score in print, and whether it is minus an error, which is shown instead.
 
     Parameters
     ----------
@@ -73,7 +71,7 @@ def score_in_print(name: str) -> tuple[str, bool]:
 
 
 def score_of_search(search: Any) -> tuple[str, bool]:
-    """What the score that a search has chosen by is called, and whether it is minus an error.
+    """Name in print of the score by which a search chooses, and whether it is minus an error.
 
     Parameters
     ----------
@@ -102,7 +100,7 @@ def score_of_search(search: Any) -> tuple[str, bool]:
 
 
 def _likeness(asked: str, name: str) -> float:
-    """How near a score is to what was typed: by its initials, as rmse, by a part, or by letters."""
+    """Similarity of a score to what was typed: by its initials (rmse), by a part, or by letters."""
     bare = name.removeprefix("neg_")
     if asked == "".join(word[0] for word in bare.split("_")):
         return 3.0
@@ -115,8 +113,8 @@ def shared_scale(residuals: ArrayLike, weights: ArrayLike | None = None) -> floa
     """Robust standard deviation of residuals that all candidates share.
 
     For each candidate it is the size that 68 % of its residuals do not exceed: one standard
-    deviation if they are normal, and finite as long as less than 31 % of the labels are wrong. Of
-    all candidates the smallest positive one counts: the others have not found the signal.
+    deviation if they are normal, and finite as long as less than 31 % of the labels are wrong. The
+    smallest positive one of all candidates counts: the others have not found the signal.
 
     Parameters
     ----------
@@ -139,7 +137,8 @@ def shared_scale(residuals: ArrayLike, weights: ArrayLike | None = None) -> floa
     weight = np.ones(size.shape[1]) if weights is None else np.asarray(weights, dtype=float)
     order = np.argsort(size, axis=1, kind="stable")
     rise = np.cumsum(weight[order], axis=1)
-    at = np.argmax(rise >= WITHIN_ONE * rise[:, -1:] * (1.0 - 1e-12), axis=1)
+    # The share of normal residuals within one standard deviation, up to the rounding of sums.
+    at = np.argmax(rise >= 0.6827 * rise[:, -1:] * (1.0 - 1e-12), axis=1)
     scales = size[np.arange(len(size)), order[np.arange(len(size)), at]]
     return float(scales[scales > 0.0].min(initial=np.inf)) if scales.any() else 0.0
 
@@ -161,7 +160,7 @@ def bounded_absolute_error(
         Scale that the candidates share; by default :func:`shared_scale` of the residuals. A scale
         of 0 bounds nothing.
     bound : float, default=3.0
-        How many times the scale an error counts at most.
+        Largest error that counts, as a multiple of the scale.
     weights : array-like of shape (n,), default=None
         Weights of the samples; 2 is the same as the sample twice.
 
@@ -196,7 +195,7 @@ def bounded_scorer(scale: float, bound: float = 3.0) -> Any:
     scale : float
         Scale of the residuals, in the units of the labels; 0 bounds nothing.
     bound : float, default=3.0
-        How many times the scale an error counts at most.
+        Largest error that counts, as a multiple of the scale.
 
     Returns
     -------
