@@ -143,6 +143,18 @@ def test_families_without_a_ridge(family):
         assert off(loo.residuals + loo.error, true)[1] < 0.6 * each
 
 
+@pytest.mark.parametrize("tau", [0.0, 1e-9, 1e-6])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_least_squares_almost_without_a_penalty_is_exact_in_all_units(tau, scale):
+    problem = glm("normal", 0.0)
+    X = np.column_stack([problem.design.X.reshape(40, -1), np.ones(40)])
+    hat = X @ np.linalg.pinv(X)
+    design, penalty = ArrayDesign(scale * problem.design.X), problem.penalty.at(scale * tau)
+    loo = formula(replace(problem, design=design, penalty=penalty))
+    exact = (problem.y - hat @ problem.y) / (1.0 - np.diagonal(hat))
+    np.testing.assert_allclose(loo.residuals, exact, atol=1e-4 * np.abs(exact).mean())
+
+
 def test_least_squares_without_any_penalty_is_exact():
     problem = glm("normal", 0.0)
     X = np.column_stack([problem.design.X.reshape(40, -1), np.ones(40)])

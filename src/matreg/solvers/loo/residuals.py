@@ -195,7 +195,8 @@ def leave_one_out(
     own = len(beta)
     if own < n:
         beta = np.append(beta, problem.loss.gradient(residual)[own:])
-    response = Response(problem, W, beta, columns)
+    loss = parabola(problem.loss, residual)
+    response = Response(problem, W, beta, columns, loss.curvature)
     if follows(problem):
         return _by_pivoting(problem, residual, beta, response, own)
     return _by_spans(problem, residual, beta, response)

@@ -10,9 +10,8 @@ tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
 That does not depend on sigma, which decides how far the linear response holds: Lambda and
 ``sigma W`` should be of the same size. Without a ridge W moves freely where h is linear (``O = 1``:
 the symmetric part of the directions between singular vectors of W), like the coefficients of
-unpenalised columns do. Both kinds get a penalty that is tiny beside all others. With F the
-coordinates of the samples beside the columns, predictions then follow by ``K dbeta`` with
-``K = F F'``.
+unpenalised columns do. Both kinds get a penalty that is tiny beside what the samples say. With F the coordinates of the samples beside the columns, predictions then follow by
+``K dbeta`` with ``K = F F'``.
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ from ...linalg.factors import Factors, svd
 from ...linalg.thresholding import SmoothedThresholding
 from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
-
-# Directions without a penalty get one that is smaller than the others by this factor.
-FREEDOM = 1e7
 
 
 class Response:
@@ -42,6 +38,8 @@ class Response:
         Its dual solution.
     columns : ndarray of shape (n, k)
         Unpenalised columns: one of ones for an intercept.
+    D : ndarray of shape (n,)
+        Inverse second derivatives of the loss, 0 at a kink.
 
     Attributes
     ----------
@@ -52,22 +50,30 @@ class Response:
         rounding. With more samples on an edge than coordinates, K alone is singular.
     """
 
-    def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array) -> None:
-        self.ridge, self.r = problem.penalty.ridge, W.rank
-        self.sigma = max(self.ridge, balancing_scale(problem.penalty, W))
-        M = problem.dual_image(beta) + (self.sigma - self.ridge) * W.matrix
-        self.M, self.W = M, W.matrix
-        self.penalty = problem.penalty
-        self.threshold = SmoothedThresholding(M, self._shrink, 0.0, 0.0)
+    def __init__(
+        self, problem: Problem, W: Factors, beta: Array, columns: Array, D: Array
+    ) -> None:
+        self.penalty, self.ridge, self.r = problem.penalty, problem.penalty.ridge, W.rank
+        squares, curvature = float(np.mean(problem.design.norms**2)), float(np.median(D))
+        # Far above D, so that the samples alone say how far W moves in a free direction, and far
+        # below D / eps. At kinks the entries of K are the measure.
+        self.softest = squares / (1e8 * curvature) if curvature else 0.0
+        self.sigma = balancing_scale(problem.penalty, W) or self.softest or 1.0
+        self.sigma = max(self.ridge, self.sigma)
+        if not curvature and not self.ridge:
+            self.softest = 1e-7 * self.sigma
+        self.M = problem.dual_image(beta) + (self.sigma - self.ridge) * W.matrix
+        self.W = W.matrix
+        self.threshold = SmoothedThresholding(self.M, self._shrink, 0.0, 0.0)
         self.coordinates = self.threshold.coordinates(self.phi)
         Phi = self.coordinates.of_samples(problem.design)
-        # A typical entry of the diagonal of K, without the directions that have no penalty.
-        size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
-        if size == 0.0:  # all of it, or W, is free to move
-            size = float(np.mean(problem.design.norms**2)) / self.sigma or 1.0
+        size = 10.0 * curvature
+        if not curvature:  # a typical entry of the diagonal of K, without free directions
+            size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
+            size = size or squares / self.sigma or 1.0
         self.kink = 1e-7 * size
-        squares = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
-        self.unit = np.sqrt(FREEDOM * size / squares)
+        own = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
+        self.unit = np.sqrt(1e7 * size / own)
         self.F = np.hstack([Phi, columns * self.unit])
 
     def _shrink(self, d: Array, m: float) -> tuple[Array, Array]:
@@ -79,8 +85,7 @@ class Response:
 
     def psi(self, O: Array) -> Array:
         """Slopes by which W corrects an error of the thresholding."""
-        stiff = self.ridge * O + self.sigma * (1.0 - O)
-        return 1.0 / (stiff if self.ridge else np.maximum(stiff, self.sigma / FREEDOM))
+        return 1.0 / np.maximum(self.ridge * O + self.sigma * (1.0 - O), self.softest)
 
     def phi(self, O: Array) -> Array:
         """Slopes by which W follows Z."""
@@ -100,7 +105,7 @@ class Response:
 
 
 def balancing_scale(penalty: SpectralPenalty, W: Factors) -> float:
-    """A sigma that gives Lambda and ``sigma W`` about the same size."""
-    if W.rank == 0 or penalty.tau == 0.0:
-        return 0.0 if penalty.ridge else 1.0
+    """A sigma that gives Lambda and ``sigma W`` about the same size; 0 where one of them is 0."""
+    if W.rank == 0:
+        return 0.0
     return penalty.tau / float(np.median(W.d[: W.rank]))
