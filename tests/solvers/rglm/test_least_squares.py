@@ -103,6 +103,14 @@ def test_any_shape_converges(n, p, q, fraction, seed):
     assert result.converged
 
 
+@pytest.mark.parametrize("n", [30, 80, 100])
+@pytest.mark.parametrize("exponent", range(-12, 0, 2))
+def test_a_tiny_tau_converges(n, exponent):
+    """Fewer samples than entries, as many, and more: the labels may be fitted exactly."""
+    X, y, s = rglm_data(n, 10, 8, seed=n)
+    assert solve_rglm(rglm_problem(X, y, s, 10.0**exponent)).converged
+
+
 @pytest.mark.parametrize("x_scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("y_scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("n", [30, 300])

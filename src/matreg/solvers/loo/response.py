@@ -10,8 +10,9 @@ tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
 That does not depend on sigma, which decides how far the linear response holds: Lambda and
 ``sigma W`` should be of the same size. Without a ridge W moves freely where h is linear (``O = 1``:
 the symmetric part of the directions between singular vectors of W), like the coefficients of
-unpenalised columns do. Both kinds get a penalty that is tiny beside what the samples say. With F the coordinates of the samples beside the columns, predictions then follow by
-``K dbeta`` with ``K = F F'``.
+unpenalised columns do. Both kinds get a penalty that is tiny beside what the samples say about
+them. With F the coordinates of the samples and the columns, predictions then follow by ``K dbeta``
+with ``K = F F'``.
 """
 
 from __future__ import annotations
@@ -50,9 +51,7 @@ class Response:
         rounding. With more samples on an edge than coordinates, K alone is singular.
     """
 
-    def __init__(
-        self, problem: Problem, W: Factors, beta: Array, columns: Array, D: Array
-    ) -> None:
+    def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array, D: Array) -> None:
         self.penalty, self.ridge, self.r = problem.penalty, problem.penalty.ridge, W.rank
         squares, curvature = float(np.mean(problem.design.norms**2)), float(np.median(D))
         # Far above D, so that the samples alone say how far W moves in a free direction, and far

@@ -97,15 +97,18 @@ class ProximalPoint:
         move = float(np.linalg.norm(self.point.W - self.centre))
         close = self.inner > 0 and off <= 0.2 * move / np.sqrt(self.sigma)
         exact = off <= ROUNDING * float(np.linalg.norm(self.z))
-        # More than ten Newton steps are rare.
-        if close or exact or self.inner >= 20 or not self.newton():
-            self.centre = self.point.W
+        if close or exact or self.inner >= 20:  # more than ten Newton steps are rare
+            self.centre, beta = self.point.W, self.point.beta
             self.sigma *= 3.0  # 6 is about as good
-            self.inner = 0
-            self.point = self.at(self.point.beta)
-            return True
-        self.inner += 1
-        return False
+        elif self.newton():
+            self.inner += 1
+            return False
+        else:  # so long a step is beyond the reach of Newton's method
+            beta = self.z - self.design.forward(self.centre)
+            self.sigma *= 0.03
+        self.inner = 0
+        self.point = self.at(beta)
+        return True
 
     def newton(self) -> bool:
         """Newton step with halvings; tell if it made the function smaller."""
