@@ -1,10 +1,10 @@
 """Run a benchmark and keep what it measured, or run those of speed one after the other.
 
     python -m benchmarks                                  speed, growth and paths
-    python -m benchmarks solvers --skip clarabel          one, with options of its own
+    python -m benchmarks solvers --skip clarabel          one, with its options
     python -m benchmarks fold_accuracy --record results   its tables too as JSON and Markdown
 
-What follows a hyphen is for the name of the record alone, where a benchmark has several:
+A benchmark with several records has a hyphen and a further word in their names:
 ``python -m benchmarks adaptive-ranks --ranks 20 --record results``. A record has the tables that
 :func:`benchmarks.timing.print_table` printed, with the commit, the versions, the machine and the
 seconds.
@@ -34,7 +34,7 @@ SPEED = (
 
 
 def run_all() -> None:
-    """Run the benchmarks of speed, each in a process of its own."""
+    """Run the benchmarks of speed, each in another process."""
     for name in SPEED:
         print(f"== benchmarks.{name}", flush=True)
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
@@ -50,7 +50,7 @@ def run_one(name: str, options: list[str]) -> None:
         folder = options[k + 1]
         options = options[:k] + options[k + 2 :]
     sys.argv = [name, *options]
-    commit()  # of the code that is about to be imported
+    commit()  # remembered, as the code may change while the benchmark runs
     start = time.perf_counter()
     runpy.run_module(f"benchmarks.{name.partition('-')[0]}", run_name="__main__")
     if folder is not None:

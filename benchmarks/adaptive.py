@@ -9,14 +9,13 @@ more and more samples, with the memory at its peak.
 from __future__ import annotations
 
 import argparse
-import time
 import tracemalloc
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from benchmarks.timing import print_table
+from benchmarks.timing import cpu_time, print_table
 from matreg import RGLM, RMR
 from matreg.adaptive import adaptive_steps, reweighted_bases
 from matreg.bases import Bases, in_bases, smooth_basis
@@ -33,15 +32,22 @@ from matreg.solvers.neighbours import walk
 
 def path(problem, count, tol=1e-4, ratio=1e-2):
     """CPU seconds and results of a path."""
-    start = time.process_time()
-    taus = tau_grid(problem_tau_max(problem), count, ratio)
-    results = list(walk(problem, taus, partial(next_result, tol=tol)))
-    return time.process_time() - start, results
+
+    def run():
+        taus = tau_grid(problem_tau_max(problem), count, ratio)
+        return list(walk(problem, taus, partial(next_result, tol=tol)))
+
+    return cpu_time(run)
 
 
 def solve_in(problem, tau, bases):
     """The solution of a problem in bases."""
     return next_result(in_bases(problem, bases), None, tol=1e-4)
+
+
+def reweighted(problem, W):
+    """The problem in the bases of a step after W."""
+    return in_bases(problem, reweighted_bases(W))
 
 
 def row(name, run):
@@ -67,10 +73,8 @@ def costs(size, n, count):
     for name, problem in (("R-GLM", squares), ("RMR", tubes)):
         plain = path(problem, count)
         rows.append(row(f"{name}, plain", plain))
-        middle = plain[1][count // 2]
-        start = time.process_time()
-        adapted = in_bases(problem, reweighted_bases(middle.W))
-        made = time.process_time() - start
+        middle = plain[1][count // 2].W
+        made, adapted = cpu_time(partial(reweighted, problem, middle))
         rows.append(row(f"{name}, reweighted once", path(adapted, count)))
         rows.append([f"{name}, its bases and samples", made, "", "", ""])
         smooth = in_bases(problem, Bases(smooth_basis(size, 8.0), smooth_basis(size, 8.0)))
@@ -78,9 +82,8 @@ def costs(size, n, count):
         tau = problem_tau_max(problem) / 10.0
         one = replace(problem, penalty=problem.penalty.at(tau))
         for steps in (0, 2):
-            start = time.process_time()
-            found = adaptive_steps((tau,) * (1 + steps), partial(solve_in, one))
-            took = time.process_time() - start
+            fit = partial(adaptive_steps, (tau,) * (1 + steps), partial(solve_in, one))
+            took, found = cpu_time(fit)
             gap = max(step.result.gap for step in found)
             rank = str(found[-1].W.rank)
             rows.append([f"{name}, one fit and {steps} steps", took, "", f"{gap:.1e}", rank])
@@ -96,9 +99,7 @@ def costs(size, n, count):
 def growth_row(kind, n, adaptive):
     """CPU seconds of a fit to n samples, and its peak memory as a multiple of the samples."""
     X, y = shapes(24, n)
-    start = time.process_time()
-    kind(adaptive=adaptive).fit(X, y)
-    seconds = time.process_time() - start
+    seconds, _ = cpu_time(lambda: kind(adaptive=adaptive).fit(X, y))
     tracemalloc.start()
     kind(adaptive=adaptive).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]

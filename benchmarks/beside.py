@@ -1,12 +1,12 @@
-"""What lies beside the matrix: planted confounding, and units of rows and columns.
+"""Covariates and units: planted confounding, and units of rows and columns.
 
     python -m benchmarks.beside confounding
     python -m benchmarks.beside units [--splits 3]
 
-Confounding: age changes matrices of 16 x 16, along a matrix that overlaps with W, and the labels.
-Units: R2 of RMR() on left-out samples, as they are and after a MatrixScaler of the columns. Of the
-gas sensors, one gas at a time, 240 samples are drawn for the fit and 240 others are left out; of
-air quality a fifth of the days, or the last fifth. Data comes from the folder that the environment
+Confounding: age changes the labels and matrices of 16 x 16, along a matrix that overlaps with W.
+Units: R2 of RMR() on left-out samples, as they are and after a MatrixScaler of the columns. The gas
+sensors have 240 samples for the fit and 240 others left out, one gas at a time; of air quality a
+fifth of the days is left out, or the last fifth. Data comes from the folder that the environment
 variable MATREG_DATA names.
 """
 
@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from benchmarks.timing import print_table
 from matreg import RGLM, RMR, RMRCV
 from matreg.datasets import load_air_quality, load_gas_sensors
+from matreg.experiments.methods import rae
 from matreg.preprocessing import MatrixScaler
 
 N, P, RUNS = 250, 16, 5
@@ -50,7 +51,7 @@ def errors(kind, seed):
             plain, np.tensordot(plain, W, 2) + noise
         ),
     }
-    return {name: np.linalg.norm(fit.coef_ - W) / np.linalg.norm(W) for name, fit in fits.items()}
+    return {name: rae(fit.coef_, W) for name, fit in fits.items()}
 
 
 def confounding():

@@ -26,6 +26,7 @@ from matreg.adaptive import reweighted_bases
 from matreg.bases import in_bases
 from matreg.datasets import load_cmu_faces, load_eem_cells, load_sugar, make_shape
 from matreg.design import ArrayDesign
+from matreg.experiments.methods import rae
 from matreg.linalg.factors import Factors, svd
 from matreg.losses.piecewise import epsilon_insensitive
 from matreg.penalties.spectral import SpectralElasticNet
@@ -65,7 +66,7 @@ def shape_task(name: str, wrong: float, seed: int) -> Task:
     title = f"{name}, wrong labels" if wrong else name
 
     def error(W: Any, b: float) -> float:
-        return float(np.linalg.norm(W - B) / np.linalg.norm(B))
+        return rae(W, B)
 
     return Task(title, X[:250], y[:250], X[250:], y[250:], error)
 

@@ -1,4 +1,4 @@
-"""What a new user gets: estimators at their defaults, in raw units, with honest and wrong labels.
+"""Estimators at their defaults, in raw units, with honest and with wrong labels.
 
 python -m benchmarks.first_five_minutes [--units] [--search] [--task NAME ...]
 
@@ -8,8 +8,8 @@ cross-validation within the training samples. Once with honest labels, and once 
 training labels moved by 3 to 8 standard deviations (RMRCV then takes the bounded score, as its
 documentation says). ``--search`` adds RMRCV and the other tuned models, which take longer;
 ``--units`` says how far the predictions move if X or y are a million times larger or smaller, on
-the first fold of each task. The median is over the tasks; gases on their own are listed below it.
-Real data come from where ``matreg.datasets`` finds them.
+the first fold of each task. The median is over the tasks; single gases are listed below it. Real
+data come from where ``matreg.datasets`` finds them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
 from benchmarks.timing import print_table
@@ -40,6 +38,7 @@ from matreg.datasets import (
     make_matrix_regression,
     make_shape,
 )
+from matreg.experiments.methods import on_vectors
 
 WRONG = 0.1
 FACTORS = (1e6, 1e-6)
@@ -47,7 +46,7 @@ FACTORS = (1e6, 1e-6)
 
 @dataclass(frozen=True)
 class Task:
-    """Samples, labels, which of them train and test, and names of these folds, if they have any."""
+    """Samples, labels, folds for training and test, and the names of the folds, if any."""
 
     X: Any
     y: Any
@@ -108,16 +107,11 @@ TASKS: dict[str, Callable[[], Task]] = {
 }
 
 
-def flat(X: Any) -> Any:
-    return X.reshape(len(X), -1)
-
-
-def tuned(model: Any, grid: dict[str, Any], *steps: Any) -> GridSearchCV:
-    """A rival on flattened samples, tuned by five folds."""
-    pipeline = make_pipeline(FunctionTransformer(flat), *steps, model)
-    name = pipeline.steps[-1][0]
+def tuned(model: Any, **grid: Any) -> GridSearchCV:
+    """A rival on flat samples, tuned by five folds."""
+    name = type(model).__name__.lower()
     grid = {f"{name}__{key}": values for key, values in grid.items()}
-    return GridSearchCV(pipeline, grid, cv=5)
+    return GridSearchCV(on_vectors(model), grid, cv=5)
 
 
 class InUnits:
@@ -140,9 +134,9 @@ class InUnits:
 
 def rivals() -> dict[str, InUnits]:
     return {
-        "ridge": InUnits(tuned(Ridge(), {"alpha": np.logspace(-6, 2, 17)})),
-        "PLS": InUnits(tuned(PLSRegression(scale=False), {"n_components": range(1, 9)})),
-        "SVR": InUnits(tuned(SVR(kernel="linear"), {"C": np.logspace(-1, 3, 5), "epsilon": [0.1]})),
+        "ridge": InUnits(tuned(Ridge(), alpha=np.logspace(-6, 2, 17))),
+        "PLS": InUnits(tuned(PLSRegression(scale=False), n_components=range(1, 9))),
+        "SVR": InUnits(tuned(SVR(kernel="linear", epsilon=0.1), C=np.logspace(-1, 3, 5))),
     }
 
 

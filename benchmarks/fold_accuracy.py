@@ -10,15 +10,15 @@ are those of the chosen models on new samples; labels of classifiers are the sig
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from benchmarks.timing import print_table
+from benchmarks.timing import cpu_time, print_table
 from matreg import GRMRCV, GSMMCV, RGLMCV, RMRCV, SMMCV
 from matreg.datasets import load_istanbul, make_matrix_regression
 from matreg.experiments.methods import rae
@@ -63,9 +63,7 @@ def compare(search: Any, ways: dict[str, dict[str, Any]], problem: Any) -> Itera
         y, y_new = np.where(y > np.median(y), 1, -1), np.where(y_new > np.median(y), 1, -1)
     found = {}
     for way, options in ways.items():
-        start = time.process_time()
-        model = search(**options).fit(X, y)
-        seconds = time.process_time() - start
+        seconds, model = cpu_time(partial(search(**options).fit, X, y))
         guess = model.predict(X_new)
         error = np.mean(guess != y_new) if classes else rae(guess, y_new)
         found[way] = (model.best_index_, seconds, float(error))

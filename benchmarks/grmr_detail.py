@@ -33,6 +33,7 @@ from matreg.datasets import (
     make_matrix_regression,
     make_shape,
 )
+from matreg.experiments.methods import rae
 
 BLOCK, BAND = 0.3, 0.1
 KINDS = ("white", "black", "pepper", "stripe")
@@ -129,10 +130,6 @@ def corrupted(X, chosen, kind, low, high, rng):
     return np.where(chosen, value, X)
 
 
-def rae(model, X, y):
-    return float(np.linalg.norm(model.predict(X) - y) / np.linalg.norm(y))
-
-
 def models(tau, C):
     return {
         "RMR": RMR(tau, C=C, epsilon=0.1, tol=1e-4),
@@ -146,9 +143,9 @@ MODELS = [*models(1.0, 1.0), "the same, not cleaned"]
 
 def errors_of(fitted, tests, y):
     """Errors (models, tests), with those of the last model without cleaning after them."""
-    errors = [[rae(one, test, y) for test in tests] for one in fitted]
+    errors = [[rae(one.predict(test), y) for test in tests] for one in fitted]
     fitted[-1].set_params(clean_predict=False)
-    return [*errors, [rae(fitted[-1], test, y) for test in tests]]
+    return [*errors, [rae(fitted[-1].predict(test), y) for test in tests]]
 
 
 def on_real(load, seed):

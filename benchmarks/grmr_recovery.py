@@ -2,9 +2,9 @@
 
 Clean signals of rank 20 in 16 x 16 matrices, labels from coefficients of rank 2 with Laplace noise
 and 5 % gross label outliers, and spikes on 0 to 30 % of the entries. Coefficients are compared on
-the row space of the clean signals, the only part that data can tell; the prediction error is that
-on new samples, corrupted in the same way, relative to predicting the mean. RMR after robust PCA and
-G-RMR clean the new samples first.
+the row space of the clean signals, the only part that the data determine; the prediction error is
+that on new samples, corrupted in the same way, relative to predicting the mean. RMR after robust
+PCA and G-RMR clean the new samples first.
 
 Run: ``python -m benchmarks grmr_recovery [--corruption 0 .1 .3] [--seeds 3]``
 """
@@ -19,6 +19,7 @@ from sklearn.svm import SVR
 from benchmarks.timing import print_table
 from matreg import GRMR, RGLM, RMR
 from matreg.datasets import make_matrix_regression
+from matreg.experiments.methods import coef_of, on_vectors, rae
 
 CORRUPTION = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 SHAPE, RANK, TAU, C, EPSILON = (16, 16), 20, 20.0, 1.0, 0.1
@@ -45,24 +46,10 @@ def make(corruption, n_train, seed):
     return data, train, test
 
 
-class PlainSVR:
-    """Linear SVR on the flat samples."""
-
-    def fit(self, X, y):
-        """Fit."""
-        self.model = SVR(kernel="linear", C=C, epsilon=EPSILON).fit(X.reshape(len(X), -1), y)
-        self.coef_ = self.model.coef_.reshape(X.shape[1:])
-        return self
-
-    def predict(self, X):
-        """Predict."""
-        return self.model.predict(X.reshape(len(X), -1))
-
-
 def models():
     common = {"tau": TAU, "C": C, "epsilon": EPSILON}
     return {
-        "SVR": PlainSVR(),
+        "SVR": on_vectors(SVR(kernel="linear", C=C, epsilon=EPSILON)),
         "R-GLM": RGLM(tau=TAU),
         "RMR": RMR(**common),
         # The first alternation of G-RMR is a robust PCA, then RMR.
@@ -80,13 +67,13 @@ def score(model, data, train, test):
     X, clean = data.X[train], data.X_clean[train]
     outliers = getattr(model, "outliers_", np.zeros_like(X))
     Vt = np.linalg.svd(clean.reshape(len(clean), -1), full_matrices=False)[2][:RANK]
-    truth, found = Vt @ data.coef.ravel(), Vt @ model.coef_.ravel()
+    truth, found = Vt @ data.coef.ravel(), Vt @ np.ravel(coef_of(model))
     size = np.abs(clean).mean()
     y, centre = data.y_clean[test], data.y_clean[train].mean()
     return {
         "support": f1(np.abs(outliers) > 1e-2 * size, data.x_outlier_mask[train]),
-        "signals": np.linalg.norm(X - outliers - clean) / np.linalg.norm(clean),
-        "coef": np.linalg.norm(found - truth) / np.linalg.norm(truth),
+        "signals": rae(X - outliers, clean),
+        "coef": rae(found, truth),
         "predict": np.linalg.norm(model.predict(data.X[test]) - y) / np.linalg.norm(y - centre),
     }
 

@@ -20,7 +20,7 @@ problem: its time is compared with that of the rival run to its end, and no accu
 
 Seconds are those of the processor, best on one thread (``OPENBLAS_NUM_THREADS=1``).
 
-Run: ``python benchmarks/grmr_speed.py [--small]`` (a quarter of an hour, or a few seconds)
+Run: ``python -m benchmarks.grmr_speed [--small]`` (a quarter of an hour, or a few seconds)
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import tempfile
-import time
 import tracemalloc
 from functools import partial
 from itertools import islice
@@ -36,6 +35,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import cpu_time
 from matreg import GRMR
 from matreg.datasets import make_matrix_regression
 from matreg.losses.piecewise import epsilon_insensitive
@@ -90,7 +90,7 @@ def inexact_alm(D, threshold, growth, tol, max_iter=500):
 
 
 def rival(D, threshold, growth=1.5, n_iter=None):
-    """Outliers of the rival at its own end, or after so many iterations."""
+    """Outliers of the rival at its end, or after so many iterations."""
     tol = 1e-7 if n_iter is None else 0.0
     *_, E = islice(inexact_alm(D, threshold, growth, tol), n_iter)
     return E
@@ -126,12 +126,6 @@ def fastest_rival(D, accuracy, goal):
     return best
 
 
-def timed(function, *args):
-    start = time.process_time()
-    result = function(*args)
-    return result, time.process_time() - start
-
-
 def fit(X, y, split_tol=DEFAULT, outliers="split"):
     return GRMR(tau=10.0, C=1.0, epsilon=0.1, split_tol=split_tol, outliers=outliers).fit(X, y)
 
@@ -141,7 +135,7 @@ def outliers(model):
 
 
 def _peak(folder, outliers, queue):
-    fit(*make(30, (8, 8), 0.1))  # so that what is imported on the way does not count
+    fit(*make(30, (8, 8), 0.1))  # so that imports do not count
     tracemalloc.start()
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     fit(X, y, outliers=outliers)
@@ -149,7 +143,7 @@ def _peak(folder, outliers, queue):
 
 
 def peak_memory(X, y, outliers):
-    """Peak of a fit with its samples, in arrays of their size, in a process of its own."""
+    """Peak of a fit with its samples in another process, in arrays of their size."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
@@ -172,7 +166,7 @@ class Table:
     def rivals(self, D, name, **options):
         """Time both versions of the rival; return their accuracy."""
         for key, threshold in {"full": threshold_full, "Gram": threshold_gram}.items():
-            E, self.rival[key] = timed(partial(rival, D, threshold, **options))
+            self.rival[key], E = cpu_time(partial(rival, D, threshold, **options))
             self._line(f"RPCA {key}, {name}", self.rival[key], E)
         return self.accuracy(E)
 
@@ -197,13 +191,13 @@ def compare(title, X, y):
     accuracy = Accuracy(D)
     table = Table(title, accuracy)
     goal = table.rivals(D, "to its end")
-    table.default(timed(partial(fit, outliers="replace"), X, y)[1])
+    table.default(cpu_time(lambda: fit(X, y, outliers="replace"))[0])
     for split_tol in TOLERANCES:
-        model, seconds = timed(fit, X, y, split_tol)
+        seconds, model = cpu_time(partial(fit, X, y, split_tol))
         if accuracy(outliers(model)) <= goal:
             break
     table.grmr(split_tol, model, seconds)
-    model, seconds = timed(fit, X, y)
+    seconds, model = cpu_time(lambda: fit(X, y))
     growth, k = fastest_rival(D, accuracy, accuracy(outliers(model)))
     table.rivals(D, f"growth {growth:g}, {k} steps", growth=growth, n_iter=k)
     table.grmr(DEFAULT, model, seconds)

@@ -2,7 +2,7 @@
 
 python -m benchmarks.growth [--largest 20000]
 
-Each case runs in a process of its own. Time and memory come from two fits: the second traces the
+Each case runs in another process. Time and memory come from two fits: the second traces the
 allocations, which would slow the first down. Memory is the peak of all arrays, the data included,
 relative to the data.
 """
@@ -13,12 +13,11 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 import tracemalloc
 
 import numpy as np
 
-from benchmarks.timing import print_table
+from benchmarks.timing import print_table, wall_time
 
 
 def one_case(n: int, size: int) -> None:
@@ -33,9 +32,7 @@ def one_case(n: int, size: int) -> None:
     X = rng.standard_normal((n, size, size))
     y = np.tensordot(X, coef, 2) + 0.5 + rng.laplace(scale=0.5, size=n)
     model = RMR(tau=0.02 * n * size**0.5, C=1.0, epsilon=0.1)
-    start = time.perf_counter()
-    model.fit(X, y)
-    seconds = time.perf_counter() - start
+    seconds, _ = wall_time(lambda: model.fit(X, y))
     tracemalloc.start()
     model.fit(X, y)
     _, peak = tracemalloc.get_traced_memory()

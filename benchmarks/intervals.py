@@ -4,18 +4,18 @@
 
 Simulated samples of 8 x 8, 80 for the fit and 500 new ones, each data set with another matrix of
 rank 2; the noise of the labels is normal, of heavy tails, or normal with a tenth of the training
-labels grossly wrong. All models are RMR at its words. New labels are honest.
+labels grossly wrong. All models are `RMR()`. New labels are correct.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
+from functools import partial
 
 import numpy as np
 
-from benchmarks.timing import print_table
+from benchmarks.timing import cpu_time, print_table
 from matreg import RMR
 from matreg.datasets import make_matrix_regression
 
@@ -69,9 +69,7 @@ def main() -> None:
         for name, method in METHODS.items():
             rows = []
             for X, y, X_new, y_new in sets:
-                start = time.process_time()
-                lower, upper = method(X, y, X_new)
-                seconds = time.process_time() - start
+                seconds, (lower, upper) = cpu_time(partial(method, X, y, X_new))
                 covered = np.mean((lower <= y_new) & (y_new <= upper))
                 rows.append([covered, np.median(upper - lower) / y_new.std(), seconds])
             table = np.array(rows)

@@ -14,11 +14,9 @@ during a fit. The ratios are what counts: the seconds are those of the machine.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
 
 import numpy as np
 from sklearn.svm import LinearSVR
@@ -26,17 +24,11 @@ from sklearn.svm import LinearSVR
 import matreg
 from benchmarks import streamed, streamed_dask
 from benchmarks.streamed_data import KINDS, Peak
-from benchmarks.timing import print_table
+from benchmarks.timing import print_table, wall_time
 from matreg import RMR, AdviceWarning
 from matreg.datasets import make_matrix_regression, make_shape
 
 SIDE = 32
-
-
-def timed(call: Any) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = call()
-    return time.perf_counter() - start, result
 
 
 def in_memory(n: int, rivals: bool) -> None:
@@ -47,14 +39,14 @@ def in_memory(n: int, rivals: bool) -> None:
     for tau in (100.0, 2000.0):
         model = RMR(tau, C=1.0, epsilon=0.1)
         with Peak() as peak:
-            seconds, _ = timed(lambda model=model: model.fit(data.X, data.y))
+            seconds, _ = wall_time(lambda model=model: model.fit(data.X, data.y))
         share = peak.extra / (data.X.nbytes / 1e9)
         rows.append([f"RMR tau={tau:g}", seconds, model.dual_gap_, float(model.rank_), share])
     if rivals:
         machine = LinearSVR(C=1.0, epsilon=0.1, max_iter=1000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            seconds, _ = timed(lambda: machine.fit(data.X.reshape(n, -1), data.y))
+            seconds, _ = wall_time(lambda: machine.fit(data.X.reshape(n, -1), data.y))
         rows.append(["LinearSVR", seconds, float("nan"), float("nan"), float("nan")])
         ratios = ", ".join(f"{rows[-1][1] / row[1]:.1f}" for row in rows[:-1])
         print(f"LinearSVR's time in multiples of ours: {ratios}")
@@ -69,9 +61,9 @@ def growth(largest: int) -> None:
     )
     rows = []
     for n in sizes:
-        # The same problem but for chance: C n and tau are those of the first.
+        # The same problem up to chance: tau grows with n.
         model = RMR(2000.0 * n / 40_000, C=1.0, epsilon=0.1)
-        seconds, _ = timed(lambda model=model, n=n: model.fit(data.X[:n], data.y[:n]))
+        seconds, _ = wall_time(lambda model=model, n=n: model.fit(data.X[:n], data.y[:n]))
         rows.append([str(n), seconds, model.dual_gap_])
     power = np.log(rows[-1][1] / rows[0][1]) / np.log(sizes[-1] / sizes[0])
     print_table(f"growth: n^{power:.2f}", ["n", "seconds", "gap"], rows)
@@ -82,11 +74,11 @@ def along_tau(n: int) -> None:
     data = make_matrix_regression(
         n, coef=make_shape("cross", SIDE), noise_scale=0.5, random_state=0
     )
-    whole, path = timed(lambda: matreg.path(RMR(C=1.0, epsilon=0.1), data.X, data.y))
+    whole, path = wall_time(lambda: matreg.path(RMR(C=1.0, epsilon=0.1), data.X, data.y))
     singles = []
     for tau in path.taus[4::10]:
         model = RMR(tau, C=1.0, epsilon=0.1)
-        singles.append(timed(lambda model=model: model.fit(data.X, data.y))[0])
+        singles.append(wall_time(lambda model=model: model.fit(data.X, data.y))[0])
     row = [n, whole, np.mean(singles), whole / np.mean(singles), path.gaps.max()]
     header = ["n", "path s", "single fit s (mean of 5)", "ratio", "largest gap"]
     print_table("50 points along tau", header, [row])

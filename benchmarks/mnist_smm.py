@@ -4,22 +4,21 @@ python -m benchmarks.mnist_smm [--every 10] [--rows 1 5] [--path]
 
 The optima are those of the authors of ALM-SNCG-SMM (arXiv 2412.08023) for the 60,000 training
 images with pixels divided by 255, solved to 1e-8; their seconds are on eight cores. LinearSVC is
-scikit-learn's linear support vector machine with the hinge loss and the same C, which knows no
-low rank. With ``--every k`` only each k-th training image is used, and the optima do not apply.
+scikit-learn's linear support vector machine with the hinge loss and the same C, without low rank.
+With ``--every k`` only each k-th training image is used, and the optima do not apply.
 With ``--path`` a path of 51 points along C is timed beside single fits of some of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
 import matreg
-from benchmarks.timing import print_table
+from benchmarks.timing import print_table, wall_time
 from matreg import SMM
 from matreg.datasets import load_mnist
 
@@ -50,20 +49,16 @@ def data(every: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 def linear_svm(C: float, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray):
     machine = LinearSVC(loss="hinge", C=C, max_iter=10_000)
-    start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it may well stop early
-        machine.fit(X.reshape(len(X), -1), y)
-    seconds = time.perf_counter() - start
+        warnings.simplefilter("ignore")  # it may stop early
+        seconds, _ = wall_time(lambda: machine.fit(X.reshape(len(X), -1), y))
     return seconds, machine.score(X_test.reshape(len(X_test), -1), y_test)
 
 
 def one_row(number: int, every: int, tol: float) -> list[object]:
     tau, C, objective, rank, accuracy, seconds = PUBLISHED[number - 1]
     X, y, X_test, y_test = data(every)
-    start = time.perf_counter()
-    model = SMM(tau, C=C, tol=tol).fit(X, y)
-    ours = time.perf_counter() - start
+    ours, model = wall_time(lambda: SMM(tau, C=C, tol=tol).fit(X, y))
     full = every == 1
     svm_seconds, svm_accuracy = linear_svm(C, X, y, X_test, y_test)
     return [
@@ -78,14 +73,8 @@ def one_row(number: int, every: int, tol: float) -> list[object]:
 def along_C(every: int) -> None:
     X, y, _, _ = data(every)
     Cs = np.geomspace(0.1, 100.0, 51)
-    start = time.perf_counter()
-    path = matreg.path(SMM(tau=10.0), X, y, Cs=Cs)
-    whole = time.perf_counter() - start
-    singles = []
-    for C in Cs[::10]:
-        start = time.perf_counter()
-        SMM(10.0, C=C).fit(X, y)
-        singles.append(time.perf_counter() - start)
+    whole, path = wall_time(lambda: matreg.path(SMM(tau=10.0), X, y, Cs=Cs))
+    singles = [wall_time(lambda C=C: SMM(10.0, C=C).fit(X, y))[0] for C in Cs[::10]]
     row = [len(X), whole, np.mean(singles), whole / np.mean(singles), path.gaps.max()]
     header = ["images", "path s", "single fit s (mean of 6)", "ratio", "largest gap"]
     print_table("51 points along C from 0.1 to 100, tau = 10", header, [row])

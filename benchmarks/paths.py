@@ -10,33 +10,26 @@ three fits, with scikit-learn's GridSearchCV over the same grid. Ratios are of o
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 import matreg
-from benchmarks.timing import print_table
+from benchmarks.timing import print_table, wall_time
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, tau_max
 from matreg.datasets import make_matrix_regression, make_shape
 
 REPEATS, TAUS = 3, 25
 
 
-def seconds(function):
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
 def path_row(name, path, model, data, every):
     """A path, and cold fits at one in `every` of its points, side by side a few times."""
     runs = []
     for _ in range(REPEATS):
-        took, solved = seconds(path)
+        took, solved = wall_time(path)
         taus = solved.taus[1::every]
-        cold = [seconds(lambda tau=tau: model(tau).fit(data.X, data.y))[0] for tau in taus]
+        cold = [wall_time(lambda tau=tau: model(tau).fit(data.X, data.y))[0] for tau in taus]
         runs.append([took, np.mean(cold), took / np.mean(cold)])
     middle = [float(value) for value in np.median(runs, axis=0)]
     return [name, *middle, str(int(solved.n_iters.sum())), f"{solved.gaps.max():.1e}"]
@@ -71,11 +64,11 @@ def paths(sizes, every):
 
 def choice_row(name, ours, single, data):
     """A model that chooses tau, a few times, and a grid search for the same values of it."""
-    runs = [seconds(lambda: ours.fit(data.X, data.y)) for _ in range(REPEATS)]
+    runs = [wall_time(lambda: ours.fit(data.X, data.y)) for _ in range(REPEATS)]
     took, chosen = float(np.median([run[0] for run in runs])), runs[-1][1]
     table = chosen.cv_results_
     grid = {"tau": table["param_tau"]}
-    grid_took, search = seconds(lambda: GridSearchCV(single, grid).fit(data.X, data.y))
+    grid_took, search = wall_time(lambda: GridSearchCV(single, grid).fit(data.X, data.y))
     off = np.abs(search.cv_results_["mean_test_score"] - table["mean_test_score"]).max()
     same = "same tau" if search.best_params_["tau"] == chosen.tau_ else "another tau"
     return [name, took, grid_took, grid_took / took, same, f"{off:.1e}"]

@@ -14,10 +14,8 @@ left out.
 from __future__ import annotations
 
 import argparse
-import os
-import time
 import warnings
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
@@ -25,21 +23,23 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR, LinearSVC
 
-from benchmarks.timing import print_table
+from benchmarks.timing import cpu_time, print_table
 from matreg import RMR, RMRCV, SMM, SMMCV
 from matreg.datasets import (
     load_air_quality,
     load_cmu_faces,
     load_eem_cells,
+    load_mnist,
     load_olive,
     load_sugar,
     make_matrix_regression,
     make_shape,
 )
+from matreg.experiments.methods import on_vectors
 
 
 def real(load, standardise: bool = False):
-    """Samples and labels in units of their spread, columns too if they have units of their own."""
+    """Samples and labels in units of their spread, columns too if their units differ."""
     data = load()
     X, y = np.asarray(data.X, dtype=float), np.asarray(data.y, dtype=float)
     if standardise:
@@ -62,10 +62,11 @@ def digits():
 
 def mnist():
     """Images of 28 x 28 with ten classes."""
-    stored = np.load(Path(os.environ["MATREG_DATA"]) / "mnist.npz")
-    return stored["x_train"] / 255.0, stored["y_train"]
+    data = load_mnist()
+    return data.X_train / 255.0, data.y_train
 
 
+REPEATS = 3  # of single fits
 # How to load a task, and how many samples to train on.
 TASKS = {
     "faces": (lambda: real(load_cmu_faces), 250),
@@ -82,20 +83,10 @@ TASKS = {
 CLASSES = ("digits", "MNIST")
 
 
-class Flat:
-    """A linear model on the entries, C by five folds."""
-
-    def __init__(self, model) -> None:
-        self.search = GridSearchCV(model, {"C": np.logspace(-3.0, 3.0, 7)}, cv=5)
-
-    def fit(self, X, y):
-        """Fit to matrices."""
-        self.search.fit(X.reshape(len(X), -1), y)
-        return self
-
-    def score(self, X, y):
-        """Score on matrices."""
-        return self.search.score(X.reshape(len(X), -1), y)
+def flat(model):
+    """A linear model of the entries, C by five folds."""
+    grid = {f"{type(model).__name__.lower()}__C": np.logspace(-3.0, 3.0, 7)}
+    return GridSearchCV(on_vectors(model), grid, cv=5)
 
 
 class WholeRMRCV(RMRCV):
@@ -111,12 +102,12 @@ class WholeSMMCV(SMMCV):
 
 
 METHODS = {
-    "GridSearchCV(SVR), 5 folds": lambda: Flat(SVR(kernel="linear")),
+    "GridSearchCV(SVR), 5 folds": lambda: flat(SVR(kernel="linear")),
     "RMRCV()": RMRCV,
     "whole grid": WholeRMRCV,
 }
 CLASSIFIERS = {
-    "GridSearchCV(LinearSVC), 5 folds": lambda: Flat(LinearSVC()),
+    "GridSearchCV(LinearSVC), 5 folds": lambda: flat(LinearSVC()),
     "SMMCV()": SMMCV,
     "whole grid": WholeSMMCV,
 }
@@ -141,52 +132,38 @@ def compare(task: str, methods, splits: int, wrong: bool) -> dict[str, list[floa
         train, new = order[:n], order[n:]
         labels = spoiled(y[train], rng) if wrong else y[train]
         for name, make in methods.items():
-            start = time.process_time()
-            model = make().fit(X[train], labels)
-            seconds = time.process_time() - start
+            seconds, model = cpu_time(partial(make().fit, X[train], labels))
             found[name].append([float(model.score(X[new], y[new])), seconds])
     return {name: list(np.mean(rows, axis=0)) for name, rows in found.items()}
-
-
-def seconds_of(fit, repeats: int) -> float:
-    """The least seconds of one core of some runs."""
-    found = []
-    for _ in range(repeats):
-        start = time.process_time()
-        fit()
-        found.append(time.process_time() - start)
-    return min(found)
 
 
 def singles() -> list[list[object]]:
     """Fits beside SVR's, and with words beside the same with numbers."""
     data = make_matrix_regression(500, (64, 64), coef=make_shape("cross", 64), random_state=0)
-    flat = data.X.reshape(500, -1)
+    entries = data.X.reshape(500, -1)
     limits = {"C": 1000.0, "epsilon": 0.01}
     pairs = [
         (
             "500 of 64 x 64: SVR(C=1000), RMR(100, C=1000), tube .01",
-            lambda: SVR(kernel="linear", **limits).fit(flat, data.y),
+            lambda: SVR(kernel="linear", **limits).fit(entries, data.y),
             lambda: RMR(100.0, **limits).fit(data.X, data.y),
-            3,
         ),
         (
             "500 of 64 x 64: SVR(), RMR()",
-            lambda: SVR(kernel="linear").fit(flat, data.y),
+            lambda: SVR(kernel="linear").fit(entries, data.y),
             lambda: RMR().fit(data.X, data.y),
-            3,
         ),
     ]
     many = make_matrix_regression(20_001, (20, 20), noise_scale=1.0, random_state=0)
-    pairs.append(("20,001 of 20 x 20: numbers, words", *both(RMR(), many.X, many.y), 3))
+    pairs.append(("20,001 of 20 x 20: numbers, words", *both(RMR(), many.X, many.y)))
     try:
         X, y = mnist()
-        pairs.append(("60,000 of MNIST, even or odd: numbers, words", *both(SMM(), X, y % 2), 3))
+        pairs.append(("60,000 of MNIST, even or odd: numbers, words", *both(SMM(), X, y % 2)))
     except (OSError, KeyError) as error:
         print(f"left out: MNIST ({error})")
     rows = []
-    for name, first, second, repeats in pairs:
-        seconds = [seconds_of(fit, repeats) for fit in (first, second)]
+    for name, first, second in pairs:
+        seconds = [min(cpu_time(fit)[0] for _ in range(REPEATS)) for fit in (first, second)]
         rows.append([name, *(f"{one:.2f}" for one in seconds), f"{seconds[1] / seconds[0]:.2f}"])
     return rows
 

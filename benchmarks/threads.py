@@ -3,7 +3,7 @@
 python -m benchmarks.threads [--repeats 3]
 
 Runs the public entry points with the threads that the linear algebra takes by default and with one,
-each in a process of its own, and prints the ratio of the times: about 1 where the guard of
+each in another process, and prints the ratio of the times: about 1 where the guard of
 ``matreg.linalg.threads`` holds, 0.5 where two threads help, and far above 1 where it is missing.
 """
 
@@ -14,13 +14,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import print_table
+from benchmarks.timing import print_table, wall_time
 
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -66,13 +65,11 @@ def entry_points() -> dict[str, Callable[[], Callable[[], Any]]]:
 def time_one(name: str) -> None:
     """Print the seconds of one entry point."""
     run = entry_points()[name]()
-    start = time.perf_counter()
-    run()
-    print(json.dumps(time.perf_counter() - start))
+    print(json.dumps(wall_time(run)[0]))
 
 
 def seconds(name: str, threads: int | None, repeats: int) -> float:
-    """Shortest of several runs, each in a process of its own: the others were disturbed."""
+    """Shortest of several runs, each in another process: other programs may disturb the others."""
     environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
     if threads is not None:
         environment |= {key: str(threads) for key in VARIABLES}

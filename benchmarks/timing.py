@@ -10,26 +10,29 @@ import numpy as np
 
 from matreg.experiments.tables import Table
 
-# Tables of the benchmark that runs, for its record.
-PRINTED: list[Table] = []
+PRINTED: list[Table] = []  # tables of this process, for the record
 
 
-def median_time(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+def cpu_time(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> Any:
+    """Seconds of processor time of a call, and its result."""
+    start = clock()
+    result = call()
+    return clock() - start, result
+
+
+def wall_time(call: Callable[[], Any]) -> Any:
+    """Seconds of a call, and its result."""
+    return cpu_time(call, time.perf_counter)
+
+
+def median_time(call: Callable[[], Any], repeats: int) -> Any:
     """Median seconds of several runs, and the last result."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds)), result
+    runs = [wall_time(call) for _ in range(repeats)]
+    return float(np.median([seconds for seconds, _ in runs])), runs[-1][1]
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows under a header, columns aligned."""
+    """Print a table, and keep it for the record."""
     text = [[cell if isinstance(cell, str) else f"{cell:.3g}" for cell in row] for row in rows]
     PRINTED.append(Table(title, list(header), text))
-    widths = [max(len(r[k]) for r in [list(header), *text]) for k in range(len(header))]
-    print(f"\n{title}")
-    for row in [list(header), *text]:
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
-    print(flush=True)
+    print(f"\n{PRINTED[-1].to_text()}", flush=True)

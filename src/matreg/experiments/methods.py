@@ -84,7 +84,7 @@ def fit_methods(
             warnings.filterwarnings("ignore", "The choice", UserWarning)
             model.fit(X, y, groups=groups) if hasattr(model, "cv") else model.fit(X, y)
         parameters = {name: float(value) for name, value in _chosen(model).items()}
-        coef = np.reshape(_coef(model), X.shape[1:])
+        coef = np.reshape(coef_of(model), X.shape[1:])
         fits[method] = Fit(model, coef, parameters, time.perf_counter() - start)
     return fits
 
@@ -184,6 +184,7 @@ def _chosen(model: Any) -> dict[str, Any]:
     return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
-def _coef(model: Any) -> Array:
+def coef_of(model: Any) -> Array:
+    """Coefficients of a fitted model, search or pipeline, of vectors or matrices."""
     model = getattr(model, "best_estimator_", model)
     return model[-1].coef_ if hasattr(model, "steps") else model.coef_
