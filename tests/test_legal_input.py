@@ -206,3 +206,24 @@ def test_criteria_of_an_exact_fit(model):
         warnings.simplefilter("ignore", UserWarning)
         whole = path(model, X[:1], y[:1])
     assert np.all(information_criteria(whole, X[:1], y[:1]).aic == -np.inf)
+
+
+def test_a_single_sample_cannot_be_left_out():
+    samples, labels = np.ones((6, 2, 2)), np.full(6, 2.5)
+    with pytest.raises(ValueError, match=r"leave_one_out needs two different samples of positive"):
+        RGLM(1.0, fit_intercept=False).fit(samples, labels).leave_one_out(samples, labels)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(40) < 2])
+def test_the_score_of_counts_that_are_all_the_same(weights):
+    model = RGLM(1.0, family="poisson").fit(X, np.arange(40) % 3)
+    assert model.score(X, np.ones(40), sample_weight=weights) == 0.0
+
+
+def test_a_report_on_samples_that_are_all_the_same(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    samples = np.full((5, 3, 3), 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        report = RMR(tau=1.0).fit(samples, y[:5]).report(samples, y[:5])
+    report.save(tmp_path / "report.html")

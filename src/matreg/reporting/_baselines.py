@@ -65,6 +65,8 @@ def fold_of(
         return Fold(train @ axes, test @ axes, y)
     squares, left = np.linalg.eigh(train @ train.T)
     kept = squares > len(train) * np.finfo(float).eps * squares[-1]
+    if not kept.any():  # all samples are the same
+        return Fold(np.zeros((len(train), 1)), np.zeros((len(test), 1)), y)
     norms, left = np.sqrt(squares[kept]), left[:, kept]
     return Fold(left * norms, test @ train.T @ left / norms, y)
 

@@ -178,6 +178,10 @@ class FamilyEstimator(MatrixEstimator):
     def _score_labels(self, y: ArrayLike, predicted: Values, sample_weight: Weights) -> float:
         if self.family != "poisson":
             return super()._score_labels(y, predicted, sample_weight)
+        rows = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0.0
+        labels = np.asarray(y)[rows]
+        if len(labels) and np.ptp(labels) == 0.0:  # as R^2 of labels that are all the same
+            return float(np.array_equal(labels, predicted[rows]))
         from sklearn.metrics import d2_tweedie_score  # late: it takes long to import
 
         return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))

@@ -94,7 +94,9 @@ def check_left_out(model: Model, name: str) -> None:
 
 
 def check_each_left_out(model: Model, samples: Samples, name: str) -> None:
-    """Refuse distinct samples of which one alone keeps the best intercept from being infinite."""
+    """Refuse a single sample, and one that alone keeps the best intercept from being infinite."""
+    if samples.n < 2:
+        raise ValueError(f"{name} needs two different samples of positive weight or more.")
     if not model.fit_intercept:
         return
     for label in (samples.y.min(), samples.y.max()):
