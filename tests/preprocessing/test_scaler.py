@@ -326,7 +326,7 @@ def test_bad_parameters(X, change, message):
 
 
 def test_a_shape_that_does_not_fit_flat_samples(X):
-    with pytest.raises(ValueError, match=r"\(4, 4\) does not fit X, which has 12 numbers"):
+    with pytest.raises(ValueError, match=r"\(4, 4\) does not fit X, which has 12 columns"):
         MatrixScaler(matrix_shape=(4, 4)).fit(X.reshape(60, 12))
 
 
@@ -367,5 +367,5 @@ def test_bad_stored_samples(X, little_memory):
         scaler.transform(da.zeros((100, 3, 4)))
     with pytest.raises(ValueError, match="numbers; got dtype"):
         MatrixScaler().fit(da.full((100, 4, 3), "a", chunks=10))
-    with pytest.raises(ValueError, match=r"shape \(n, p, q\)"):
+    with pytest.raises(ValueError, match="2 or 3 dimensions"):
         MatrixScaler().fit(da.zeros((10, 10, 4, 3)))

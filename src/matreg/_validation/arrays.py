@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
@@ -261,16 +262,31 @@ def validate_weights(sample_weight: Weights, n: int) -> Array:
     return weights
 
 
-def validate_matrix_shape(given: Any) -> tuple[int, int]:
-    """(p, q) as a tuple of int."""
-    ok = (
+def resolve_shape(given: Any, shape: tuple[int, int] | None, width: int) -> tuple[int, int]:
+    """(p, q) of samples with `width` numbers: `matrix_shape` if given, that of X, or (width, 1)."""
+    if given is None:
+        return shape or (width, 1)
+    if not (
         isinstance(given, (tuple, list))
         and len(given) == 2
         and all(isinstance(k, Integral) and int(k) >= 1 for k in given)
-    )
-    if not ok:
+    ):
         raise ValueError(f"matrix_shape must be a pair of positive integers; got {given!r}.")
-    return int(given[0]), int(given[1])
+    p, q = int(given[0]), int(given[1])
+    if shape not in (None, (p, q)) or p * q != width:
+        found = f"matrices of shape {shape}" if shape else f"{width} columns"
+        raise ValueError(f"matrix_shape={(p, q)} does not fit X, which has {found}.")
+    return p, q
+
+
+def refuse_table_of_matrices(transformer: Any) -> None:
+    """Refuse matrices as the output of a transformer that is to return tables."""
+    output = getattr(transformer, "_sklearn_output_config", {}).get("transform")
+    if (output or sklearn.get_config()["transform_output"]) != "default":
+        raise ValueError(
+            "set_output asks for a table, whose rows cannot be matrices: pass flat samples, with "
+            "matrix_shape, or call set_output(transform='default')."
+        )
 
 
 @contextmanager

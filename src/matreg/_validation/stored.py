@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from ..data.blocks import by_entries, by_rows
 from ..data.dask_blocks import check_sizes, is_dask
+from .arrays import reject_complex
 
 
 def is_stored(X: Any) -> bool:
@@ -92,3 +94,23 @@ def refuse_streamed_cleaning(name: str, X: Any, plain: str) -> None:
             "block with its transform, X.map_blocks(model.transform) for a Dask array, and fit "
             f"{plain} to what comes out. Or raise sklearn.set_config(working_memory=...) if X fits."
         )
+
+
+def stored_shape(X: Any) -> tuple[int, int] | None:
+    """(p, q) of samples that are read block by block, None if they are flat."""
+    if len(X.shape) not in (2, 3):
+        raise ValueError(
+            f"X must have 2 or 3 dimensions, (n, p*q) or (n, p, q); got {len(X.shape)} in shape "
+            f"{tuple(X.shape)}."
+        )
+    reject_complex(X, "X")
+    if np.dtype(X.dtype).kind not in "fiub":
+        raise ValueError(f"X must hold numbers; got dtype {X.dtype}.")
+    if isinstance(X, np.memmap) and not (by_rows(X) or by_entries(X)):
+        raise ValueError(
+            "X is a view of a mapped file that is neither in C nor in Fortran order, so that its "
+            "samples are scattered over the file. Pass the file as it is, or write the view to a "
+            'new one block by block: out = np.lib.format.open_memmap("new.npy", "w+", X.dtype, '
+            "X.shape), then out[a:b] = X[a:b]."
+        )
+    return (int(X.shape[1]), int(X.shape[2])) if len(X.shape) == 3 else None

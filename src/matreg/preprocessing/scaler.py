@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_array
@@ -19,11 +18,11 @@ from .._typing import Array
 from .._validation.arrays import (
     check_matrix_shape,
     flatten,
-    reject_complex,
-    validate_matrix_shape,
+    refuse_table_of_matrices,
+    resolve_shape,
 )
 from .._validation.axes import MatrixLabels, aligned, read_labels
-from .._validation.stored import is_streamed, loaded
+from .._validation.stored import is_streamed, loaded, stored_shape
 from ..data.blocks import ArrayBlocks
 from ..data.dask_blocks import DaskBlocks, is_dask
 from ._moments import Moments, MomentsOf
@@ -229,7 +228,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _applied(self, X: Any, back: bool) -> Any:
         if is_dask(X) or is_streamed(X):
             X = self._stored(X, reset=False)
-            self._refuse_table_of_matrices()
+            refuse_table_of_matrices(self)
             scaled = partial(self._scaled, back=back)
             return scaled(X) if is_dask(X) else StoredView(X, scaled, _floating(X.dtype))
         array = aligned(loaded(X), self._labels())
@@ -240,7 +239,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return flat
         found = like(X, flat.reshape(-1, *shape), self._labels())
         if isinstance(found, np.ndarray):
-            self._refuse_table_of_matrices()
+            refuse_table_of_matrices(self)
         return found
 
     def _scaled(self, X: Any, back: bool) -> Any:
@@ -262,12 +261,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _stored(self, X: Any, reset: bool) -> Any:
         """A stored or Dask array of samples, once its shape and type are right."""
-        reject_complex(X, "X")
-        if len(X.shape) not in (2, 3):
-            raise ValueError(f"X must have shape (n, p, q) or (n, p*q); got {tuple(X.shape)}.")
-        if np.dtype(X.dtype).kind not in "fiub":
-            raise ValueError(f"X must hold numbers; got dtype {X.dtype}.")
-        shape = (int(X.shape[1]), int(X.shape[2])) if len(X.shape) == 3 else None
+        shape = stored_shape(X)
         width = int(np.prod(X.shape[1:]))
         if reset:
             self.n_features_in_ = width
@@ -285,26 +279,13 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     def _resolve_shape(self, shape: tuple[int, int] | None, width: int) -> tuple[int, int]:
-        if self.matrix_shape is None:
-            if shape is None and width >= MANY_COLUMNS and self.by != "entries":
-                warn(
-                    f"X has {width} columns and no matrix_shape: samples are taken for matrices of "
-                    f"{width} x 1. Pass matrix_shape=(p, q) or an array of shape (n, p, q).",
-                )
-            return shape or (width, 1)
-        given = validate_matrix_shape(self.matrix_shape)
-        if shape not in (None, given) or given[0] * given[1] != width:
-            found = f"matrices of shape {shape}" if shape else f"{width} numbers per sample"
-            raise ValueError(f"matrix_shape={given} does not fit X, which has {found}.")
-        return given
-
-    def _refuse_table_of_matrices(self) -> None:
-        output = getattr(self, "_sklearn_output_config", {}).get("transform")
-        if (output or sklearn.get_config()["transform_output"]) != "default":
-            raise ValueError(
-                "set_output asks for a table, whose rows cannot be matrices: pass flat samples, "
-                "with matrix_shape, or call set_output(transform='default')."
+        guessed = self.matrix_shape is None and shape is None
+        if guessed and width >= MANY_COLUMNS and self.by != "entries":
+            warn(
+                f"X has {width} columns and no matrix_shape: samples are taken for matrices of "
+                f"{width} x 1. Pass matrix_shape=(p, q) or an array of shape (n, p, q).",
             )
+        return resolve_shape(self.matrix_shape, shape, width)
 
     def _labels(self) -> MatrixLabels | None:
         return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None

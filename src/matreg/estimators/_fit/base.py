@@ -22,8 +22,8 @@ from ..._validation.arrays import (
     has_several,
     named_missing,
     question_two_values,
+    resolve_shape,
     validate_labels,
-    validate_matrix_shape,
     validate_weights,
 )
 from ..._validation.axes import aligned, read_labels
@@ -180,20 +180,9 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return np.asarray(flat)
 
     def _resolve_shape(self, shape: tuple[int, int] | None, n_features: int) -> tuple[int, int]:
-        given = self.matrix_shape
-        if given is None:
-            if shape is None:
-                warn_if_flat(n_features)
-            return shape if shape is not None else (n_features, 1)
-        given = validate_matrix_shape(given)
-        if shape is not None and shape != given:
-            raise ValueError(f"matrix_shape={given} does not fit X, whose matrices are {shape}.")
-        if given[0] * given[1] != n_features:
-            raise ValueError(
-                f"matrix_shape={given} does not fit X: {given[0]} * {given[1]} = "
-                f"{given[0] * given[1]}, but X has {n_features} columns."
-            )
-        return given
+        if self.matrix_shape is None and shape is None:
+            warn_if_flat(n_features)
+        return resolve_shape(self.matrix_shape, shape, n_features)
 
     def predict(self, X: ArrayLike, covariates: Covariates = None) -> Values:
         """Predict the labels of samples.

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._runtime.progress import span
 from ..._runtime.warn import warn
 from ..._typing import Array, Covariates
-from ..._validation.arrays import flatten, to_numbers
+from ..._validation.arrays import flatten, refuse_table_of_matrices, to_numbers
 from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
 from ...data.dask_blocks import is_dask
@@ -156,12 +155,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         """Transformed samples (n, p, q) in the shape of X; a table of matrices is refused."""
         if flatten(X)[1] is None:
             return samples.reshape(len(samples), -1)
-        output = getattr(self, "_sklearn_output_config", {}).get("transform")
-        if (output or sklearn.get_config()["transform_output"]) != "default":
-            raise ValueError(
-                "set_output asks for a table, whose rows cannot be matrices: pass flat samples, "
-                "with matrix_shape, or call set_output(transform='default')."
-            )
+        refuse_table_of_matrices(self)
         return samples
 
 

@@ -14,10 +14,10 @@ from ..._typing import Array, Values
 from ..._validation.arrays import (
     check_matrix_shape,
     question_two_values,
-    reject_complex,
     validate_weights,
 )
-from ...data.blocks import ArrayBlocks, Block, Blocks, by_entries, by_rows, raise_not_finite
+from ..._validation.stored import stored_shape
+from ...data.blocks import ArrayBlocks, Block, Blocks, raise_not_finite
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
 from ...design import ArrayDesign
 from ...solvers import SolverResult, starting_point
@@ -28,28 +28,6 @@ if TYPE_CHECKING:
 
 # Samples that are cleaned at a time.
 PIECE = 2048
-
-
-def stored_shape(X: Any, given: tuple[int, int] | None) -> tuple[int, int]:
-    """(p, q) of samples that are read block by block."""
-    if len(X.shape) not in (2, 3):
-        raise ValueError(
-            f"X must have 2 or 3 dimensions, (n, p*q) or (n, p, q); got {len(X.shape)} in shape "
-            f"{tuple(X.shape)}."
-        )
-    reject_complex(X, "X")
-    if np.dtype(X.dtype).kind not in "fiub":
-        raise ValueError(f"X must hold numbers; got dtype {X.dtype}.")
-    if isinstance(X, np.memmap) and not (by_rows(X) or by_entries(X)):
-        raise ValueError(
-            "X is a view of a mapped file that is neither in C nor in Fortran order, so that its "
-            "samples are scattered over the file. Pass the file as it is, or write the view to a "
-            'new one block by block: out = np.lib.format.open_memmap("new.npy", "w+", X.dtype, '
-            "X.shape), then out[a:b] = X[a:b]."
-        )
-    n_features = int(np.prod(X.shape[1:]))
-    shape = (int(X.shape[1]), int(X.shape[2])) if len(X.shape) == 3 else given or (n_features, 1)
-    return int(shape[0]), int(shape[1])
 
 
 def as_blocks(
@@ -69,10 +47,10 @@ def validate_stored(model: MatrixEstimator, X: Any, y: Any, sample_weight: Any) 
     computed: which there are must be known.
     """
     n, n_features = int(X.shape[0]), int(np.prod(X.shape[1:]))
-    shape = stored_shape(X, None)
+    shape = stored_shape(X)
     if y is None:
         raise ValueError("y must be given: the labels of the samples, of shape (n,).")
-    model.matrix_shape_ = model._resolve_shape(shape if len(X.shape) == 3 else None, n_features)
+    model.matrix_shape_ = model._resolve_shape(shape, n_features)
     model.n_features_in_ = n_features
     lazy_labels = is_dask(y) and is_dask(X) and not is_classifier(model)
     lazy_weights = is_dask(sample_weight) and is_dask(X) and not is_classifier(model)
@@ -125,8 +103,7 @@ class Prediction:
 
 def new_blocks(model: MatrixEstimator, X: Any, Z: Array | None) -> Any:
     """New samples of a fitted model, with their covariates in memory, as blocks."""
-    shape = stored_shape(X, model.matrix_shape_)
-    check_matrix_shape(shape if len(X.shape) == 3 else None, model.matrix_shape_)
+    check_matrix_shape(stored_shape(X), model.matrix_shape_)
     given, expected = int(np.prod(X.shape[1:])), int(np.prod(model.matrix_shape_))
     if given != expected:
         raise ValueError(
