@@ -167,7 +167,7 @@ class Barriers:
 
 
 def centring(mu: float, after: float) -> float:
-    """Barrier parameter to aim at, from the present one and what a predictor leaves of it.
+    """Barrier parameter to aim at, from the present one and the one after a predictor step.
 
     The cube is Mehrotra's (1992): the better the predictor, the less centring.
     """

@@ -122,7 +122,7 @@ def samples_in(samples: SampleSet, bases: Bases) -> Any:
     Returns
     -------
     SampleSet
-        Of the same labels and weights.
+        The same labels and weights with samples ``L'X_i R'``.
     """
     if bases.plain:
         return samples
@@ -182,7 +182,7 @@ class ScanInBases:
     shape: tuple[int, int]
 
     def __call__(self, block: Block) -> Any:
-        """What the scan makes of a block."""
+        """The scan of a block in the bases."""
         return self.scan(self.block(block))
 
     def block(self, block: Block) -> Block:
@@ -229,7 +229,7 @@ class BasisBlocks(BlockSamples):
         return self.source.map_rows(self._of(scan), columns)
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """About so many samples from all over the data, and their indices."""
+        """About this number of samples from all over the data, and their indices."""
         block, index = self.source.sample(rows, seed)
         return self._of(lambda block: block)(block), index
 

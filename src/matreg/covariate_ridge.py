@@ -76,7 +76,7 @@ def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
 
 
 def ridge_block(basis: Any, ridge: Any, fit_intercept: bool, entries: int) -> Block | None:
-    """The samples of a ridge, with so many entries, as a block; None where there is no ridge."""
+    """The samples of a ridge, with this number of entries, as a block; None without a ridge."""
     rows, weights = priced(basis, ridge, fit_intercept)
     k = len(rows)
     return Block(0, np.zeros((k, entries)), np.zeros(k), weights, rows) if k else None

@@ -28,8 +28,7 @@ class Problem(Generic[L, P]):
     Z are the columns without a penalty: none, a column of ones, whose gamma is the intercept, or
     several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - linear) + constant``
     subject to ``Z'beta = linear_gamma``. Any W and gamma bound the optimum from above and any
-    feasible beta from below: the two together are a certificate, whatever the solver did to find
-    them.
+    feasible beta from below: the two together are a certificate, however they were found.
 
     Parameters
     ----------
@@ -44,11 +43,11 @@ class Problem(Generic[L, P]):
     unpenalised : Basis, default=ONES
         Columns Z of shape (n, k) without a penalty.
     linear : ndarray of shape (p, q) or None
-        Linear term, what samples that are not in the design add to the slope; None is zero.
+        Linear term: the slope of samples that are not in the design; None is zero.
     linear_gamma : ndarray of shape (k,)
-        The same for gamma; a number stands for k of it.
+        The same for gamma, or one number for all k.
     constant : float
-        What they add to the objective.
+        Their part of the objective.
     """
 
     design: Design

@@ -17,7 +17,7 @@ from ._typing import Array
 
 # The name by which searches know the score.
 BOUNDED = "neg_bounded_absolute_error"
-# What names of scores are called in print; others lose "neg_" and their underscores.
+# Names of scores in print; others lose "neg_" and their underscores.
 WORDS = {
     "r2": "R²",
     "neg_root_mean_squared_error": "RMSE",

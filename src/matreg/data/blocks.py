@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
 
 class Summary(Protocol):
-    """What a block is reduced to. Two of them merge to that of both, in any order."""
+    """The reduction of a block. Two summaries merge to that of both blocks, in any order."""
 
     def merge(self, other: Any) -> Any:
         """Summary of two parts of the samples."""
@@ -104,7 +104,7 @@ class Blocks(Protocol):
     rows_read: int
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
-        """Merged summaries, of about so many bytes each, of all blocks: one pass."""
+        """Merged summaries of all blocks, each of about `summary_bytes`: one pass."""
         ...
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
@@ -112,7 +112,7 @@ class Blocks(Protocol):
         ...
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """About so many samples from all over the data, and their indices."""
+        """About this number of samples from all over the data, and their indices."""
         ...
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
@@ -146,7 +146,7 @@ class BlockSamples:
         raise NotImplementedError
 
     def few(self, rows: int) -> Samples:
-        """About so many of the samples in memory, with the weight of all."""
+        """About this number of samples in memory, with the weight of all."""
         block, _ = self.sample(rows, seed=0)
         X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
         Z = block.Z if self.columns is None or block.Z is None else self.columns.given(block.Z)

@@ -26,7 +26,7 @@ def is_dask(X: Any) -> bool:
 
 
 def on_blocks(function: Callable[[Array], Array], f: Any, columns: int | None = None) -> Any:
-    """A function of numbers f (n,), with so many columns; of a Dask array a Dask array."""
+    """A function of numbers f (n,), with this number of columns; a Dask array if f is one."""
     if not is_dask(f):
         return function(f)
     if columns is None:
@@ -120,8 +120,7 @@ class DaskBlocks(BlockSamples):
         from dask.delayed import Delayed
 
         key = list(layer)[-1]
-        # Optimised, so that reading a chunk and what is done to it are one task: no worker reads
-        # ahead of what it can treat.
+        # Optimised, so that one task reads a chunk and treats it: no worker reads ahead.
         (result,) = dask.compute(Delayed(key, dask.array.optimize(self.graph(layer), [key])))
         return result
 
@@ -224,7 +223,7 @@ def _on_block(
     if len(X) != stop - start:
         raise ValueError(
             f"X has {len(X)} samples in the block that begins with sample {start}, where its "
-            f"chunks say {stop - start}: what it is read from has changed. Make it anew."
+            f"chunks say {stop - start}: the source of X has changed. Make X anew."
         )
     labels, weights = (
         np.broadcast_to(np.asarray(part, dtype=np.float64), len(X)) for part in (y, weights)

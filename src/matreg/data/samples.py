@@ -45,7 +45,7 @@ class SampleSet(Protocol):
         ...
 
     def few(self, rows: int) -> Samples:
-        """About so many of the samples in memory, with the weight of all; all if `rows` is n."""
+        """About this number of samples in memory, with the weight of all; all if `rows` is n."""
         ...
 
     def distinct(self) -> SampleSet:
@@ -53,7 +53,7 @@ class SampleSet(Protocol):
         ...
 
     def part(self, rows: Index | None, y: Array) -> SampleSet:
-        """The samples of some rows, with other labels: what one of several problems sees."""
+        """The samples of some rows, with other labels: those of one of several problems."""
         ...
 
 
@@ -127,7 +127,7 @@ class Samples:
         return np.where(self.group >= 0, self.share * beta[self.group], 0.0)
 
     def few(self, rows: int) -> Samples:
-        """About so many samples at equal distances in float64, with the weight of all."""
+        """About this number of samples at equal distances in float64, with the weight of all."""
         if rows >= self.n:
             return self
         index = np.linspace(0, self.n - 1, rows).astype(np.intp)

@@ -1,4 +1,4 @@
-"""What a loss of residuals offers to solvers."""
+"""The protocol of a loss of residuals."""
 
 from __future__ import annotations
 

@@ -58,12 +58,12 @@ class LossFamily:
     """
 
     units: ClassVar[dict[str, float]] = {}
-    """Parameters in the units of the labels, with what "scale" is for them: a multiple of the
+    """Parameters in the units of the labels, with the meaning of "scale": this multiple of the
     median absolute deviation of the labels."""
 
     @property
     def name(self) -> str:
-        """What the loss is called."""
+        """Name of the loss."""
         return type(self).__name__.lower()
 
     def of(self, y: Array, c: Array) -> Loss:
@@ -73,7 +73,7 @@ class LossFamily:
         )
 
     def target(self, y: Array) -> Array:
-        """What the residuals ``target - <W, X_i> - b`` of the loss start from, (n,)."""
+        """The target (n,) of the residuals ``target - <W, X_i> - b``."""
         return y
 
     def check(self, y: Array, weights: Array) -> None:
@@ -320,9 +320,9 @@ def in_units(family: LossFamily, number: Any) -> LossFamily:
     Parameters
     ----------
     family : LossFamily
-        Perhaps with words.
+        Its parameters may be words.
     number : callable
-        Name, what was given, and the multiple that "scale" is, to a number.
+        Maps a name, the given value and the multiple of "scale" to a number.
     """
     words = {
         name: number(name, getattr(family, name), multiple)

@@ -218,7 +218,7 @@ class PiecewiseLoss:
         return float((weight @ centre + fixed - total) / weight.sum())
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Clip to the bounds; what the sum is off is shared out by the room that is left."""
+        """Clip to the bounds; the room that is left shares out the error of the sum."""
         with np.errstate(divide="ignore"):
             return shared_out(beta, self.lower, self.upper, total, 1.0 / self.curvature)
 
@@ -241,7 +241,8 @@ def shared_out(
 ) -> Array:
     """Point within bounds near `beta`, of sum `total` unless that is None.
 
-    What the sum is off is shared out by the room that is left; where that is endless, by `weight`.
+    The error of the sum is shared out by the room that is left; where that is infinite, by
+    `weight`.
     """
     beta = np.clip(beta, lower, upper)
     if total is None:

@@ -27,7 +27,7 @@ def smooth_prox(loss: Logistic, v: Array, step: float) -> Array:
     """Minimiser of ``step loss(r) + |r - v|^2 / 2``, sample by sample.
 
     Newton's method on ``r - v + step gradient(r)``, which grows with r; where a step leaves the
-    interval in which the root is known to be, or two have not halved it, it is halved instead.
+    interval that holds the root, or two steps have not halved it, bisection takes its place.
     """
     there = v - step * loss.gradient(v)  # the root is between v and this
     low, high = np.minimum(v, there), np.maximum(v, there)
@@ -138,7 +138,7 @@ class Logistic:
         return self.s * (self.t - 1.0), self.s * self.t
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Clip to the box; what the sum is off is shared out by the room that is left."""
+        """Clip to the box; the room that is left shares out the error of the sum."""
         return shared_out(beta, *self.bounds, total, self.s)
 
 
@@ -274,7 +274,7 @@ class Multinomial:
         return float(np.sum(self.s * xlogy(mu, mu)))
 
     def best_intercept(self, r: Array, total: float = 0.0) -> float:
-        """Zero: what all classes have in common does not matter."""
+        """Zero: a number added to all classes changes nothing."""
         return 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""What a penalty of a matrix offers to solvers."""
+"""The protocol of a penalty of a matrix."""
 
 from __future__ import annotations
 

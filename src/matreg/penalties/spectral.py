@@ -106,7 +106,7 @@ class SpectralPenalty:
     def prox(self, Z: Array, step: float = 1.0) -> Factors:
         """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, in factors."""
         f = svd(Z)
-        # With the ridge completed to a square it is the prox of h alone, at a scale of its own.
+        # With the ridge completed to a square this is the prox of h alone, at another scale.
         g, _ = self.threshold(f.d / step, 1.0 / step + self.ridge, 0.0)
         return Factors(f.U, g / (1.0 / step + self.ridge), f.Vt)
 

@@ -8,8 +8,8 @@ smallest norm among them, and
 
 Dinkelbach's method (1967) for such a ratio maximises ``h(W) - tau ||W||_* - ||W||_F^2 / 2`` at the
 best tau known, which is RMR on the tied samples with the others as a linear term, and takes the
-ratio of what it finds as the next tau. Any W bounds tau_max from below and any beta from above; the
-two meet superlinearly.
+ratio of the W that it finds as the next tau. Any W bounds tau_max from below and any beta from
+above; the bounds meet superlinearly.
 
 References
 ----------
@@ -62,7 +62,7 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
 
 
 def image_at_zero(problem: Any) -> Array:
-    """``A'beta - linear`` of a beta that makes W = 0 optimal among what the columns leave."""
+    """``A'beta - linear`` of a dual optimal beta of the columns without a penalty alone."""
     only = only_multipliers(problem)
     if only is not None:
         return problem.dual_image(only)

@@ -52,7 +52,7 @@ def walk(problem: Problem, taus: Array, solve: Solve) -> Iterator[SolverResult]:
     Parameters
     ----------
     problem : Problem
-        What to solve; its own tau is ignored.
+        The problem; its own tau is ignored.
     taus : ndarray of shape (k,)
         Values of tau, largest first.
     solve : callable
@@ -61,7 +61,7 @@ def walk(problem: Problem, taus: Array, solve: Solve) -> Iterator[SolverResult]:
     Returns
     -------
     iterator of SolverResult
-        One per value of tau, without what it keeps for the next.
+        One per value of tau, without its `kept`.
     """
     penalties = (problem.penalty.at(float(tau)) for tau in taus)
     return follow((replace(problem, penalty=penalty) for penalty in penalties), solve)
@@ -73,17 +73,17 @@ def follow(problems: Iterable[Problem], solve: Solve) -> Iterator[SolverResult]:
     Parameters
     ----------
     problems : iterable of Problem
-        What to solve, in an order in which one leads to the next.
+        Problems in an order such that each is close to the last.
     solve : callable
         A problem and the last result, None at the first point, give a result.
 
     Yields
     ------
     SolverResult
-        One per problem, without what it keeps for the next.
+        One per problem, without its `kept`.
     """
     last: SolverResult | None = None
     for problem in problems:
         last = solve(problem, last)
-        # What is kept is for the next point alone: it may be as large as the samples.
+        # `kept` is for the next point alone, and may be as large as the samples.
         yield replace(last, kept=None)

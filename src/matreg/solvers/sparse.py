@@ -7,7 +7,7 @@ residuals have one copy and W has two,
 
 with multipliers beta, Lambda (spectral norm at most tau) and M (entries at most their weights).
 The steps of r, S and E are proxes; that of (W, gamma) is least squares. One eigendecomposition of
-the Gram matrix, without what Z fits of the samples (index c), solves it for any step lengths:
+the Gram matrix of the samples minus their fits by Z (index c) solves it for any step lengths:
 
     W = G + A_c'(A_c A_c' + c / rho I)^-1 (v - A G)_c,    c = ridge + 2 sigma.
 
@@ -84,7 +84,7 @@ class LeastSquares:
         return self.columns @ (self.columns.T @ v)
 
     def rest(self, v: Array) -> Array:
-        """What the fit leaves."""
+        """The rest beside the fit."""
         return v - self.fitted(v)
 
     def solve(self, v: Array, G: Array, ratio: float) -> tuple[Array, Array]:

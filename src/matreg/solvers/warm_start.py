@@ -12,7 +12,7 @@ from .._typing import Array
 from ..losses.piecewise import PiecewiseLoss
 from ..problem import RMRProblem
 
-if TYPE_CHECKING:  # what engines keep; they import this module
+if TYPE_CHECKING:  # these modules import this one
     from .augmented.augmented import Smoothing
     from .rglm.least_squares import PreparedForm
     from .sparse import SparseState
@@ -46,7 +46,7 @@ UNKNOWN = Position(np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Start:
-    """Where to start: a point, and what is known beside it.
+    """Where to start: a point with its multipliers, and the state of a solver.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Start:
     before : Start or None
         The solution before, at another position.
     smoothing, prepared, split
-        What the augmented Lagrangian, R-GLM and the solver of sparse matrices need beside it.
+        State of the augmented Lagrangian, of R-GLM and of the solver of sparse matrices.
     """
 
     W: Array
@@ -86,7 +86,7 @@ class Start:
         return replace(self, before=other and other.plain(1))
 
     def plain(self, depth: int = 0) -> Start:
-        """The solution alone, with so many solutions before it."""
+        """The solution alone, with `depth` solutions before it."""
         before = self.before.plain(depth - 1) if self.before and depth else None
         return Start(self.W, self.gamma, self.beta, self.position, self.Lambda, before)
 

@@ -253,7 +253,7 @@ class Columns:
         return gamma if self.back is None else self.back @ gamma
 
     def given(self, Z: Array) -> Array:
-        """Rows of the columns as they were given, from rows of these; what is constant is lost."""
+        """Rows of the columns as they were given, up to a constant, from rows of these."""
         # All singular values count: columns may be of very different units.
         return Z if self.back is None else Z @ np.linalg.pinv(self.back, rcond=0.0)
 

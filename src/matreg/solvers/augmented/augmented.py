@@ -212,7 +212,7 @@ def solve_core(
     Returns
     -------
     SolverResult
-        The best certified point, with what the method knows where it ended.
+        The best certified point, with the state of the method at its end.
     """
     tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
     run = AugmentedLagrangian(problem, tracker, start)

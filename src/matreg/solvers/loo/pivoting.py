@@ -9,8 +9,8 @@ five sides:
     +-1    on its edge             e = +-epsilon,           beta free
     +-2    outside                 beta at its bound,       +-e >= epsilon
 
-On an edge de is known and dbeta is not, elsewhere it is the other way round. Solved for what is not
-known this is a linear map T of what is (the principal pivot transform of ``-(K + D)``). T for other
+On an edge de is known and dbeta is not; elsewhere dbeta is known and de is not. The known numbers
+give the unknown ones by a linear map T (the principal pivot transform of ``-(K + D)``). T for other
 sides follows from that for the first ones by a system of as many equations as samples have changed
 between edge and elsewhere, so that one matrix serves all samples that are removed. Sides that turn
 out to be wrong change all at once (block principal pivoting: Portugal, Judice and Vicente, Math.
@@ -162,7 +162,7 @@ class Pivoting:
         ends = no_inside | (np.where(side < 0.0, -1.0, 1.0) * dbeta > 0.0)
         bound = np.where(ends, np.where(up, loss.upper, loss.lower), 0.0)
         to = np.where(ends, np.where(up, 2.0, -2.0), 0.0)
-        # Any other goes to the edge ahead: outside, that of its own side, and only inwards.
+        # Another sample goes to the edge ahead; outside, to the edge of its side, and only inwards.
         sign = np.where(side == 0.0, np.sign(de), np.sign(side))
         leaves = np.where(side == 0.0, np.where(de > 0.0, loss.upper, -loss.lower) > 0.0,
                           sign * de < 0.0)  # fmt: skip

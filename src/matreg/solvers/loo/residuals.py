@@ -225,7 +225,7 @@ def _by_pivoting(
 
 
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
-    """The first-order formula, for so many samples that a matrix of order n is too large."""
+    """The first-order formula, where a matrix of the order of the samples is too large."""
     loss = parabola(problem.loss, residual)
     free = np.abs(sides_at(loss, beta)) == 1.0
     S = spans(response.F, np.maximum(loss.curvature, response.kink), free)

@@ -311,7 +311,7 @@ def solve_stream(
     blocks : Blocks
         The samples.
     model : RowModel
-        What to solve on them.
+        The model to solve on them.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     memory : float, default=2**30

@@ -71,7 +71,7 @@ class MomentScan:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a certificate needs of all samples, for several coefficients.
+    """Sums over all samples that a certificate needs, for several coefficients.
 
     Attributes
     ----------

@@ -161,7 +161,7 @@ class PassSpec:
 
 
 def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 0.0) -> float:
-    """The `near` with which about so many rows are kept, from the histogram of the distances.
+    """The `near` with which about this number of rows is kept, from the histogram of the distances.
 
     The histogram has the counts of distances relative to `unit`; `far` and `floor` are those of
     :class:`PassSpec`.

@@ -41,7 +41,7 @@ def path_on_blocks(
 
 
 def some_of(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Those of some options that are given."""
+    """The options with these names, if they are given."""
     return {name: options[name] for name in names if name in options}
 
 

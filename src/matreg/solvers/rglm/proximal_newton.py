@@ -27,7 +27,7 @@ from .standard_form import ROUNDING, StandardForm
 
 @dataclass(frozen=True)
 class DualPoint:
-    """``W = SVT_{s tau}(s W_k / sigma + s A'beta)`` with what Newton's method needs of it."""
+    """``W = SVT_{s tau}(s W_k / sigma + s A'beta)`` with the terms of Newton's method."""
 
     beta: Array
     threshold: SmoothedThresholding

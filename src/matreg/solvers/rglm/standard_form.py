@@ -1,4 +1,4 @@
-"""Least squares without weights and unpenalised columns: what a path of R-GLM prepares once."""
+"""Least squares without weights and unpenalised columns, prepared once for a path of R-GLM."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class StandardForm:
         return float(1.05 * d[0]) ** 2
 
     def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
-        """The result for the problem itself, with a certificate of its own."""
+        """The result for the problem itself, with its certificate."""
         gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
         fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
         primal = problem.loss.value(problem.y - fitted) + problem.penalty_value(result.W)
