@@ -13,7 +13,7 @@ dual_points   those known without a solver; largest_tau: where W = 0
 loo           every sample left out once
 """
 
-from .certificate import SolverResult, rounding_floor, starting_point
+from .certificate import SolverResult, rounding_floor
 from .dispatch import (
     SOLVERS,
     last_step,
@@ -92,7 +92,6 @@ __all__ = [
     "solve_streamed_rglm",
     "solve_universal",
     "space_from",
-    "starting_point",
     "table_of_steps",
     "tau_grid",
     "tau_max",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._runtime.progress import tell
 from .._typing import Array
 from ..data.blocks import Block
-from ..linalg.factors import Factors, svd, zero_factors
+from ..linalg.factors import Factors, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..unpenalised.basis import Basis, Columns
 from .warm_start import Start
@@ -136,26 +136,6 @@ class SolverResult(Certified):
             n_iter=earlier.n_iter + self.n_iter,
             history=np.concatenate([earlier.history, later]),
         )
-
-
-def starting_point(W: Array, gamma: Array, beta: Array) -> SolverResult:
-    """A point to start from, without a certificate.
-
-    Parameters
-    ----------
-    W : ndarray of shape (p, q)
-        Coefficients.
-    gamma : ndarray of shape (k,)
-        Coefficients of the columns without a penalty.
-    beta : ndarray of shape (n,)
-        Dual point.
-
-    Returns
-    -------
-    SolverResult
-        The point, with a gap of 1 and no history.
-    """
-    return SolverResult(svd(W), gamma, beta)
 
 
 class History:

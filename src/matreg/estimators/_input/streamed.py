@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from ..._validation.stored import stored_shape
 from ...data.blocks import ArrayBlocks, Block, Blocks, raise_not_finite
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
 from ...design import ArrayDesign
-from ...solvers import SolverResult, starting_point
+from ...linalg.factors import zero_factors
+from ...solvers import SolverResult
 from ...unpenalised.basis import Columns
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ class LazyDual:
 
 def unsolved(loss: float, shape: tuple[int, int], gamma: Array) -> SolverResult:
     """W = 0 for a problem that was not begun after Ctrl-C, with the loss that it has there."""
-    point = starting_point(np.zeros(shape), gamma, np.zeros(0))
-    return replace(point, primal=loss, interrupted=True)
+    W = zero_factors(*shape)
+    return SolverResult(W, gamma, np.zeros(0), primal=loss, interrupted=True)
 
 
 def clean_streamed(model: MatrixEstimator, X: Any) -> Any:

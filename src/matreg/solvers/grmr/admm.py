@@ -10,7 +10,7 @@ import numpy as np
 from ..._typing import Array
 from ...linalg.factors import Factors, gram_norm, singular_values
 from ...linalg.large_svt import WarmStartedSVT
-from .row_prox import blocks, square
+from .row_prox import blocks, relative, square
 
 if TYPE_CHECKING:
     from .coupled import Coupled
@@ -86,11 +86,10 @@ def start_state(problem: Coupled) -> SplitState:
 class ExactSplit:
     """Alternating directions on ``X = L``, both steps exact.
 
-    The L-step thresholds the singular values, the X-step is that of the problem, every row on its
-    own. With ``w = 0`` this is the usual splitting of robust principal component analysis. Both
-    steps update the multiplier. After the X-step it lies in the box that the price
-    of the outliers sets, which the certificate needs. Four arrays of the size of D are held: D, E,
-    L and Y.
+    The L-step thresholds the singular values; the X-step is that of the problem, row by row. With
+    ``w = 0`` this is the usual splitting of robust principal component analysis. Both steps update
+    the multiplier. After the X-step the multiplier lies in the box of the dual problem, as the
+    certificate needs. Four arrays of the size of D are held: D, E, L and Y.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ class ExactSplit:
         ahead = 0.6 if s.mu >= s.goal else 0.0  # over-relaxation, once the penalty has grown
         for i in blocks(*D.shape):
             s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
-        s.factors = None  # room for the new ones
+        s.factors = None  # to save memory
         s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu)
         feasibility = change = size = force = 0.0
         for i in blocks(*D.shape, least=64):
@@ -135,11 +134,7 @@ class ExactSplit:
             size += square(X)
             force += square(s.Y[i])
             L[i] = new
-        least = float(np.sqrt(np.finfo(float).tiny))  # samples, or a multiplier, of zeros
-        self.residuals = (
-            float(np.sqrt(feasibility)) / max(float(np.sqrt(size)), least),
-            s.mu * float(np.sqrt(change)) / max(float(np.sqrt(force)), least),
-        )
+        self.residuals = (relative(feasibility, size), s.mu * relative(change, force))
 
     def _row_step(self) -> None:
         """Minimise over X, and find the subgradients beta of the loss."""
@@ -165,7 +160,7 @@ class ExactSplit:
         self.state.goal = self.state.mu
 
     def clean_values(self, tol: float) -> Array:
-        """Singular values of ``D - E``. L makes room for it, and comes back from its factors."""
+        """Singular values of ``D - E``. L is deleted meanwhile, to save memory."""
         del self.L
         d = singular_values(self.problem.D - self.E, tol)
         self.L = self.state.low_rank

@@ -21,10 +21,10 @@ from ..._runtime.progress import span, tell, turn
 from ..._typing import Array, Mask
 from ...adaptive import Step, adaptive_steps, next_bases
 from ...bases import Bases
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, svd
 from ...linalg.threads import single_threaded
 from ...problem import relative_gap
-from ..certificate import STEPS, History, SolverResult, starting_point
+from ..certificate import STEPS, History, SolverResult
 from ..choose import solve_rmr
 from .decompose import Decomposition, decompose
 from .paper import PaperSplit
@@ -80,8 +80,8 @@ class GRMRResult:
         """The regression in other bases, as a start."""
         if bases is self.problem.bases:
             return self.fit
-        V = bases.invert(self.coef.matrix)
-        return starting_point(V, self.fit.gamma, self.fit.beta)
+        V = svd(bases.invert(self.coef.matrix))
+        return SolverResult(V, self.fit.gamma, self.fit.beta)
 
 
 class _Halves(History):

@@ -11,7 +11,7 @@ from ...linalg.descent import momentum
 from ...linalg.factors import singular_values
 from ...linalg.thresholding import soft
 from .admm import SplitState
-from .row_prox import blocks, square
+from .row_prox import blocks, relative, square
 
 if TYPE_CHECKING:
     from .split import SplitProblem
@@ -58,11 +58,7 @@ class PaperSplit:
             size += square(self.X[i])
             norm += square(s.Y[i])
         self._accelerate(force / s.mu + s.mu * move)
-        tiny = np.finfo(float).tiny
-        self.residuals = (
-            float(np.sqrt(force / max(size, tiny)) / s.mu),
-            float(s.mu * np.sqrt(move / max(norm, tiny))),
-        )
+        self.residuals = (relative(force, size) / s.mu, s.mu * relative(move, norm))
 
     def _extrapolated(self, i: slice) -> tuple[Array, Array, Array]:
         """The rows i of X and Y, extrapolated, and of the outliers E that follow from them."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...linalg.factors import Factors, singular_values
-from ..certificate import starting_point
+from ...linalg.factors import Factors, singular_values, svd
+from ..certificate import SolverResult
 from .admm import SplitState
 from .alternation import GRMRResult
 from .decompose import Decomposition
@@ -87,6 +87,6 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
         cost = problem.split(None).cost(E, d)
     columns = problem.unpenalised.columns(len(problem.y))
     gamma = np.linalg.lstsq(columns, arrays["offset"], rcond=None)[0]
-    fit = starting_point(problem.bases.invert(arrays["W"]), gamma, arrays["beta"])
+    fit = SolverResult(svd(problem.bases.invert(arrays["W"])), gamma, arrays["beta"])
     split = Decomposition(E, d, cost, state)
     return GRMRResult(problem, fit, split, np.inf, 1.0, 0, False, fit.history)

@@ -23,6 +23,11 @@ def square(A: Array) -> float:
     return float(np.vdot(A, A))
 
 
+def relative(part: float, whole: float) -> float:
+    """Size of a part relative to the whole, from their sums of squares; a whole may be zero."""
+    return float(np.sqrt(part / max(whole, np.finfo(float).tiny)))
+
+
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
     """Slices of n rows of m entries, so few that they stay in the cache, but `least` rows."""
     rows = max(least, 2**15 // max(m, 1))
