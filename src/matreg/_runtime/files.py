@@ -1,4 +1,4 @@
-"""Files are written beside and renamed: whole, or as they were before."""
+"""Files are written under another name and renamed: complete, or as they were before."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
     ['a.txt']
     """
     target = Path(path).resolve()
-    # A number of its own: threads may write the same file, and killed processes leave theirs.
+    # A random name: threads may write the same file, and killed processes leave theirs.
     beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.part")
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:

@@ -1,7 +1,7 @@
-"""Ctrl-C in long work: what is finished is kept, and pressed again soon it stops everything.
+"""Ctrl-C in long work: what is finished is kept, and a second Ctrl-C soon after stops everything.
 
-A path or a search that keeps what it has would go on in a loop over many of them, and in those of
-scikit-learn, which no single Ctrl-C could stop.
+Without the second one, a loop over many paths or searches, such as those of scikit-learn, could not
+be stopped.
 """
 
 from __future__ import annotations

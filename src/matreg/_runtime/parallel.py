@@ -51,7 +51,7 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = Tru
 def _workers_end_with_us() -> Iterator[None]:
     """SIGTERM ends the workers, too: joblib's would wait for minutes for a parent that is gone.
 
-    Programs that have a way of their own with the signal keep it.
+    A program's own handler of the signal is kept.
     """
     ours = (
         threading.current_thread() is threading.main_thread()

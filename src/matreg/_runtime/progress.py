@@ -1,4 +1,4 @@
-"""One line on standard error about what takes longer than a moment, erased when it is over."""
+"""A progress line on standard error for work that takes more than a moment, erased at the end."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from typing import Any, Self, TextIO, TypeVar
 T = TypeVar("T")
 
 WIDTH = 30
-# Seconds before a line appears, between two of its states, and after which a line whose work says
-# nothing is drawn again, so that its clock goes on.
+# Seconds before a line appears, between two updates, and until a line without an update is drawn
+# again, so that its clock goes on.
 PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
 # A bar is full when the work is over, not when its last stage begins.
 ALMOST = 0.97
-# Share of the way from which the time left is estimated: of one stage, and of what is counted.
+# The time left is estimated after this share of a stage, and of steps that are counted.
 TREND, FEW = 0.1, 0.05
-# The whole of a way.
+# The whole span.
 WHOLE = (0.0, 1.0)
-# Held by the line that is shown: there is one for all.
+# Held by the line that is shown: one at a time.
 SHOWN = threading.Lock()
-# The escape sequence clears what a longer line before has left.
+# The escape sequence clears the rest of a longer line.
 START, CLEAR = "\r", "\x1b[K"
 
 # What the stages of a fit are called on the line; the glossary of the guide explains them.
@@ -42,10 +42,10 @@ STAGES = {
     "paper's split": "split of the samples",
 }
 
-# Takes the method at work, the gap and its goal; tells whether the fit should stop.
+# Takes the present method, the gap and its goal; returns whether the fit should stop.
 Listener = Callable[[str, float, float], bool]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-# The innermost line that is open in this thread, and which part of its way the present work is.
+# The innermost open line of this thread, and the part of its span that the present work is.
 _line: ContextVar[Line | None] = ContextVar("line", default=None)
 _span: ContextVar[tuple[float, float]] = ContextVar("span", default=WHOLE)
 
@@ -53,10 +53,9 @@ _span: ContextVar[tuple[float, float]] = ContextVar("span", default=WHOLE)
 class Line:
     """A line that is drawn once two seconds have passed, and erased at the end.
 
-    A thread draws it where the work itself says nothing for a while. The bar never goes back. A
-    line that is opened inside of another one is drawn in its place, in the part of its bar that
-    :func:`span` gives to it. One in another thread, or in a worker process, whose parent has the
-    line, shows nothing.
+    A thread draws it again while the work reports nothing. The bar never goes back. A line inside
+    of another one is drawn in its place, in the part of its bar that :func:`span` assigns. A line
+    in another thread or in a worker process shows nothing.
 
     Parameters
     ----------
@@ -115,14 +114,14 @@ class Line:
             SHOWN.release()
 
     def show(self, method: str, gap: float, goal: float) -> None:
-        """Hear of a certificate: of no interest to a line that waits for others."""
+        """Receive a certificate, which this kind of line does not show."""
 
     def reached(self, what: str, share: float) -> None:
         """Draw the work that is done, its share of the whole way, and the time left."""
         self._progress(what, max(share, self.share / ALMOST), self.begun, 0.0)
 
     def _progress(self, state: str, share: float, then: float, before: float) -> None:
-        """Draw a share of the way; the rest is to go as from the share before, `then`."""
+        """Draw a share; the time left follows from the share `before`, reached at `then`."""
         seconds, end = time.perf_counter() - self.start, None
         if share - before >= TREND:
             end = seconds + (seconds - then) / (share - before) * (1.0 - share)
@@ -133,7 +132,7 @@ class Line:
         self._draw(share, note, label)
 
     def _waiting(self, seconds: float) -> str:
-        """The note before the work has said anything."""
+        """The note before the first report."""
         return f"preparing {clock(seconds)}"
 
     def _keep_drawing(self) -> None:
@@ -305,7 +304,7 @@ def part_of(span: tuple[float, float], share: float) -> float:
 
 @contextmanager
 def span(low: float, high: float) -> Iterator[None]:
-    """Let the work within be the part of the present one from one share of it to another.
+    """Make the work within a part of the present work, from one share of it to another.
 
     Examples
     --------
@@ -331,7 +330,7 @@ def equal_parts(items: Sequence[T]) -> Iterator[T]:
 
 
 def turn(k: int) -> AbstractContextManager[None]:
-    """Turn 0, 1, ... of work of which nobody knows how often: each is half of what is left."""
+    """Round k of an unknown number of rounds: each is half of what is left."""
     return span(1.0 - 0.5**k, 1.0 - 0.5 ** (k + 1))
 
 
@@ -357,7 +356,7 @@ def reached(what: str, share: float) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let a listener hear of the certificates of the fits within, in this thread."""
+    """Call a listener with the certificates of the fits within, in this thread."""
     token = _listener.set(listener)
     try:
         yield

@@ -2,5 +2,5 @@
 
 arrays        samples, labels, weights, shapes; axes: names and coordinates of rows and columns
 classes       class labels
-stored        which samples stay where they are: files and Dask arrays
+stored        samples that are not in memory: files and Dask arrays
 """

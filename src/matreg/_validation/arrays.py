@@ -53,7 +53,7 @@ NO_CONTAINER = ("iloc", "__dataframe__", "tocsr")
 
 
 def refuse_containers(X: Any) -> None:
-    """Refuse what holds the array of samples, or each sample for itself, and say how to get it."""
+    """Refuse containers of the array of samples, and say how to get the array."""
     if isinstance(X, (str, bytes, os.PathLike)):
         raise ValueError(
             f"X must be an array; got the path {os.fspath(X)!r}. Open the file first: np.load(path)"
@@ -91,7 +91,7 @@ def _arrays_in(X: Any) -> list[str]:
 
 
 def unmasked(array: Any) -> Any:
-    """NaN where a masked array is masked: what is below the mask is of no account."""
+    """NaN where a masked array is masked: the values below the mask are ignored."""
     if isinstance(array, np.ma.MaskedArray):
         return (
             np.where(np.ma.getmaskarray(array), np.nan, array.data)
@@ -291,7 +291,7 @@ def refuse_table_of_matrices(transformer: Any) -> None:
 
 @contextmanager
 def named_missing(model: str) -> Iterator[None]:
-    """Say which model takes missing entries where samples must have none, and how to pass one."""
+    """Say which models take missing entries, and how to pass a single sample."""
     try:
         yield
     except ValueError as error:

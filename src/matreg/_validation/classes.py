@@ -49,18 +49,9 @@ def check_two_classes(classes: Values, remedy: str) -> None:
 
 
 def check_classes_of_part(classes: Values, index: Array, who: str, n: int) -> None:
-    """Refuse classes that a part of the samples has none of.
+    """Refuse classes that are missing in a part of n samples with these class indices.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (k,)
-        All classes.
-    index : ndarray of shape (m,)
-        Indices of the classes of the part.
-    who : str
-        What looks at the part.
-    n : int
-        Number of all samples.
+    `who` is what looks at the part, for the message.
     """
     missing = np.setdiff1d(np.arange(len(classes)), index)
     if len(missing):

@@ -1,6 +1,6 @@
-"""Which samples stay where they are: files, stored arrays, Dask arrays.
+"""Samples that are not in memory: files, stored arrays, Dask arrays.
 
-What is passed decides. Anything with ``shape``, ``dtype`` and slices along the samples that is no
+Anything with ``shape``, ``dtype`` and slices along the samples that is no
 array in memory is read block by block, unless it fits into scikit-learn's ``working_memory``: then
 it is loaded, which is faster.
 """

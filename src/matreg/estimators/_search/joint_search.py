@@ -264,20 +264,9 @@ def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator
 def halved(scored: Scored, folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
     """Scores and ranks by fold and candidate, NaN on the folds after a candidate was dropped.
 
-    Parameters
-    ----------
-    scored : callable
-        Function of folds and candidates. Returns their scores and ranks, of shape
-        (folds, taus of all candidates).
-    folds : list
-        The folds, in the order in which they are used.
-    candidates : list of Candidate
-        Candidates; each counts by its best tau on the folds so far.
-
-    Returns
-    -------
-    scores, ranks : ndarray of shape (folds, taus of all candidates)
-        If the user stops the search and keeps what there is, of the finished folds alone.
+    `scored` gives the scores and ranks (folds, points) of some folds and candidates. After each
+    fold the better half of the candidates is kept, each by its best tau so far. After Ctrl-C the
+    result has the finished folds alone.
     """
     owner = owners(candidates)
     scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))

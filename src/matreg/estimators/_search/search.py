@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -203,12 +203,19 @@ class Search(MatrixEstimator):
             score = self._score(samples, folds, data.sample_weight is not None)
             weighed = replace(samples, weights=self._weigh(y, samples.weights))
             candidates = self._candidates(weighed)
-        searches = 1 + step_counts(self.adaptive)[-1]
+        steps = step_counts(self.adaptive)[-1]
         with callback_context(self, self._n_tasks(folds, candidates)):
-            with span(0.0, SEARCHED / searches):
+            with span(0.0, SEARCHED / (1 + steps)):
                 found = self._cross_validate(samples, folds, candidates, score)
-            with span(SEARCHED / searches, SEARCHED):
-                tried = self._further(weighed, samples, folds, score, candidates, *found)
+            with span(SEARCHED / (1 + steps), SEARCHED):
+                tried = further_steps(
+                    candidates,
+                    *found,
+                    most=steps if len(found[0]) == len(folds) else 0,  # else interrupted
+                    one_standard_error=self.one_standard_error,
+                    next_candidate=partial(self._next_candidate, weighed, candidates[0]),
+                    cross_validate=lambda new: self._cross_validate(samples, folds, new, score),
+                )
         return SearchOutcome(*tried, replace(given, weights=weighed.weights))
 
     def _choose_and_fit(self, tried: SearchOutcome, scores: Array) -> None:
@@ -216,24 +223,6 @@ class Search(MatrixEstimator):
         best, chosen = self._select(tried.candidates, scores, tried.ranks)
         with span(SEARCHED, 1.0), watched(self):
             self._refit(tried.samples, tried.candidates[best], chosen)
-
-    def _further(
-        self, weighed: Samples, samples: Samples, folds: list[Fold], score: FoldScore, *tried: Any
-    ) -> tuple[list[Candidate], Array, Array]:
-        """What was tried, with the further steps of adaptive models."""
-        candidates, scores, ranks = tried
-        most = step_counts(self.adaptive)[-1]
-        if most == 0 or len(scores) < len(folds):  # nothing asked for, or interrupted
-            return candidates, scores, ranks
-        return further_steps(
-            candidates,
-            scores,
-            ranks,
-            most=most,
-            one_standard_error=self.one_standard_error,
-            next_candidate=lambda chosen: self._next_candidate(weighed, candidates[0], chosen),
-            cross_validate=lambda new: self._cross_validate(samples, folds, new, score),
-        )
 
     def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         """The path of the next adaptive step, with all else as it was chosen."""
