@@ -1,4 +1,4 @@
-"""Run a benchmark and keep what it measured, or run those of speed one after the other.
+"""Run a benchmark and keep its record, or run all benchmarks of speed.
 
     python -m benchmarks                                  speed, growth and paths
     python -m benchmarks solvers --skip clarabel          one, with its options

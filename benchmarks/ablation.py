@@ -1,11 +1,11 @@
-"""What each mechanism of the RMR solvers is worth: the same problems with it and without it.
+"""The gain by each mechanism of the solvers: the same problems with it and without it.
 
     python -m benchmarks.ablation [--quick] [--forward]
 
-Each mechanism is switched off by itself; with ``--forward`` all of them are, and are added to
-the plain methods one by one, the most useful one first, until none of them solves more problems or
-shortens the 90th percentile of the time by 15 %. Only the second says what is needed: taken away
-alone, each is replaced by the others.
+Each mechanism is switched off alone. With ``--forward`` all are switched off, and then added to the
+plain methods one by one, the most useful one first, until none of them solves more problems or
+shortens the 90th percentile of the time by 15 %. Only this shows which ones are needed: if one is
+switched off alone, others may replace it.
 
 The problems: shapes of three sizes, samples nearly of low rank, integer and duplicated labels,
 units from 1e-3 to 1e3, C from 1e-2 to 1e4, 100 to 5,000 samples, losses with curvature, classes,
@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -40,7 +40,7 @@ from benchmarks.ablation_problems import (
     small,
     smooth,
 )
-from benchmarks.timing import print_table
+from benchmarks.timing import cpu_time, print_table
 from matreg._typing import Array
 from matreg.problem import Problem
 from matreg.solvers import choose, dispatch
@@ -108,7 +108,7 @@ def run_cold(case: Case) -> tuple[bool, int]:
 
 
 def solved(problem: Problem, result: SolverResult) -> bool:
-    """Whether the gap is as small as asked for, or as rounding allows where that is larger."""
+    """Whether the gap is within the tolerance, or within rounding where that is larger."""
     rounding = 2.0 * rounding_floor(problem, result.W.d) / (result.primal or 1.0)
     return result.gap <= max(TOL, rounding)
 
@@ -142,13 +142,12 @@ def run_smooth(case: Case) -> tuple[bool, int]:
 def measure(
     cases: list[Case], run: Callable[[Case], tuple[bool, int]], off: Iterable[Mechanism]
 ) -> tuple[Array, Array, int]:
-    """What is solved without some mechanisms, in how many seconds each and how many steps."""
+    """Which cases are solved without some mechanisms, their seconds, and the sum of steps."""
     found, seconds, steps = [], [], 0
     with without(*off):
         for case in cases:
-            start = time.process_time()
-            converged, n_iter = run(case)
-            seconds.append(time.process_time() - start)
+            took, (converged, n_iter) = cpu_time(partial(run, case))
+            seconds.append(took)
             found.append(converged)
             steps += n_iter
     return np.array(found), np.array(seconds), steps

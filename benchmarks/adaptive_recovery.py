@@ -1,4 +1,4 @@
-"""Adaptive low rank: what it recovers beside the plain penalty, and that searches know when not to.
+"""Adaptive low rank: its recovery beside the plain penalty, and when searches choose it.
 
 Planted ranks, the sparse setting of Brzyski et al. (60 x 60 symmetric samples, three blocks) with
 both parameters by five folds, real data, and a ridge in R-GLM on dense effects. CPU seconds.

@@ -1,8 +1,8 @@
 """Reweighted bases or entries beside concave penalties, both from the same plain solution.
 
 A concave penalty ``tau ||W||_* - h(W)`` changes the linear term of the next convex problem to
-``-U diag(h'(s)) V'``; MCP has ``h'(s) = tau min(s / theta, 1)``, so that singular values from theta
-on are not shrunk. Each step solves one convex problem per tau and keeps the one with the smallest
+``-U diag(h'(s)) V'``; MCP has ``h'(s) = tau min(s / theta, 1)``, so that singular values above
+theta are not shrunk. Each step solves one convex problem per tau and keeps that with the smallest
 error on validation samples. Without `l1` the problems are those of RMR, with it (SpINNEr's setting)
 they are least squares, by the alternating direction method of multipliers below, because no solver
 of the library takes a linear term beside `l1`.
@@ -34,8 +34,7 @@ from matreg.problem import Problem
 from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
 
-# Singular value or entry, relative to the largest one, from which MCP shrinks no more.
-FLAT = 0.3
+FLAT = 0.3  # MCP does not shrink singular values or entries above this share of the largest
 STEPS, TAUS = 2, 10
 
 

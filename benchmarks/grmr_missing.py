@@ -2,13 +2,13 @@
 
 Air quality, days of 24 hours x 8 sensors in units of their spread, 24 of 381 with gaps (carbon
 monoxide: 32 of 353, eight of them wholly missing). Blocks of consecutive days are left out, five,
-seven and ten of them in turn: 22 splits. All three see the same training days but for those with
-gaps, and predict the same test days, with all of these days or the complete ones. tau and C are the
+seven and ten of them in turn: 22 splits. All three have the same training days, except those with
+gaps, and predict the same test days: all of them, or the complete ones. tau and C are the
 defaults, or chosen by RMRCV on the complete training days, the same for all three.
 
 The error is the root of the mean squared error in standard deviations of the training labels.
 Beside its mean is that of the difference to "left out", with its standard error over the splits;
-test days are shared between the three numbers of blocks, so that it is a little too small.
+as the three numbers of blocks share test days, it is slightly too small.
 
 Run: ``python -m benchmarks grmr_missing [--small]`` (ten minutes, or half a minute)
 """

@@ -1,12 +1,12 @@
 """One G-RMR fit against one robust principal component analysis (PCA) of the same samples.
 
 The rival is the inexact augmented Lagrangian method as it is usually written: a full singular value
-decomposition an iteration (and, to be fair, a second version on the smaller Gram matrix), the
+decomposition per iteration (and, to be fair, a second version on the smaller Gram matrix), the
 penalty growing by 1.5, until ``||D - L - E||_F <= 1e-7 ||D||_F``.
 
 Accuracy is how far the robust-PCA objective ``||X||_* + ||E||_1 / sqrt(max(N, pq))`` of the exactly
 feasible split ``X = D - E`` is above a certified lower bound of its optimum, relative to that. (The
-labels draw G-RMR a little away from that optimum; this counts against it.) Costs are compared at
+labels pull G-RMR slightly away from that optimum; this counts against it.) Costs are compared at
 the same accuracy, once at the rival's and once at that of G-RMR:
 
 - the rival runs to its end, and G-RMR has the largest `split_tol` of 1e-3, 1e-4, ... with which it

@@ -2,14 +2,14 @@
 
     python -m benchmarks.joint_classes [--data shared own gas] [--samples 60 150] [--rounds 2]
 
-Share of right labels on new samples. Tau is chosen by three folds of ten values, C is "scale".
-"shared" and "own" are simulated: six classes, matrices of 12 x 10 with noise, of which each class
-has a mean of rank 2; the row profiles are the same two for all classes, or two of their own.
-Of labels that are numbers R2 on new samples: five labels of samples of 10 x 8 with noise, each with
-a W of rank 2, whose row profiles are the same for all or their own; tau is the best of eight
-multiples of "scale" by three folds, the same for all labels.
-Probabilities are those of R-GLM with shared row profiles and one loss per class or per sample, tau
-by three folds of eight values.
+Classes: share of right labels on new samples. Three folds choose tau from ten values, C is "scale".
+"shared" and "own" are simulated: six classes, matrices of 12 x 10 with noise. The mean of a class
+has rank 2, with the same two row profiles for all classes, or with different ones.
+Numbers: R2 on new samples for five labels of samples of 10 x 8 with noise. Each label has a W of
+rank 2, with the same row profiles for all labels, or with different ones. Three folds choose tau,
+the same for all labels, from eight multiples of "scale".
+Probabilities: R-GLM with shared row profiles and one loss per class or per sample; three folds
+choose tau from eight values.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ DATA = {
 
 NAMES = {
     "shared": "simulated, six classes, same row profiles",
-    "own": "simulated, row profiles of their own",
+    "own": "simulated, six classes, different row profiles",
     "digits": "digits, ten classes",
     "gas": "gas sensors, six gases",
 }
@@ -140,7 +140,7 @@ def main():
         f"{what}, {family}" for what in ("right", "loss") for family in ("binomial", "multinomial")
     ]
     print_table(title, ["classes", *heads], rows)
-    kinds = {"the same row profiles": True, "row profiles of their own": False}
+    kinds = {"the same row profiles": True, "different row profiles": False}
     rows = [
         [f"five labels, {name}", str(n), *labels(shared, n, args.rounds)]
         for name, shared in kinds.items()

@@ -5,10 +5,10 @@ python -m benchmarks.large --parts growth path
 
 In memory ("memory", "growth", "path"): RMR on n samples of 32 x 32, the cross with Laplace noise .5
 and C = 1, epsilon = .1, at tau = 100 and 2000, beside ``LinearSVR`` with the same C and epsilon
-(which knows no low rank and is stopped after 1,000 iterations), how the time grows with n, and a
+(without low rank, and stopped after 1,000 iterations), how the time grows with n, and a
 path. All other parts are from files: see :mod:`benchmarks.streamed` and
 :mod:`benchmarks.streamed_dask`. Memory is the largest amount that was allocated beside the data
-during a fit. The ratios are what counts: the seconds are those of the machine.
+during a fit. Compare the ratios: the seconds depend on the machine.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def singles() -> list[list[object]]:
 
 
 def both(model, X, y):
-    """A fit with the numbers that its words stand for, and with the words."""
+    """A fit with the numbers that its words mean, and a fit with the words."""
     fitted = clone(model).fit(X, y)
     names = [name for name in ("tau", "C", "epsilon") if hasattr(fitted, f"{name}_")]
     numbers = clone(model).set_params(**{name: getattr(fitted, f"{name}_") for name in names})

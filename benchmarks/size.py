@@ -4,7 +4,7 @@
 
 A module is passed if one of its functions is called in the fit (500 samples of 64 x 64, default
 parameters). Code is without docstrings, comments, blank lines and imports. A setting is a name of a
-module in capitals that stands for numbers.
+module in capitals whose value is a number or numbers.
 """
 
 from __future__ import annotations

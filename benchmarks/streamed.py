@@ -13,7 +13,7 @@ python -m benchmarks.large --parts file longer rival cold stores [--samples 1000
 "guard"    a core that is too small on purpose
 
 CPU seconds are those of all threads of the process. Ratios are of seconds, with those of CPU
-seconds beside them: before several threads treated the blocks they were of CPU seconds alone.
+seconds beside them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ HEADER = ["samples", "CPU s", "seconds", "passes", "gap", "rank", "peak GB"]
 
 
 def rmr(n: int, **options: Any) -> RMR:
-    """The model of these benchmarks: the same problem but for chance, whatever n is."""
+    """The model of these benchmarks: the same problem for all n, up to chance."""
     return RMR(C=1e3 / n, **VALUES, **options)
 
 
 def row_of(name: str, model: Any, X: Any, y: np.ndarray) -> list[Any]:
-    """Fit, and a row of what it took."""
+    """Fit, and return a row with its cost."""
     with Peak() as peak, Clock() as clock:
         model.fit(X, y)
     passes = getattr(model, "n_passes_", "")

@@ -1,4 +1,4 @@
-"""Samples in files for the benchmarks of large data, and what is measured beside seconds."""
+"""Samples in files for the benchmarks of large data, and measures of memory and time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def sort(X: np.memmap[Any, Any], path: Path, y: np.ndarray) -> np.ndarray:
 
 
 def evict(path: Path) -> None:
-    """Let the system forget what it has read of a file."""
+    """Remove a file from the cache of the system."""
     file = os.open(path, os.O_RDONLY)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -96,7 +96,7 @@ class Peak:
 
     @property
     def extra(self) -> float:
-        """What was allocated at most."""
+        """Largest amount in GB."""
         return self.most - self.before
 
 

@@ -1,10 +1,10 @@
-"""Check what is about to be released: files, metadata, and the README's code in an empty place.
+"""Check a release: files, versions, and the README's code in empty environments.
 
     python tools/check_release.py dist
 
-`dist` holds one wheel and one source archive. Each is installed into environments with nothing else
-in them, once with the oldest dependencies that it allows and once with the newest; the README's
-code and the command line must run there.
+`dist` holds one wheel and one source archive. Each is installed into empty environments, once with
+the oldest dependencies that it allows and once with the newest. The README's code and the command
+line must run there.
 """
 
 from __future__ import annotations

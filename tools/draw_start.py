@@ -1,4 +1,4 @@
-"""Draw the figure of docs/start.md by running the page's code, and print what the code prints.
+"""Draw the figure of docs/start.md by running the page's code.
 
     python tools/draw_start.py
 
@@ -17,7 +17,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def main() -> None:
-    """Run the page's code in a folder of its own, and keep the figure."""
+    """Run the page's code in a temporary folder, and keep the figure."""
     code = python_code((DOCS / "start.md").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parent.parent / "docs"
-# Columns of the table, what they are to a newcomer, their colour, and how far the name is moved up.
+# Columns of the table, their plain names, colours, and how far the name is moved up.
 METHODS = {
     "RMR, adaptive": ("adaptive low rank: RMR(adaptive=1)", "#009E73", 0),
     "RMR": ("robust, low rank: RMR", "#D55E00", 6),

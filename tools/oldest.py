@@ -3,8 +3,8 @@
     python tools/oldest.py > constraints.txt
     pip install --constraint constraints.txt ".[plot]"
 
-Only packages that users get are held: the core and the extras in `USERS`. What tests, site and
-releases need stays as new as it can be.
+Only the packages of users have constraints: the core and the extras in `USERS`. The packages of
+tests, site and releases are the newest.
 """
 
 from __future__ import annotations

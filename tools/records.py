@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
-# What the documents show, and how many rounds of it; None is the experiment's own number.
+# Experiments that the documents show, and their rounds; None is the experiment's default.
 EXPERIMENTS: dict[str, int | None] = {
     "tau-path": None,
     "finance": None,
@@ -78,7 +78,7 @@ def benchmark(name: str, folder: str) -> None:
 
 
 def main() -> None:
-    """Run one after the other; what is there stays until its successor is complete."""
+    """Run all, one by one; a record is replaced when the new one is complete."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     every = [*EXPERIMENTS, *BENCHMARKS]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(every)}; by default all")

@@ -1,4 +1,4 @@
-"""Run the Python code of a Markdown file, all of it in one go.
+"""Run the Python code of a Markdown file as one program.
 
     python tools/run_readme.py README.md
 
@@ -16,7 +16,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def python_code(text: str) -> str:
-    """The Python blocks of a Markdown text, one after the other."""
+    """The Python blocks of a Markdown text, joined."""
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE))
 
 

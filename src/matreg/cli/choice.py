@@ -53,8 +53,8 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
 def is_search(args: argparse.Namespace, chosen: str) -> bool:
     """Whether there is a parameter to choose by cross-validation.
 
-    There is none with ``--cv 0``, with a word for tau, which means another number in each fold,
-    and where all parameters are given.
+    There is none with ``--cv 0``, if tau is a word, which means another number in each fold, and if
+    all parameters are given.
     """
     asked = [option for option in ("scoring", "n_taus") if getattr(args, option) is not None]
     asked += ["cv"] if args.cv else []
@@ -68,8 +68,8 @@ def is_search(args: argparse.Namespace, chosen: str) -> bool:
             raise ValueError(f"--{option} has no meaning with {why}.")
         if words and args.cv is None:
             say(
-                "matreg: nothing is chosen by cross-validation with a word for tau: parameters "
-                "that are not given have their defaults.",
+                "matreg: cross-validation chooses nothing if tau is a word: parameters that are "
+                "not given have their defaults.",
                 sys.stderr,
             )
         return False

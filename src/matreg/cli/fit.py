@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> None:
     skops_io()  # now, not after the fit
     data = load_data(args)
     labels: Any = data.y  # load_data refuses data without labels
-    y = check_labels(labels, data.origin.target, _wants_classes(args))
+    y = check_labels(labels, data.origin.target, _of_classes(args))
     model = make_model(args, args.model or ("rmr" if y.dtype.kind in "fiub" else "smm"))
     refuse_missing(model, data)
     beside: dict[str, Any] = {} if data.covariates is None else {"covariates": data.covariates}
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> None:
     say(f"Written to {args.out}")
 
 
-def _wants_classes(args: argparse.Namespace) -> bool | None:
+def _of_classes(args: argparse.Namespace) -> bool | None:
     """Whether the options say that labels are classes; None if they do not say."""
     if args.model is None:
         return None

@@ -30,7 +30,7 @@ HOURS = 24
 
 
 def _to_number(cell: str) -> float:
-    """A number with a decimal comma; -200 stands for a missing one."""
+    """A number with a decimal comma; -200 means that it is missing."""
     number = float(cell.replace(",", "."))
     return np.nan if number == MISSING else number
 

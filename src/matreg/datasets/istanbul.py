@@ -37,7 +37,7 @@ def _to_day(cell: Any) -> np.datetime64:
 
 def _to_arrays(rows: Iterable[Sequence[Any]]) -> Arrays:
     width = 1 + len(COLUMNS)
-    # Of the two header lines one has an empty first cell; spreadsheets may end in empty lines.
+    # One of the two header lines has an empty first cell; spreadsheets may end in empty lines.
     table = [row[:width] for row in rows if row and row[0] not in (None, "", "date")]
     returns = np.array([[float(cell) for cell in row[1:]] for row in table])
     # Nine decimals are what the text form has: both forms then give the same numbers.

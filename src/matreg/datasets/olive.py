@@ -36,7 +36,7 @@ def _parse(path: Path) -> Arrays:
 
 
 def _text(cell: Any) -> str:
-    """A name, which may lie in a cell of its own."""
+    """A name, which may be in a nested cell."""
     return str(np.squeeze(cell)).strip()
 
 

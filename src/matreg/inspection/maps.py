@@ -1,4 +1,4 @@
-"""What a fitted model says by itself: its pattern and its components."""
+"""The pattern and the components of a fitted model."""
 
 from __future__ import annotations
 

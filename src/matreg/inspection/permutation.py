@@ -46,8 +46,8 @@ class PermutationMap:
     coef : ndarray of shape (p, q)
         Coefficients of the model, in the units of the samples.
     p_values : ndarray of shape (p, q)
-        Of each entry, corrected for all entries: the chance that the largest statistic of all
-        entries that are not larger is as large where there is nothing to find in them.
+        p-value of each entry, corrected for all entries: the chance that the largest statistic of
+        all entries that are not larger is as large where there is no effect in them.
     threshold : float
         Absolute entry of W above which an entry is significant at `alpha`; 0 where all are. In a
         pipeline it is one for samples as the model gets them: entries are compared in those units.

@@ -21,8 +21,8 @@ class CVDisplay(Display):
     Parameters
     ----------
     taus, mean, error : ndarray of shape (k,)
-        Values of tau, mean scores and their standard errors. Of a score that is minus an error, as
-        "neg_mean_absolute_error", the error itself.
+        Values of tau, mean scores and their standard errors. For a score that is minus an error,
+        as "neg_mean_absolute_error", `mean` is the error itself.
     rank : ndarray of shape (k,) or None
         Mean ranks of W; None where they are not known.
     chosen : float
@@ -60,7 +60,7 @@ class CVDisplay(Display):
         Parameters
         ----------
         estimator : RMRCV, RGLMCV, GRMRCV, or a search such as GridSearchCV over tau
-            After `fit`; a Pipeline or TransformedTargetRegressor around one will do.
+            After `fit`; it may be in a Pipeline or a TransformedTargetRegressor.
         ax : matplotlib axes or a pair of them, default=None
             For the score, and for the rank; new ones by default.
 

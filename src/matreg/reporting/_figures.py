@@ -39,7 +39,7 @@ MOST_POINTS = 2000
 
 
 def drawn(draw: Callable[..., tuple[Any, str]]) -> Callable[..., str]:
-    """Turn a function that returns a figure and what it shows into one that returns SVG."""
+    """Turn a function that returns a figure and its caption into one that returns SVG."""
 
     @wraps(draw)
     def svg(facts: Facts, *of: Any) -> str:
