@@ -335,10 +335,8 @@ def shortfalls(result: GRMRResult, limits: Limits) -> list[str]:
 
 def outlier_fraction(E: Array, missing: Mask | None) -> float:
     """Share of the known entries that have an outlier."""
-    if missing is None:
-        return int(np.count_nonzero(E)) / E.size
-    known = max(E.size - int(np.count_nonzero(missing)), 1)
-    return int(np.count_nonzero((E != 0.0) & ~missing)) / known
+    known = E if missing is None else E[~missing]
+    return int(np.count_nonzero(known)) / max(known.size, 1)
 
 
 def _relative(change: float, value: float) -> float:

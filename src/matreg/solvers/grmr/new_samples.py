@@ -210,9 +210,9 @@ def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> A
     primal_size, size, dual_size, force = (np.linalg.norm(A, axis=1) for A in (primal, X, dual, Y))
     behind, ahead = primal_size * force, dual_size * size
     with np.errstate(divide="ignore", invalid="ignore"):
-        wish = np.sqrt(behind / ahead)
-    wish = np.where((wish > 2.0) | (wish < 0.5), np.clip(wish, 0.1, 10.0), 1.0)
-    return wish ** (0.9**checks)
+        factor = np.sqrt(behind / ahead)
+    factor = np.where((factor > 2.0) | (factor < 0.5), np.clip(factor, 0.1, 10.0), 1.0)
+    return factor ** (0.9**checks)
 
 
 @dataclass(frozen=True)

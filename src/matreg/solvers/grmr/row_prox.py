@@ -106,7 +106,7 @@ class RowProblem:
             done |= (np.abs(newton - x) <= 1e-14 * x) | (hi - lo <= 1e-15 * last)
             # The function is not convex, so that Newton alone may turn in circles.
             usable = (newton > lo) & (newton < hi) & (step % 4 != 3)
-            middle = np.where(np.isinf(hi), last, 0.5 * (lo + np.where(np.isinf(hi), lo, hi)))
+            middle = np.where(np.isinf(hi), last, 0.5 * (lo + hi))
             root[todo] = np.where(done, x, np.where(usable, newton, middle))
             left = np.flatnonzero(~done)
             if left.size == 0:
