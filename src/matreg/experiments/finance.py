@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import TimeSeriesSplit
-from sklearn.utils import Bunch
 
-from .. import GRMRCV
 from .._runtime.progress import Progress
 from .._typing import Array
 from ..datasets import load_istanbul
@@ -35,10 +33,20 @@ FORMATS = ("{:.2f}", "{:.1f}", "{:.4f}")
 # predicts the ten days that follow. The folds have equal size, so that the mean squared error
 # orders the candidates as the paper's criterion does, the RAE of all predicted days.
 FOLDS = TimeSeriesSplit(n_splits=8, test_size=10)
-TUNING = Tuning(cv=FOLDS, n_taus=30, n_rglm_taus=30, rglm_min_ratio=1e-3, tol=1e-6)
 # The samples are small, so that G-RMR needs another grid than elsewhere.
-GAMMAS, LAMS = (30.0, 100.0, 300.0, 1000.0), (5.0, 15.0, 50.0, 150.0)
-TAU_FACTORS = (0.35, 0.7, 1.4, 2.8)
+TUNING = Tuning(
+    cv=FOLDS,
+    n_taus=30,
+    n_rglm_taus=30,
+    rglm_min_ratio=1e-3,
+    tol=1e-6,
+    gamma=(30.0, 100.0, 300.0, 1000.0),
+    lam=(5.0, 15.0, 50.0, 150.0),
+    grmr_taus=(0.35, 0.7, 1.4, 2.8),
+)
+QUICK = replace(
+    TUNING, n_taus=8, n_rglm_taus=8, gamma=(30.0, 300.0), lam=(5.0, 50.0), grmr_taus=(0.35, 1.4)
+)
 # Samples of ten days overlap, so that days are drawn in blocks of twenty.
 BLOCK, DRAWS, LEVEL = 20, 2000, 0.95
 
@@ -66,28 +74,25 @@ def growth(prediction: Array, y: Array) -> Array:
 def run(options: Options) -> Result:
     """Predict the test days by models that were chosen on the training days."""
     data = load_istanbul()
-    tuning = replace(TUNING, n_taus=8, n_rglm_taus=8) if options.quick else TUNING
-    with Progress("finance", 3, verbose=1) as bar:
-        fits = fit_methods(data.X_train, data.y_train, tuning, METHODS[:3])
-        bar.step()
-        careful = replace(tuning, one_standard_error=True)
+    tuning = QUICK if options.quick else TUNING
+    careful = replace(tuning, one_standard_error=True)
+    with Progress("finance", 2, verbose=1) as bar:
         careful_fits = fit_methods(data.X_train, data.y_train, careful, ("R-GLM", "RMR"))
         bar.step()
-        cleaning = _fit_grmr(data, tuning, fits["RMR"].parameters["tau_"], options)
+        fits = fit_methods(data.X_train, data.y_train, tuning, jobs=options.jobs)
         bar.step()
 
     def tested(model: Any) -> Scores:
         return score(model.predict(data.X_test), data.y_test)
 
-    models = {method: fit.model for method, fit in fits.items()} | {"G-RMR": cleaning}
-    predictions = {method: model.predict(data.X_test) for method, model in models.items()}
+    predictions = {method: fit.model.predict(data.X_test) for method, fit in fits.items()}
     predictions[INTERCEPT] = np.full(len(data.y_test), data.y_train.mean())
     scores = {method: score(p, data.y_test) for method, p in predictions.items()}
     careful_scores = {
         f"{method}, one standard error": tested(fit.model) for method, fit in careful_fits.items()
     }
     tied = {
-        method: [tested(one) for one in near_ties(models[method], data.X_train, data.y_train)]
+        method: [tested(one) for one in near_ties(fits[method].model, data.X_train, data.y_train)]
         for method in METHODS[1:]
     }
     days = block_bootstrap(len(data.y_test), BLOCK, 100 if options.quick else DRAWS, options.seed)
@@ -97,7 +102,6 @@ def run(options: Options) -> Result:
     }
     dates = data.dates[-len(data.y_test) :]
     chosen = {method: fit.parameters for method, fit in fits.items()}
-    chosen["G-RMR"] = {name: getattr(cleaning, name) for name in ("tau_", "gamma_", "lam_")}
     return Result(
         name="finance",
         form=f"{len(data.y_train)} days train, {len(data.y_test)} days test; "
@@ -117,22 +121,6 @@ def run(options: Options) -> Result:
         },
         notes=[_choices(chosen), _verdict(scores)],
     )
-
-
-def _fit_grmr(data: Bunch, tuning: Tuning, tau: float, options: Options) -> Any:
-    """G-RMR chosen around the tau of RMR."""
-    step = 2 if options.quick else 1
-    return GRMRCV(
-        tau * np.array(TAU_FACTORS[::step]),
-        gamma=GAMMAS[::step],
-        lam=LAMS[::step],
-        outliers="split",
-        C=tuning.C,
-        epsilon=tuning.epsilon,
-        cv=tuning.cv,
-        scoring=tuning.scoring,
-        n_jobs=options.jobs,
-    ).fit(data.X_train, data.y_train)
 
 
 def _table(scores: dict[str, Scores]) -> Table:

@@ -57,16 +57,17 @@ def run(
     shape (people, 3, rounds, methods): nothing is corrupted; a tenth of the images of training and
     test; all images of the test besides.
     """
-    rounds = options.rounds_or(SHORT)
+    seeds = options.seeds(SHORT)
+    rounds = len(seeds)
     if people is None:
         people = _people(options)
     if options.quick:
         tuning = replace(tuning, cv=GroupKFold(3), n_taus=6, n_rglm_taus=6)
     tasks = [
-        (options.data, count, corrupted, options.seed + number, tuning)
+        (options.data, count, corrupted, seed, tuning)
         for count in people
         for corrupted in (False, True)
-        for number in range(rounds)
+        for seed in seeds
     ]
     outcomes = run_tasks(_one_round, tasks, options.jobs, "head-pose")
     found = np.array([[outcome["rae"], outcome["rae_all"]] for outcome in outcomes])

@@ -78,12 +78,12 @@ def run(
         fractions, tails = fractions[::2], tails[::2]
         ranks, shares = ranks[:1], shares[::2]
         tuning = replace(tuning, n_taus=6, n_rglm_taus=6, grmr_taus=(1.0,))
-    rounds = options.rounds_or(SHORT)
+    seeds = options.seeds(SHORT)
+    rounds = len(seeds)
     settings = [
         *({"label_outliers": share, "noise_scale": OUTLIER_NOISE} for share in fractions),
         *({"noise": tail, "noise_scale": TAIL_NOISE} for tail in tails),
     ]
-    seeds = [options.seed + number for number in range(rounds)]
     tasks = [(one, size, n_train, seed, methods, tuning) for one in settings for seed in seeds]
     outcomes = run_tasks(_one_round, tasks, options.jobs, "label-noise")
     shifts = [(*one, tuning) for one in product(ranks, shares, seeds)]

@@ -73,8 +73,12 @@ def fit_methods(
     tuning: Tuning,
     methods: Sequence[str] = METHODS,
     groups: NDArray[Any] | None = None,
+    jobs: int | None = None,
 ) -> dict[str, Fit]:
-    """Tune and fit methods on the same samples (n, p, q) and folds; G-RMR must come after RMR."""
+    """Tune and fit methods on the same samples (n, p, q) and folds; G-RMR must come after RMR.
+
+    `jobs` is the number of processes of the searches.
+    """
     fits: dict[str, Fit] = {}
     for method in methods:
         start = time.perf_counter()
@@ -82,7 +86,10 @@ def fit_methods(
         with warnings.catch_warnings():
             # The grids are the paper's, a choice at an edge is no mistake, and the record has it.
             warnings.filterwarnings("ignore", "The choice", UserWarning)
-            model.fit(X, y, groups=groups) if hasattr(model, "cv") else model.fit(X, y)
+            if hasattr(model, "cv"):
+                model.set_params(n_jobs=jobs).fit(X, y, groups=groups)
+            else:
+                model.fit(X, y)
         parameters = {name: float(value) for name, value in _chosen(model).items()}
         coef = np.reshape(coef_of(model), X.shape[1:])
         fits[method] = Fit(model, coef, parameters, time.perf_counter() - start)

@@ -33,9 +33,10 @@ class Options:
     data: str | None = None  # folder of the QMUL or FEI faces
     jobs: int = 1  # processes; -1 is one per core
 
-    def rounds_or(self, short: int) -> int:
-        """The given rounds, or else those of the short form; one if it should be quick."""
-        return self.rounds if self.rounds is not None else 1 if self.quick else short
+    def seeds(self, short: int) -> range:
+        """One seed per round; by default the rounds of the short form, or one if quick."""
+        rounds = self.rounds if self.rounds is not None else 1 if self.quick else short
+        return range(self.seed, self.seed + rounds)
 
 
 def which_form(rounds: int, whole: int = WHOLE) -> str:

@@ -68,9 +68,10 @@ def run(
     """
     if options.quick:
         samples = samples[:3]
-    rounds = options.rounds_or(SHORT)
+    seeds = options.seeds(SHORT)
+    rounds = len(seeds)
     truth = make_matrix_regression(1, shape, rank=rank, random_state=options.seed).coef
-    tasks = [(truth, n, options.seed + number) for n in samples for number in range(rounds)]
+    tasks = [(truth, n, seed) for n in samples for seed in seeds]
     excess = np.array(run_tasks(_excess, tasks, options.jobs, "risk-bound"))
     excess = excess.reshape(len(samples), rounds)
     bounds = np.array([bound(truth, n) for n in samples])

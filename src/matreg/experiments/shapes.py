@@ -58,12 +58,9 @@ def run(
     """
     if options.quick:
         size, n_samples = min(size, 32), min(n_samples, 400)
-    rounds = options.rounds_or(SHORT)
-    tasks = [
-        (shape, options.seed + number, size, n_samples, tuning)
-        for shape in shapes
-        for number in range(rounds)
-    ]
+    seeds = options.seeds(SHORT)
+    rounds = len(seeds)
+    tasks = [(shape, seed, size, n_samples, tuning) for shape in shapes for seed in seeds]
     outcomes = run_tasks(_one_round, tasks, options.jobs, "shapes")
     errors = np.array([outcome["rae"] for outcome in outcomes]).reshape(len(shapes), rounds, -1)
     test = np.array([outcome["test"] for outcome in outcomes]).reshape(errors.shape)

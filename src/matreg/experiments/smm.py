@@ -57,8 +57,8 @@ def run(
     real = tuple(REAL) if real is None else real
     if options.quick:
         shape, n_train, n_test, n_taus, Cs, real = (20, 25), 200, 200, 4, Cs[:3], real[:2]
-    rounds = options.rounds_or(SHORT)
-    seeds = [options.seed + number for number in range(rounds)]
+    seeds = options.seeds(SHORT)
+    rounds = len(seeds)
     tasks = [(seed, shape, n_train, n_test, n_taus, Cs) for seed in seeds]
     synthetic = run_tasks(_synthetic_round, tasks, options.jobs, "smm synthetic")
     pairs = [(name, seed, n_taus, Cs) for name in real for seed in seeds]
