@@ -9,9 +9,11 @@ from matreg import RMR
 from matreg.data.blocks import ArrayBlocks
 from matreg.data.samples import Samples
 from matreg.datasets import make_matrix_regression
-from matreg.losses import EpsilonInsensitive
+from matreg.losses import EpsilonInsensitive, Squared
+from matreg.losses.families import PoissonCounts
 from matreg.losses.piecewise import epsilon_insensitive, huber, pinball
 from matreg.model import Model
+from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import SOLVERS, choose, path, problem_tau_max, solve, solve_problem
@@ -153,6 +155,37 @@ def test_the_contract_of_an_engine(engine, seed):
         np.testing.assert_array_equal(getattr(problem.loss, name), values)
     short = solve_problem(problem, solver=engine, tol=1e-12, max_iter=1)
     assert not short.converged and problem.proven(short.beta)[0] <= best * (1.0 + 1e-9)
+
+
+OTHERS = {
+    "R-GLM": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
+    "R-GLM, counts": Model(PoissonCounts(), SpectralElasticNet(5.0, ridge=0.0)),
+    "sparse": Model(EpsilonInsensitive(0.1), SparseLowRank(2.0, 0.5)),
+    "passes": Model(EpsilonInsensitive(0.1), SpectralElasticNet(2.0), C=0.3),
+    "passes, squares": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_contract_of_engines_of_other_models(name):
+    """As above, beside the bounds that the first-order solver proves."""
+    data = make_matrix_regression(60, (5, 4), rank=1, noise_scale=1.0, random_state=0)
+    y = np.round(np.exp(0.2 * data.y)) if "counts" in name else data.y
+    model, memory = OTHERS[name], Samples.of(data.X, y, np.ones(60))
+    samples = memory
+    if name.startswith("passes"):
+        samples = ArrayBlocks(data.X.reshape(60, -1), y, np.ones(60), (5, 4))
+    problem = model.on(memory)
+    rough = solve(model, memory, solver="first-order", tol=1e-2, max_iter=300)
+    other = solve(model.at(tau=1.5 * model.penalty.tau), memory)
+    for start in (None, other.start) if samples is memory else (None,):
+        result = solve(model, samples, start=start, tol=1e-6, max_iter=20_000)
+        assert result.converged and rough.dual <= result.primal <= rough.primal
+        assert result.gap == pytest.approx((result.primal - result.dual) / result.primal, abs=1e-12)
+        assert problem.primal(result.W)[0] <= result.primal * (1.0 + 1e-9)
+        beta = result.beta if samples is memory else samples.map_rows(result.dual_of)
+        if name != "sparse":  # whose bound needs the multiplier of one of the two norms, too
+            assert problem.proven(beta)[0] == pytest.approx(result.dual, rel=1e-8)
 
 
 def test_what_an_engine_does_not_take_is_said():
