@@ -29,7 +29,7 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
     """A model of matreg whose coefficients are flat, as those of scikit-learn's linear models.
 
     ``mne.decoding.LinearModel`` and others multiply `coef_` with flat samples. `coef_` of matreg's
-    models is a matrix; here it is a row. In place of ``LinearModel`` it serves as well:
+    models is a matrix; here it is a row. The model can also replace ``LinearModel``:
     ``mne.decoding.get_coef`` finds `filters_` and `patterns_`, in the shape of the samples.
 
     Parameters

@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from ._archive import read_members
 from ._fetch import Arrays, Source, interpolate, load
 
-# Columns of the table at home and what they are called here.
+# Columns of the original table, with their names here.
 SENSORS = {
     "PT08.S1(CO)": "PT08_S1_CO",
     "PT08.S2(NMHC)": "PT08_S2_NMHC",
@@ -82,7 +82,7 @@ def load_air_quality(
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``air_quality.npz`` or the archive of the home. By default the folder that the
+        Folder with ``air_quality.npz`` or the original archive. By default the folder that the
         environment variable ``MATREG_DATA`` names, then the user's cache folder, into which the
         data are downloaded from the UCI Machine Learning Repository (data set 360) if they are
         nowhere.

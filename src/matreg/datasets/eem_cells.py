@@ -53,7 +53,8 @@ def _inside(wavelengths: NDArray[Any], bounds: tuple[float, float]) -> NDArray[n
 def _read_counts(workbook: bytes) -> dict[str, float]:
     """Cells by the time of the sample, from the column of the total cell count.
 
-    The home calls it TCC, with its unit; the time is part of the sample's name, in any column.
+    The original column is called TCC, with its unit; the time is part of the sample's name, which
+    may be in any column.
     """
     book = optional("openpyxl", "data").load_workbook(
         io.BytesIO(workbook), read_only=True, data_only=True
@@ -128,7 +129,7 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``eem_cells.npz`` or an archive of the home. By default the folder that the
+        Folder with ``eem_cells.npz`` or an original archive. By default the folder that the
         environment variable ``MATREG_DATA`` names, then the user's cache folder. If it is nowhere,
         the sample data of the Python package eempy (MIT licence) are downloaded from GitHub, and
         what is needed of them is kept in the cache; this takes openpyxl (``matreg[data]``).

@@ -64,7 +64,7 @@ def load_gas_sensors(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``gas_sensor_array.npz`` or the archive of the home. By default the folder that
+        Folder with ``gas_sensor_array.npz`` or the original archive. By default the folder that
         the environment variable ``MATREG_DATA`` names, then the user's cache folder, into which the
         data are downloaded from the UCI Machine Learning Repository (data set 270) if they are
         nowhere.

@@ -78,7 +78,7 @@ def bootstrap_maps(
     random_state: int | RandomState | None = None,
     verbose: int = 0,
 ) -> BootstrapMaps:
-    """Refit a model to resampled data and say how its coefficients vary.
+    """Refit a model to resampled data and measure how its coefficients vary.
 
     The parameters stay as they were chosen; a model that chooses by cross-validation does not
     choose again. Steps of a pipeline are fitted again.
@@ -113,8 +113,8 @@ def bootstrap_maps(
 
     Notes
     -----
-    The spread is that of a *regularised* estimate: it does not know the bias of the shrinkage, and
-    two standard deviations are no confidence interval of the truth. For tests see
+    The spread is that of a *regularised* estimate: it does not include the bias of the shrinkage,
+    and two standard deviations are no confidence interval of the truth. For tests see
     :func:`permutation_map`.
 
     A resample in which a class is missing is drawn again.

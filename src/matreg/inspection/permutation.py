@@ -49,8 +49,8 @@ class PermutationMap:
         p-value of each entry, corrected for all entries: the chance that the largest statistic of
         all entries that are not larger is as large where there is no effect in them.
     threshold : float
-        Absolute entry of W above which an entry is significant at `alpha`; 0 where all are. In a
-        pipeline it is one for samples as the model gets them: entries are compared in those units.
+        Absolute value above which an entry of W is significant at `alpha`; 0 where all are. In a
+        pipeline it is in the units of the samples after the other steps.
     alpha : float
         Family-wise error rate of `threshold`.
     null : str
@@ -111,7 +111,7 @@ def permutation_map(
     whole map is at most `alpha` (family-wise error). The competitors of the largest entry are all
     entries, those of the second all but the first, and so on (Westfall and Young 1993).
 
-    What is permuted decides what "false" means:
+    The meaning of "false" depends on what is permuted:
 
     - Numbers: labels are the model's prediction, amplified so that refits are as large as W, plus
       permuted residuals of cross-validation. The statistic is how far a refit moves from the mean
@@ -120,13 +120,12 @@ def permutation_map(
       support are found at most at the stated rate.
     - Classes and counts: labels are permuted, the statistic is ``|W|`` itself. The rate holds where
       there is no signal at all. Where there is one, entries in the same rows and columns may be
-      called significant with it: take the map as a test of the whole, not of its edges. Where tau
-      leaves W = 0 in most of the fits to permuted labels, all p-values of entries are 1, with a
-      warning.
+      called significant, too: take the map as a test of the whole, not of its edges. If W = 0 in
+      most of the fits to permuted labels, all p-values of entries are 1, with a warning.
 
-    All refits have the covariates. Where residuals are permuted, the part of the covariates stays
-    in the labels as it is; where labels are, those of the score included, the covariates of a
-    sample go with its label.
+    All refits have the covariates. If residuals are permuted, the part of the covariates in the
+    labels stays as it is. If labels are permuted, also for the score, the covariates of a sample
+    move with its label.
 
     Parameters
     ----------
@@ -140,9 +139,9 @@ def permutation_map(
         Those of `fit`, if it had covariates.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, which folds keep together. Whole groups are
-        exchanged: their labels where these are the same within each group, else their blocks of
-        labels with those of groups of the same size. The residuals of a whole group keep or change
-        their signs together, which takes errors to be symmetric but groups of any size.
+        exchanged: of any size if the labels are the same within each group, else of the same size.
+        The residuals of a group keep or change their signs together, which assumes symmetric
+        errors but allows groups of any size.
     n_permutations : int, default=199
         Number of permutations. The smallest p-value is ``1 / (n_permutations + 1)``.
     alpha : float, default=0.05
