@@ -21,6 +21,7 @@ from matreg.losses.piecewise import (
 )
 from matreg.penalties.spectral import SpectralElasticNet, SpectralPenalty
 from matreg.problem import Problem
+from matreg.solvers import solve_problem
 from matreg.solvers.active_set.active_set import solve_active_set
 from matreg.solvers.choose import following
 from matreg.solvers.first_order import solve_universal
@@ -258,6 +259,53 @@ def test_a_loss_without_a_prox_goes_by_its_gradient():
     cost = loss + cvxpy_penalty(problem.penalty, W)
     best = cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL", **ACCURACY)
     assert result.converged and result.primal == pytest.approx(best, rel=2e-6)
+
+
+class Products:
+    """Samples ``u_i v_i'`` that are never stored, with the methods of the protocol alone."""
+
+    def __init__(self, u, v):
+        self.u, self.v = u, v
+        self.n, self.p, self.q = len(u), u.shape[1], v.shape[1]
+        self.size = self.n * self.p * self.q
+        self.gram = (u @ u.T) * (v @ v.T)
+        self.norms = np.sqrt(np.diagonal(self.gram))
+        self.norm = float(np.sqrt(np.linalg.eigvalsh(self.gram)[-1]))
+
+    def forward(self, W):
+        return np.einsum("np,pq,nq->n", self.u, W, self.v)
+
+    def forward_each(self, *Ws):
+        return np.stack([self.forward(W) for W in Ws])
+
+    def adjoint(self, beta):
+        return (self.u.T * beta) @ self.v
+
+    def take(self, index):
+        return Products(self.u[index], self.v[index])
+
+    def stack(self):
+        return self.u[:, :, None] * self.v[:, None, :]
+
+    def blocks(self):
+        half = self.n // 2
+        for part in (slice(0, half), slice(half, self.n)):
+            yield part, self.stack()[part]
+
+
+@pytest.mark.parametrize("n", [30, 90])
+@pytest.mark.parametrize("method", ["auto", "interior", "active-set", "augmented", "first-order"])
+def test_samples_of_another_kind(method, n):
+    rng = np.random.default_rng(0)
+    own = Products(rng.standard_normal((n, 4)), rng.standard_normal((n, 3)))
+    y = own.forward(np.outer([1.0, 0.0, -1.0, 2.0], [1.0, 1.0, 0.0])) + rng.laplace(size=n)
+    for loss in (epsilon_insensitive(np.ones(n), 0.1), squared(np.ones(n))):
+        if loss.quadratic and method not in ("auto", "first-order"):
+            continue
+        problem = Problem(own, y, loss, SpectralElasticNet(1.0))
+        copy = replace(problem, design=ArrayDesign(own.stack()))
+        one, two = (solve_problem(each, solver=method, tol=1e-6) for each in (problem, copy))
+        assert one.converged and one.primal == pytest.approx(two.primal, rel=2e-6)
 
 
 class Incomplete:

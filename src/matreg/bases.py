@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Index
-from .data.blocks import Block, BlockSamples
+from .data.blocks import Block, Blocks
 from .data.samples import Samples, SampleSet
 from .design import ArrayDesign, Design
 from .known_structure import graph_basis as graph_basis
@@ -191,7 +191,7 @@ class ScanInBases:
         return block._replace(X=np.ascontiguousarray(X).reshape(len(X), -1))
 
 
-class BasisBlocks(BlockSamples):
+class BasisBlocks(Blocks):
     """Samples ``L'X_i R'`` of data that are read block by block.
 
     Parameters

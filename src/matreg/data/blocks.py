@@ -1,8 +1,7 @@
 """Samples that are read block by block, wherever they lie.
 
 Solvers for data beyond memory see :class:`Blocks` alone: passes over all samples that reduce each
-block to something small, and one small sample of rows. A new kind of storage is a class with two
-methods.
+block to something small, and one small sample of rows.
 """
 
 from __future__ import annotations
@@ -84,8 +83,10 @@ T = TypeVar("T")
 Scan = Callable[[Block], S]
 
 
-class Blocks(Protocol):
+class Blocks:
     """Samples of shape (p, q) with labels and weights, read block by block.
+
+    A kind of storage is a subclass with the three methods that are not implemented here.
 
     Attributes
     ----------
@@ -95,55 +96,42 @@ class Blocks(Protocol):
         Size of all samples as they are stored.
     rows_read : int
         Number of samples read so far.
+    given : tuple
+        Labels and weights as they were given.
+    rare : ndarray of int
+        Indices of samples of a rare kind, of which a subsample needs enough.
+    columns : Columns or None
+        Covariates as columns without a penalty, ones included, if there are any.
+    moments : ndarray or None
+        Second moments of all samples, once they are known.
     """
-
-    n: int
-    p: int
-    q: int
-    nbytes: int
-    rows_read: int
-
-    def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
-        """Merged summaries of all blocks, each of about `summary_bytes`: one pass."""
-        ...
-
-    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
-        """One number per sample, or `columns` of them, in the order of the samples."""
-        ...
-
-    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """About this number of samples from all over the data, and their indices."""
-        ...
-
-    def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices."""
-        ...
-
-
-class BlockSamples:
-    """Samples with labels and weights, whatever the kind of blocks."""
 
     X: Any
     n: int
     p: int
     q: int
+    nbytes: int
     rows_read: int
-    # Labels and weights as they were given.
     given: tuple[Any, Any]
-    # Indices of samples of a rare kind, of which a subsample needs enough.
     rare: Index = np.zeros(0, dtype=np.intp)
-    # Covariates as columns without a penalty, ones included, if there are any.
     columns: Columns | None = None
-    # Second moments of all samples, once they are known.
     moments: Array | None = None
 
-    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """Runs of samples at equal distances, and their indices."""
-        return self.take(sample_runs(self.n, rows, seed))
+    def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
+        """Merged summaries of all blocks, each of about `summary_bytes`: one pass."""
+        raise NotImplementedError
+
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
+        """One number per sample, or `columns` of them, in the order of the samples."""
+        raise NotImplementedError
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
         """Samples of some runs (start, stop) in order, and their indices."""
         raise NotImplementedError
+
+    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+        """About this number of samples from all over the data, and their indices."""
+        return self.take(sample_runs(self.n, rows, seed))
 
     def few(self, rows: int) -> Samples:
         """About this number of samples in memory, with the weight of all."""
@@ -173,7 +161,7 @@ class BlockSamples:
         return blocks
 
 
-class ArrayBlocks(BlockSamples):
+class ArrayBlocks(Blocks):
     """Samples in anything with ``shape``, ``dtype`` and slices along the samples.
 
     Parameters

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._runtime.warn import warn
 from .._typing import Array, Index, Mask
-from .blocks import Block, BlockSamples, S, Scan, joined
+from .blocks import Block, Blocks, S, Scan, joined
 
 
 def is_dask(X: Any) -> bool:
@@ -60,7 +60,7 @@ def check_chunks(X: Any) -> None:
         )
 
 
-class DaskBlocks(BlockSamples):
+class DaskBlocks(Blocks):
     """Samples in a Dask array.
 
     Parameters

@@ -209,10 +209,12 @@ def test_what_is_seen_does_not_depend_on_the_blocks(far):
     assert_same_seen(one, other)
 
 
-def test_nothing_seen_changes_nothing():
-    lens, seen = look(make_blocks(500), 0.3)
-    assert_same_seen(lens.nothing.merge(seen), seen)
-    assert_same_seen(seen.merge(lens.nothing), seen)
+def test_an_empty_block_changes_nothing():
+    blocks = make_blocks(500)
+    lens, seen = look(blocks, 0.3)
+    empty = lens(blocks.block(0).part(0, 0))
+    assert_same_seen(empty.merge(seen), seen)
+    assert_same_seen(seen.merge(empty), seen)
 
 
 def test_width_keeps_as_many_rows_as_asked():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -77,33 +78,12 @@ class PassSpec:
         """Whether some samples beyond `near` are kept, too."""
         return self.far > self.near
 
-    @property
-    def nothing(self) -> PassSummary:
-        """The summary of no samples: merged with another one it changes nothing."""
-        zero = np.zeros(GROUPS)
-        return PassSummary(
-            loss=0.0,
-            sums=np.zeros((GROUPS, len(self.W))),
-            columns=np.zeros((GROUPS, len(self.gamma))),
-            sizes=np.zeros((GROUPS, len(self.gamma))),
-            labels=zero,
-            slopes=zero,
-            tubes=zero,
-            counts=np.zeros(len(EDGES) + 1, dtype=np.intp),
-            bad=np.inf,
-            X=[],
-            Z=[],
-            rows=np.zeros(0, dtype=ROW),
-            most=self.most,
-            limit=self.near,
-        )
-
     def __call__(self, block: Block) -> PassSummary:
         """The summary of a block, piece by piece, so that the numbers of a piece stay in cache."""
-        whole, rows = self.nothing, 2**13
-        for start in range(0, len(block.y), rows):
-            whole = whole.merge(self.look(block.part(start, start + rows)))
-        return whole
+        starts = range(0, max(len(block.y), 1), 2**13)
+        return reduce(
+            PassSummary.merge, (self.look(block.part(start, start + 2**13)) for start in starts)
+        )
 
     def residuals(self, block: Block) -> Array:
         """Residuals of the samples of a block."""
