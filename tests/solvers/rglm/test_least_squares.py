@@ -1,5 +1,7 @@
 """The solver of R-GLM against CVXPY, and its certificate against plain NumPy."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -265,8 +267,13 @@ def test_start_along_a_path():
         rglm_problem(X, y, s, 1.0)
     )
     assert solve_rglm(next_one, start=state).kept.prepared.form is state.prepared.form
+    # What was prepared stays with the samples, for problems of the same weights alone.
     light = solve_rglm(next_one, start=state.plain())
-    assert light.converged and light.kept.prepared.form is not state.prepared.form
+    assert light.converged and light.kept.prepared.form is state.prepared.form
+    heavier = replace(next_one, loss=squared(np.full(60, 2.0)))
+    for other in (heavier, rglm_problem(X, y, s, 1.0)):
+        found = solve_rglm(other, start=state.plain())
+        assert found.converged and found.kept.prepared.form is not state.prepared.form
     other_shape = rglm_problem(*rglm_data(20, 3, 3), 1.0)
     assert solve_rglm(other_shape, start=state).converged
 

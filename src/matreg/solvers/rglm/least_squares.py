@@ -112,14 +112,14 @@ def solve_least_squares(
 ) -> SolverResult:
     """Solve an R-GLM problem with the squared loss, with the arguments of :func:`.solve_rglm`.
 
-    Samples that an earlier run has prepared are used again if design, labels and loss are the same
-    objects, not copies.
+    Samples that an earlier run has prepared are used again if design and labels are the same
+    objects, not copies, and have the same weights.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     if start is None or start.W.shape != shape:
         start = Start(np.zeros(shape), np.zeros(0), np.zeros(0))
     if start.prepared is None or not start.prepared.form.serves(problem):
-        start = replace(start.plain(), prepared=PreparedForm(StandardForm(problem)))
+        start = replace(start.plain(), prepared=PreparedForm(StandardForm.of(problem)))
     assert start.prepared is not None
     form, sigma = start.prepared
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0

@@ -85,6 +85,6 @@ def rglm_tau_max(problem: Problem) -> float:
     4.242640687119285
     """
     if isinstance(problem.loss, PiecewiseLoss):
-        form = StandardForm(problem)
+        form = StandardForm.of(problem)
         return float(np.linalg.norm(form.design.adjoint(form.z), 2))
     return float(np.linalg.norm(problem.design.adjoint(at_zero(problem)[1]), 2))

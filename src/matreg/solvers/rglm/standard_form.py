@@ -79,6 +79,15 @@ class StandardForm:
         self.z, self.y_fits = z[:, 0], y_fits[:, 0]
         self.design = ArrayDesign(rows.reshape(design.n, design.p, design.q))
 
+    @classmethod
+    def of(cls, problem: RMRProblem) -> StandardForm:
+        """The form of a problem, kept with its samples: folds of a search have many paths."""
+        form: StandardForm | None = getattr(problem.design, "standard_form", None)
+        if form is None or not form.serves(problem):
+            form = cls(problem)
+            vars(problem.design)["standard_form"] = form
+        return form
+
     def without(self, values: Array, s: Array) -> tuple[Array, Array]:
         """Columns (n, m) minus their fits by Z, weighted; and the coefficients (k, m)."""
         columns = self.source.unpenalised
@@ -95,7 +104,7 @@ class StandardForm:
         return (
             ours.design is problem.design
             and ours.y is problem.y
-            and ours.loss is problem.loss
+            and np.array_equal(ours.loss.curvature, problem.loss.curvature)
             and ours.unpenalised is problem.unpenalised
         )
 
