@@ -43,16 +43,9 @@ def show_matrix(axis: Any, matrix: Array, limit: float | None = None, cmap: Any 
 
 
 def set_ticks(axis: Any, coordinates: ArrayLike | None, most_names: int) -> None:
-    """Mark rows or columns of a matrix by their coordinates, or by their numbers.
+    """Mark rows or columns of a matrix, at 0, 1, 2, ..., by their coordinates or their numbers.
 
-    Parameters
-    ----------
-    axis : matplotlib axis
-        ``axes.xaxis`` or ``axes.yaxis``, on which rows or columns are 0, 1, 2, ...
-    coordinates : array-like or None
-        Names, numbers or times of all of them. Numbers in order are marked at round values.
-    most_names : int
-        Largest number of names; of more, every second or third or so is shown.
+    Numbers in order are marked at round values; of many names every second or third is shown.
     """
     if coordinates is None:
         axis.get_major_locator().set_params(integer=True)

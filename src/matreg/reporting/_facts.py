@@ -223,18 +223,18 @@ def gather(
         raise ValueError(
             f"y must have one label for each of the {total} samples; got shape {labels.shape}."
         )
-    name, Z = type(inner).__name__, as_numbers(model, covariates, total)
+    Z = as_numbers(model, covariates, total)
     if is_streamed(X):
         X, rows = part_of(X)
         labels = labels[rows]
-        test = without_folds(name, model, X, labels, rows_of(covariates, rows), score)
+        test = without_folds(model, X, labels, rows_of(covariates, rows), score)
     else:
         X = as_samples(loaded(X))
         with span(0.0, 0.5):
             test = (
-                without_folds(name, model, X, labels, covariates, score)
+                without_folds(model, X, labels, covariates, score)
                 if cv is None
-                else in_folds(name, model, X, labels, Z, groups, cv, score, rivals)
+                else in_folds(model, X, labels, Z, groups, cv, score, rivals)
             )
         if groups is None and isinstance(cv, Integral):  # a splitter may keep groups or an order
             with span(0.5, DRAWING):

@@ -45,18 +45,15 @@ class Test:
     single: Any = None  # LeaveOneOutResult, where it is to be trusted
 
 
-def without_folds(
-    name: str, model: Any, X: Any, y: NDArray[Any], covariates: Any, scoring: Scoring
-) -> Test:
-    """The model as it is, on samples that it has seen."""
-    whole = bound(model, covariates)
+def without_folds(model: Any, X: Any, y: NDArray[Any], covariates: Any, scoring: Scoring) -> Test:
+    """The model as it is, on training samples."""
+    whole, name = bound(model, covariates), type(linear_part(model).model).__name__
     outcome = Outcome(name, np.asarray(whole.predict(X)), np.array([scoring(whole, X, y)]))
     margins = margins_of(model, X, y, covariates)
     return Test([outcome], np.ones(len(y), dtype=bool), margins, 0)
 
 
 def in_folds(
-    name: str,
     model: Any,
     X: Any,
     y: NDArray[Any],
@@ -67,7 +64,8 @@ def in_folds(
     baselines: list[Baseline],
 ) -> Test:
     """Fit the model, with the parameters that were chosen, and the baselines to every fold."""
-    classes = is_classifier(linear_part(model).model)
+    inner = linear_part(model).model
+    classes = is_classifier(inner)
     folds = folds_of(cv, model, X, y, groups)
     predicted = np.zeros(len(y), dtype=y.dtype if classes else float)
     tested, margins = np.zeros(len(y), dtype=bool), np.full(len(y), np.nan)
@@ -85,7 +83,7 @@ def in_folds(
         fold = fold_of(part.transformed(seen), part.transformed(left_out), y[train], *beside)
         for grid in grids:
             grid.add(fold, test, y[test], scoring)
-    own = Outcome(name, predicted, np.array(scores))
+    own = Outcome(type(inner).__name__, predicted, np.array(scores))
     outcomes = [own, *(grid.best() for grid in grids)]
     return Test(outcomes, tested, margins if classes else None, len(folds))
 
