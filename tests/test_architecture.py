@@ -171,6 +171,37 @@ def test_the_docstring_of_a_folder_is_its_map(folder):
     assert not gone, f"{folder.name}/__init__.py names {sorted(gone)}, which are not there"
 
 
+def names_of_numbers(tree):
+    """Names in capitals at the top of a module that stand for numbers."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign) or not isinstance(
+            node.targets[0], ast.Name | ast.Tuple
+        ):
+            continue
+        texts = [one for one in ast.walk(node.value) if isinstance(one, ast.Constant)]
+        if texts and all(isinstance(one.value, int | float) for one in texts):
+            yield from (one.id for one in ast.walk(node.targets[0]) if isinstance(one, ast.Name))
+
+
+def test_a_number_has_a_name_where_it_is_used_twice_or_varied():
+    """Of solvers and linear algebra; a number of one use stands beside its line."""
+    root = Path(__file__).parents[1]
+    users = "".join(
+        file.read_text() for part in ("tests", "benchmarks") for file in (root / part).rglob("*.py")
+    )
+    single = []
+    for file in [*(PACKAGE / "solvers").rglob("*.py"), *(PACKAGE / "linalg").glob("*.py")]:
+        text = file.read_text()
+        for name in names_of_numbers(ast.parse(text)):
+            word = re.compile(rf"\b{name}\b")
+            elsewhere = [
+                one for one in PACKAGE.rglob("*.py") if f"import {name}" in one.read_text()
+            ]
+            if len(word.findall(text)) < 3 and not elsewhere and not word.search(users):
+                single.append(f"{file.relative_to(PACKAGE)}: {name}")
+    assert single == []
+
+
 @pytest.mark.parametrize("folder", ["estimators", *(f"estimators/{one}" for one in ROOMS)])
 def test_rooms_of_the_estimators_are_small(folder):
     files = [file for file in (PACKAGE / folder).glob("*.py") if file.stem != "__init__"]

@@ -8,11 +8,6 @@ import numpy as np
 
 from .._typing import Array
 
-# Singular values below this, relative to the largest one, are not seen in the Gram matrix (it is
-# the root of the rounding of float64); they do not matter if all of them together are below this
-# fraction of the accuracy that is asked for.
-UNSEEN, NEGLIGIBLE = 1.5e-8, 0.1
-
 
 @dataclass(frozen=True)
 class Factors:
@@ -68,7 +63,8 @@ def singular_values(Z: Array, tol: float = 0.0) -> Array:
     """
     if not np.isfinite(Z).all():
         return svd(Z).d
-    if min(Z.shape) * UNSEEN <= NEGLIGIBLE * tol:
+    # The Gram matrix does not see values below the root of eps times the largest one.
+    if min(Z.shape) * np.sqrt(np.finfo(float).eps) <= 0.1 * tol:
         return np.sqrt(np.maximum(np.linalg.eigvalsh(smaller_gram(Z))[::-1], 0.0))
     try:
         return np.linalg.svdvals(Z).astype(np.float64, copy=False)

@@ -14,10 +14,6 @@ PROBES = 2
 # Steps of the block at least and at most: a probe needs two to show a direction; after twelve the
 # Gram side is faster.
 STEPS = (2, 12)
-# Thresholds, relative to the largest singular value, up to which the Gram side gives way to a
-# full decomposition, and up to which its values and vectors are polished. Squared, the first of
-# them is above the rounding errors.
-GRAM_RANGE, POLISH_RANGE = 1e-6, 1e-3
 
 
 class WarmStartedSVT:
@@ -126,12 +122,12 @@ class WarmStartedSVT:
         """Leading triplets, and a few more for the next block, from the eigenvectors of MM'."""
         values, U = np.linalg.eigh(M @ M.T)
         d = np.sqrt(np.maximum(values[::-1], 0.0))
-        if t <= GRAM_RANGE * d[0]:
+        if t <= 1e-6 * d[0]:  # squared, hardly above the rounding errors
             return svd(M)
         k = min(int(np.count_nonzero(d > 0.99 * t)) + SPARE, len(d))
         U = np.ascontiguousarray(U[:, : -k - 1 : -1])
         B = U.T @ M
-        if t > POLISH_RANGE * d[0]:
+        if t > 1e-3 * d[0]:  # values and vectors need no polish
             # Below the threshold only the directions are of use, and only as a start.
             B /= np.maximum(d[:k], 0.1 * t)[:, None]
             return Factors(U, d[:k], B)
