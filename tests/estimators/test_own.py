@@ -54,7 +54,7 @@ def test_a_loss_with_a_parameter_is_one_class(data):
     assert model.dual_gap_ <= 1e-6
     assert search.tau_ in search.taus_ and search.dual_gap_ <= 1e-6
     assert along.gaps.max() <= 1e-6 and along.ranks[0] == 0
-    assert along.loss == model.loss_ == AsymmetricTube(3.0, pytest.approx(epsilon))
+    assert along.model.loss == model.loss_ == AsymmetricTube(3.0, pytest.approx(epsilon))
     assert RMR(tau="scale", loss=loss).fit(data.X, data.y).rank_ > 0
 
 
