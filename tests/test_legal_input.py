@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, information_criteria, path
 from matreg.losses.smooth import Logistic
+from matreg.solvers.grmr.row_prox import relative
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((40, 2, 2)), rng.standard_normal(40)
@@ -82,6 +83,10 @@ def test_clean_samples_that_vanish_do_not_overflow():
     g = np.random.default_rng(3)
     model = GRMR(tau=0.0, fit_intercept=False).fit(g.standard_normal((30, 1, 2)), g.random(30))
     assert np.isfinite(model.objective_)
+
+
+def test_residuals_relative_to_nothing_do_not_overflow():
+    assert np.isfinite(relative(9.0, 0.0)) and relative(9.0, 1.0) == 3.0
 
 
 def test_an_exact_fit_from_blocks_claims_no_multipliers(tmp_path):

@@ -25,7 +25,8 @@ def square(A: Array) -> float:
 
 def relative(part: float, whole: float) -> float:
     """Size of a part relative to the whole, from their sums of squares; a whole may be zero."""
-    return float(np.sqrt(part / max(whole, np.finfo(float).tiny)))
+    # The ratio of the squares could overflow.
+    return float(np.sqrt(part) / np.sqrt(max(whole, np.finfo(float).tiny)))
 
 
 def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
