@@ -127,22 +127,19 @@ class Splitting:
 
     def iterate(self) -> None:
         """One step of all variables; the step lengths follow the residuals."""
-        problem, penalty, over = self.problem, self.problem.penalty, 1.6  # over-relaxation
+        problem, penalty = self.problem, self.problem.penalty
         rho, sigma, y = self.rho, self.sigma, self.problem.y
         c = penalty.ridge + 2.0 * sigma
         G = (sigma * (self.Sm + self.E) - self.Lambda - self.M) / c
         W, predicted = self.system.solve(y - self.r + self.beta / rho, G, c / rho)
-        fit = over * predicted + (1.0 - over) * (y - self.r)
-        to_S = over * W + (1.0 - over) * self.Sm
-        to_E = over * W + (1.0 - over) * self.E
         last = self.r, self.Sm, self.E
-        self.r = problem.loss.prox(y - fit + self.beta / rho, 1.0 / rho)
-        self.beta = self.beta + rho * (y - fit - self.r)
-        self.S = penalty.soft_values(to_S + self.Lambda / sigma, 1.0 / sigma)
+        self.r = problem.loss.prox(y - predicted + self.beta / rho, 1.0 / rho)
+        self.beta = self.beta + rho * (y - predicted - self.r)
+        self.S = penalty.soft_values(W + self.Lambda / sigma, 1.0 / sigma)
         self.Sm = self.S.matrix
-        self.Lambda = self.Lambda + sigma * (to_S - self.Sm)
-        self.E = penalty.soft_entries(to_E + self.M / sigma, 1.0 / sigma)
-        self.M = self.M + sigma * (to_E - self.E)
+        self.Lambda = self.Lambda + sigma * (W - self.Sm)
+        self.E = penalty.soft_entries(W + self.M / sigma, 1.0 / sigma)
+        self.M = self.M + sigma * (W - self.E)
         self.off_r = norm(y - predicted - self.r), norm(self.r - last[0])
         self.off_W = (
             float(np.hypot(norm(W - self.Sm), norm(W - self.E))),
