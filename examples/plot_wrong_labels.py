@@ -23,10 +23,10 @@ data = make_matrix_regression(
 )
 
 # %%
-# Both models choose tau by cross-validation. The score is a median, because the test folds contain
-# wrong labels, too. With a large C, tau is the only effective regularisation.
+# Both models choose tau by cross-validation. The score bounds each error, because the test folds
+# contain wrong labels, too. With a large C, tau is the only effective regularisation.
 
-options = {"cv": 3, "scoring": "neg_median_absolute_error", "n_taus": 12, "tol": 1e-4}
+options = {"cv": 3, "scoring": "neg_bounded_absolute_error", "n_taus": 12, "tol": 1e-4}
 models = {
     "squared loss (R-GLM)": RGLMCV(ridge=0.0, **options),
     "robust (RMR)": RMRCV(**options, C="100*scale"),

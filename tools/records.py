@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, list[str]] = {
     "leave_one_out": ["--count", "60", "--seed", "1000"],
     "loo_or_folds": ["--most", "100"],
     "wrong_labels": [],
+    "olive_scores": [],
     "intervals": [],
     # Without the square, on which the grid search of SVR alone takes minutes, and whole grids.
     "searches": [
