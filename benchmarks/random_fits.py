@@ -284,7 +284,10 @@ def complaints_after(claim: Claim, rounds: int) -> list[str]:
         size = float(np.abs(beta) @ np.linalg.norm(flat, axis=1))
         if over > rough * size + float(off @ np.linalg.norm(flat, axis=1)):
             out.append(f"ball by {over:.1e} of {size:.1e}")
-        bound = float(labels @ beta) - conjugate - price
+        # With a ridge the conjugate is half a square, whose root has the rounding of the image.
+        root = np.sqrt(2.0 * ridge * price) + 1e-15 * size
+        price -= 1e-15 * size * root / ridge if ridge > 0.0 else 0.0
+        bound = float(labels @ beta) - conjugate - max(price, 0.0)
         terms = float(np.abs(labels) @ np.abs(beta)) + abs(conjugate) + price + abs(primal)
         if primal - bound > claim.gap * abs(primal) + rough * terms + noise:
             out.append(f"gap {claim.gap:.1e}, is {(primal - bound) / abs(primal):.1e}")
@@ -298,7 +301,7 @@ def priced(Z: Any, tau: float, l1: Any, ridge: float, rounds: int) -> tuple[floa
     for _ in range(rounds if np.any(l1) else 1):  # to the box and the ball by turns, with momentum
         U, d, Vt = np.linalg.svd(Z - ahead, full_matrices=False)
         over = np.maximum(d - tau, 0.0)
-        if over.max(initial=0.0) <= 1e-9 * tau:
+        if over.max(initial=0.0) <= (1e-14 if ridge > 0.0 else 1e-9) * tau:
             inner = ahead
             break
         new = np.clip(ahead + (U * over) @ Vt, -l1, l1)

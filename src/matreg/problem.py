@@ -138,8 +138,19 @@ class Problem(Generic[L, P]):
             beta, Z = self.feasible_with_image(beta)
             if self.infeasibility(beta, Z) > ROUNDING:
                 return -np.inf, beta
-        bound = self.dual_at(beta, self.penalty.conjugate_of(Z))
+        bound = self.dual_at(beta, self.penalty.conjugate_of(Z) + self.price_of_rounding(beta))
         return (bound if np.isfinite(bound) else -np.inf), beta
+
+    def price_of_rounding(self, beta: Array) -> float:
+        """Conjugate of a ridge at the rounding of the image of `beta`.
+
+        It matters where the terms of the image cancel: there the image is mere rounding.
+        """
+        ridge = getattr(self.penalty, "ridge", 0.0)
+        if not ridge > 0.0:
+            return 0.0
+        rounding = 0.5 * float(np.finfo(float).eps) * float(np.abs(beta) @ self.design.norms)
+        return rounding**2 / (2.0 * ridge)
 
     def infeasibility(self, beta: Array, Z: Array) -> float:
         """Largest violation of a dual constraint at `beta` of image `Z`, relative to its size.

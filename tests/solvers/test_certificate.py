@@ -5,7 +5,7 @@ import pytest
 
 from matreg import SMM
 from matreg.design import ArrayDesign
-from matreg.losses.piecewise import epsilon_insensitive, hinge, squared
+from matreg.losses.piecewise import absolute, epsilon_insensitive, hinge, squared
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.certificate import Tracker
@@ -84,3 +84,12 @@ def test_infeasibility_is_relative_to_sizes():
         assert problem.infeasibility(off, 0.0 * problem.dual_image(off)) == pytest.approx(
             5e-7, rel=1e-2
         )
+
+
+def test_an_image_that_is_mere_rounding_has_its_price():
+    """Terms of 1e18 cancel; the ridge on what is left of them is not known to be zero."""
+    X = 1e10 * np.ones((2, 1, 1))
+    loss, penalty = absolute(np.full(2, 1e8)), SpectralElasticNet(0.0)
+    problem = Problem(ArrayDesign(X), np.array([1e-4, -1e-4]), loss, penalty)
+    bound, beta = problem.proven(np.array([1e8, -1e8]))
+    assert abs(beta.sum()) == 0.0 and bound <= 2e4 - 1e3
