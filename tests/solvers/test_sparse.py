@@ -9,7 +9,7 @@ import pytest
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
 from matreg.losses.piecewise import absolute, epsilon_insensitive, huber, pinball, squared
-from matreg.losses.smooth import Poisson
+from matreg.losses.smooth import Logistic, Poisson
 from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
@@ -118,6 +118,14 @@ def test_without_weights_it_is_rglm():
     assert solve_sparse(problem, tol=1e-8).primal == pytest.approx(
         solve_rglm(other, tol=1e-9).primal, rel=1e-7
     )
+
+
+@pytest.mark.parametrize(("n", "p", "q"), [(60, 5, 6), (300, 8, 4), (700, 4, 5)])
+def test_classes_take_some_hundred_iterations(n, p, q):
+    X, y = random_data(n, p, q, seed=n)
+    loss = Logistic((y > np.median(y)).astype(float), random_weights(n))
+    problem = Problem(ArrayDesign(X), np.zeros(n), loss, SparseLowRank(1.0, l1=0.3))
+    assert solve_sparse(problem, max_iter=2000).converged
 
 
 def test_covariates_are_not_penalised():
