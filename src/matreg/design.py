@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 
+# Entries that are converted to float64 at a time for a product, which needs no other memory.
+CONVERTED = 2**18
+
 
 class Design(Protocol):
     """Linear map ``A : W -> (<X_i, W>)_i`` of n samples of shape (p, q)."""
@@ -110,7 +113,7 @@ class ArrayDesign:
         if self._double:
             return (self._flat @ columns).T
         out = np.empty((self.n, len(Ws)))
-        for part, X in self.blocks():
+        for part, X in self.blocks(CONVERTED):
             np.matmul(X.reshape(len(X), -1), columns, out=out[part])
         return out.T
 
@@ -125,7 +128,7 @@ class ArrayDesign:
             out = rows @ self._flat
         else:
             out = np.zeros((len(betas), self.p * self.q))
-            for part, X in self.blocks():
+            for part, X in self.blocks(CONVERTED):
                 out += rows[:, part] @ X.reshape(len(X), -1)
         return out.reshape(-1, self.p, self.q)
 
@@ -133,9 +136,9 @@ class ArrayDesign:
         """Some of the samples."""
         return type(self)(self.X[index])
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Slices of about 2 MB with their samples in float64."""
-        rows = max(1, 2**18 // (self.p * self.q))
+    def blocks(self, entries: int = 2**16) -> Iterator[tuple[slice, Array]]:
+        """Slices of about so many entries with their samples in float64."""
+        rows = max(1, entries // (self.p * self.q))
         # One array for all: new ones are slow where memory goes back to the system at once.
         room = None if self._double else np.empty((min(rows, self.n), self.p, self.q))
         for start in range(0, self.n, rows):
