@@ -65,6 +65,7 @@ def least_squares_of_blocks():
 CASES = {
     "SAMPLES_PER_ENTRY": (rmr, 0, EVER),
     "KERNEL_NUMBERS": (along_a_path, 0, EVER),
+    "HELD_RATIO": (along_a_path, 0, EVER),
     "SMALL_SYSTEM": (lambda: rmr(40, (6, 5), solver="interior"), 0, EVER),
     "CROSSOVER_ORDER": (in_a_huge_box, 0, EVER),
     "COMPRESSED_ENTRIES": (least_squares, 11, 12),

@@ -80,8 +80,11 @@ def alone(problem):
         (60, (6, 5), "tube", alone, "active set"),
         (2896, (5, 4), "tube", alone, "active set"),
         (2897, (5, 4), "tube", alone, "augmented Lagrangian"),
-        (2896, (5, 4), "tube", last_two, "active set"),
+        (572, (5, 4), "tube", last_two, "active set"),
+        (573, (5, 4), "tube", last_two, "working set"),
         (2897, (5, 4), "tube", last_two, "working set"),
+        (2896, (30, 20), "tube", last_two, "active set"),
+        (2897, (30, 20), "tube", last_two, "working set"),
         (2897, (5, 4), "huber", last_two, "augmented Lagrangian"),
     ],
 )

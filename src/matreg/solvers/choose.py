@@ -6,10 +6,11 @@ one goes on from what is left of `max_iter`.
 ================  ================================================================================
 method            when it is tried
 ================  ================================================================================
+``working-set``   the last two solutions of a path are known, the loss has no curvature, and there
+                  are many samples, n^2 > 2^14 pq or n^2 > 2^23: most multipliers are held at their
+                  bounds, the active set solves for the rest
 ``active-set``    there is a start, and n^2 <= 2^23 (up to 2,896 samples): its Newton systems have
                   the order of the samples on a kink, and a nearby solution tells which these are
-``working-set``   the last two solutions of a path are known, more samples, and no curvature: most
-                  multipliers are held at their bounds, the active set solves for the rest
 ``augmented``     there are at least twice as many samples as W has entries: an augmented
                   Lagrangian, whose Newton systems have the order of the entries
 ``interior``      always: an interior point method, whose systems have the order of the samples.
@@ -29,7 +30,7 @@ from functools import partial
 from typing import Any
 
 from ..problem import RMRProblem
-from ..thresholds import KERNEL_NUMBERS, SAMPLES_PER_ENTRY
+from ..thresholds import HELD_RATIO, KERNEL_NUMBERS, SAMPLES_PER_ENTRY
 from .active_set.active_set import solve_active_set
 from .active_set.working_set import solve_working_set
 from .augmented.subsamples import solve_many
@@ -86,10 +87,11 @@ def solve_rmr(
 def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
     """Methods to try one after the other, until one of them succeeds."""
     if start is not None:
-        if follows(problem):
-            yield partial(solve_active_set, start=start)
-        elif start.before is not None and not problem.loss.curved:
+        holds = start.before is not None and not problem.loss.curved
+        if holds and (holds_most(problem) or not follows(problem)):
             yield partial(solve_working_set, start=start)
+        elif follows(problem):
+            yield partial(solve_active_set, start=start)
     augmented = partial(solve_many, start=start)
     order: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
     if has_many_samples(problem):
@@ -118,6 +120,12 @@ def solve_from_start(
 def follows(problem: RMRProblem) -> bool:
     """Whether the active set can hold the kernel matrix of all samples."""
     return problem.design.n**2 <= KERNEL_NUMBERS
+
+
+def holds_most(problem: RMRProblem) -> bool:
+    """Whether most multipliers are held along a path, where that is the quicker method."""
+    design = problem.design
+    return design.n**2 > HELD_RATIO * design.p * design.q
 
 
 def has_many_samples(problem: RMRProblem) -> bool:
