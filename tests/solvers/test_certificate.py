@@ -93,3 +93,14 @@ def test_an_image_that_is_mere_rounding_has_its_price():
     problem = Problem(ArrayDesign(X), np.array([1e-4, -1e-4]), loss, penalty)
     bound, beta = problem.proven(np.array([1e8, -1e8]))
     assert abs(beta.sum()) == 0.0 and bound <= 2e4 - 1e3
+
+
+def test_an_image_that_is_not_that_of_the_multipliers_is_not_believed():
+    X, y, s = separable(0, 20)
+    problem = Problem(ArrayDesign(X), y.astype(float), absolute(s), SpectralElasticNet(0.1))
+    tracker = Tracker(problem, 1e-6)
+    beta = y - y.mean()
+    tracker.offer_dual(0.5 * beta, np.zeros((1, 1)))
+    true, _ = problem.proven(0.5 * beta)
+    assert tracker.dual > true
+    assert tracker.result(0).dual == pytest.approx(true)

@@ -277,8 +277,20 @@ class Tracker(Bounds):
             self.dual, self.beta = value, beta
         return value
 
+    def confirm(self) -> None:
+        """Compute the best bound anew: the image that a solver carries along may have drifted.
+
+        That matters where its terms cancel. A hint of the penalty belongs to another image.
+        """
+        if getattr(self.problem.penalty, "hint", None) is not None:
+            return
+        value, beta = self.problem.proven(self.beta)
+        if np.isfinite(value) and value < self.dual - 1e-9 * abs(self.dual):
+            self.dual, self.beta = value, beta
+
     def result(self, n_iter: int, kept: Start | None = None) -> SolverResult:
         """Freeze the best point."""
+        self.confirm()
         certificate = self.certificate(n_iter)
         method = self.history.rows[-1][-1]
         return SolverResult(self.W, self.gamma, self.beta, method, kept, **certificate)
