@@ -130,7 +130,7 @@ def primal_matrix(Phi: Rows, index: Index, D: Array) -> Array:
     """``I + Phi' D^-1 Phi`` over some samples, whose rows of Phi are never all there."""
     d = Phi.shape[1]
     H = np.eye(d)
-    chunk = max(1, 2**17 // max(d, 1))
+    chunk = max(32, 2**16 // max(d, 1))
     for start in range(0, len(index), chunk):
         some = index[start : start + chunk]
         rows = Phi.take(some)
