@@ -29,7 +29,7 @@ SAMPLED = 2**22
 # at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
 LARGEST_RATIO = 200.0
 # Numbers and samples that the warning looks at: it is not worth more.
-LOOKED_AT, LOOKED_AT_SAMPLES = 2**17, 256
+LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 256
 
 
 def sampled(X: Any, numbers: int, seed: int = 0) -> Any:
