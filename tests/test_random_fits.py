@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.random_cases import EXTRAS, KINDS, fitted, random_case
-from benchmarks.random_fits import claims, complaints, verdict
+from benchmarks.random_claims import claims
+from benchmarks.random_fits import complaints, verdict
 from benchmarks.random_multinomial import multinomial_complaints
 
 
