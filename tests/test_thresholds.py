@@ -76,6 +76,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in vars(thresholds) if name.isupper()])
 def test_both_sides_have_the_same_optimum(name, monkeypatch):
     fit, *values = CASES[name]

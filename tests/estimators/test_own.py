@@ -80,6 +80,7 @@ def test_the_same_loss_in_other_models(data, model):
     assert fitted.dual_gap_ <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [RMR, RMRCV, GRMR, GRMRCV, SMM, SMMCV, GSMM, GSMMCV])
 def test_words_of_a_loss_are_numbers_of_all_samples(data, model):
     search = {"cv": 2} if hasattr(model(), "cv") else {}

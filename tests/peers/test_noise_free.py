@@ -18,6 +18,7 @@ def rmse_of_coefficients(model, n=400, seed=0):
     return np.sqrt(np.mean((model.coef_.reshape(truth.shape) - truth) ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [RMRCV(), RMRCV(loss="absolute", cv=3, n_taus=10)])
 def test_coefficients_come_back(model):
     assert rmse_of_coefficients(model) <= 0.05

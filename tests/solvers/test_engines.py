@@ -169,6 +169,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_contract_of_engines_of_other_models(name):
     """As above, beside the bounds that the first-order solver proves."""
