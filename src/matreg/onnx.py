@@ -16,6 +16,7 @@ from ._runtime.packages import optional
 from ._typing import Array
 from .estimators._fit.classifier import one_vs_rest
 from .estimators._linear_part import linear_part
+from .losses import LossFamily, Multinomial, PoissonCounts
 
 __all__ = ["to_onnx"]
 
@@ -109,7 +110,7 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
     classes = getattr(model, "classes_", None)
     W = np.asarray(model.coef_, dtype=float).reshape(-1, np.prod(model.matrix_shape_))
     if classes is None:
-        counts = getattr(model, "family", "") == "poisson"
+        counts = _is_exponential(model._loss())
         f = _decisions(graph, W, model.intercept_, "linear" if counts else "prediction")
         if counts:
             graph.add("Exp", [f], "prediction")
@@ -130,7 +131,7 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
         graph.output("decision", "DOUBLE", len(classes) if several else None),
     ]
     if hasattr(model, "predict_proba"):
-        _probabilities(graph, decision, several, model.family)
+        _probabilities(graph, decision, several, isinstance(model._loss(), Multinomial))
         outputs.append(graph.output("probability", "DOUBLE", len(classes)))
     return outputs
 
@@ -174,9 +175,21 @@ def _signs_of_pairs(k: int) -> Array:
     return signs
 
 
-def _probabilities(graph: _Graph, log_odds: str, several: bool, family: str) -> None:
+def _is_exponential(loss: LossFamily) -> bool:
+    """Whether predictions are the exponential of decisions, or else the decisions themselves."""
+    if isinstance(loss, PoissonCounts):
+        return True
+    if type(loss).mean is not LossFamily.mean:
+        raise ValueError(
+            f"the loss family {type(loss).__name__} has a mean of its own, which no graph of ONNX "
+            "is known for. Store the model with skops or joblib."
+        )
+    return False
+
+
+def _probabilities(graph: _Graph, log_odds: str, several: bool, multinomial: bool) -> None:
     """Probabilities of the classes, of shape (n, 2) or (n, n_classes)."""
-    if several and family == "multinomial":
+    if several and multinomial:
         graph.add("Softmax", [log_odds], "probability", axis=1)
         return
     last = graph.constant("last", np.array([1]))

@@ -90,12 +90,9 @@ def score_of_search(search: Any) -> tuple[str, bool]:
         return score_in_print(search.scoring)
     if search.scoring is not None:
         return "score", False
-    if getattr(search, "family", None) in ("binomial", "multinomial"):
-        return "log loss", True
-    if getattr(search, "family", None) == "poisson":
-        return "D² of the Poisson deviance", False
-    if getattr(search, "loss", None) == "quantile":
-        return "D² of the pinball loss", False
+    if hasattr(search, "_loss"):
+        name = search._loss().score_name
+        return name, name == "log loss"
     return "accuracy" if is_classifier(search) else "R²", False
 
 

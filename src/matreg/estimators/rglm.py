@@ -15,7 +15,7 @@ from ..penalties.spectral import SpectralElasticNet
 from ..solvers import SolverResult, mean_curvature, tau_max
 from ._fit.classifier import labels_of
 from ._fit.convex import ConvexEstimator, Part, joint_part
-from ._fit.family import CLASSES, FamilyEstimator, log_probabilities
+from ._fit.family import FamilyEstimator
 from ._fit.units import RGLM_TAU, Units
 from ._input.fit_input import FitInput
 from ._input.parameters import parametrised
@@ -152,7 +152,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         k = len(vars(self).get("classes_", ()))
         if k <= 2:
             return super()._parts(samples)
-        if self.family == "multinomial":
+        if self._multinomial:
             return joint_part(self, self._classes_of_each(samples.distinct(), k))
         y = labels_of(samples)
         parts = [Part(samples.part(None, (y == c).astype(float))) for c in range(k)]
@@ -197,9 +197,9 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if result.n_iter >= self.max_iter:
             return "Raise max_iter or tol."
-        if self.family in CLASSES and self.tau_ == 0.0:
+        if self._has_classes and self.tau_ == 0.0:
             return "There is no optimum if a matrix tells the classes apart: raise tau."
-        if self.family in CLASSES and hasattr(self, "covariate_coef_"):
+        if self._has_classes and hasattr(self, "covariate_coef_"):
             return (
                 "There is no optimum if the covariates alone tell the classes apart, as they have "
                 "no penalty: leave out what does, or merge rare categories."
@@ -265,7 +265,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     def _values(self, name: str, units: Units) -> list[Any]:
         if name != "ridge":
             return super()._values(name, units)
-        plain = np.any(self.l1) or self.family == "multinomial"
+        plain = np.any(self.l1) or self._multinomial
         default = (0.0,) if plain else RIDGES
         values = number_list(name, default if self.ridge is None else self.ridge, positive=False)
         if max(values) >= 1.0:
@@ -273,11 +273,10 @@ class RGLMCV(FamilyEstimator, PathSearch):
         return values
 
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        if self.family not in CLASSES:
+        if not self._has_classes:
             return super()._score_all(y, decisions, sample_weight)
-        multinomial = self.family == "multinomial"
         own = np.arange(len(y)), np.searchsorted(self.classes_, y)
-        logarithms = np.array([log_probabilities(f, multinomial)[own] for f in decisions])
+        logarithms = np.array([self._log_probabilities(f)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
     def _fit_streamed(self, given: FitInput) -> None:

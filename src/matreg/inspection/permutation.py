@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, check_scalar
 
 from .._runtime.progress import Line, span, without_progress
@@ -264,8 +263,7 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
 
 def _what_is_permuted(model: Any) -> str:
     """Residuals for numbers; labels for classes and counts, to which none can be added."""
-    family = getattr(linear_part(model).model, "family", "normal")
-    return "labels" if is_classifier(model) or family not in ("normal", "gaussian") else "residuals"
+    return "residuals" if linear_part(model).model._loss().labels == "numbers" else "labels"
 
 
 def _says_nothing(maps: Array) -> bool:

@@ -60,6 +60,10 @@ class LossFamily:
     units: ClassVar[dict[str, float]] = {}
     """Parameters in the units of the labels, with the meaning of "scale": this multiple of the
     median absolute deviation of the labels."""
+    labels: ClassVar[str] = "numbers"
+    """What labels are: "numbers", "counts", which are not negative, or "classes"."""
+    score_name: ClassVar[str] = "R²"
+    """Name of :meth:`score` in print."""
 
     @property
     def name(self) -> str:
@@ -83,9 +87,9 @@ class LossFamily:
         """Prediction of a label from decisions ``f = <W, X_i> + b``."""
         return f
 
-    def score(self, y: Array, f: Array, weights: Array | None) -> Array:
-        """Scores (k,) of decisions (k, n) on labels (n,): R^2, of which 1 is the best."""
-        return r2_of_rows(y, f, weights)
+    def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
+        """Scores (k,) of predictions (k, n) of labels (n,): R^2, of which 1 is the best."""
+        return r2_of_rows(y, predicted, weights)
 
     def deviance(self, y: Array, f: Array) -> float:
         """Minus twice the logarithm of the likelihood of decisions f, up to a constant."""
@@ -146,17 +150,18 @@ class Quantile(LossFamily):
     """``quantile r`` for r > 0 and ``(quantile - 1) r`` for r < 0."""
 
     quantile: float = 0.5
+    score_name = "D² of the pinball loss"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
         """Slopes of quantile c above and (1 - quantile) c below."""
         return pinball(c, float(self.quantile))
 
-    def score(self, y: Array, f: Array, weights: Array | None) -> Array:
+    def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
         """Explained part of the pinball loss."""
         from sklearn.metrics import d2_pinball_score
 
         given = {"sample_weight": weights, "alpha": self.quantile}
-        return np.array([d2_pinball_score(y, one, **given) for one in f])
+        return np.array([d2_pinball_score(y, one, **given) for one in predicted])
 
     def deviance(self, y: Array, f: Array) -> float:
         """That of asymmetric Laplace noise."""
@@ -167,9 +172,8 @@ class Quantile(LossFamily):
 class Margin(LossFamily):
     """Base of losses of classes -1 and 1, functions of the margin ``y f``."""
 
-    def score(self, y: Array, f: Array, weights: Array | None) -> Array:
-        """Accuracy."""
-        return np.average((f > 0.0) == (y > 0.0), axis=1, weights=weights)
+    labels = "classes"
+    score_name = "accuracy"
 
 
 @dataclass(frozen=True)
@@ -223,7 +227,21 @@ class WithLabels(LossFamily):
 
 
 @dataclass(frozen=True)
-class Binomial(WithLabels):
+class Likelihood(WithLabels):
+    """Base of losses of classes that give probabilities."""
+
+    labels = "classes"
+    score_name = "log loss"
+
+    def log_probabilities(self, f: Array) -> Array:
+        """Logarithms of the probabilities (n, k) of k classes, without underflow."""
+        raise NotImplementedError(
+            f"the loss family {type(self).__name__} needs a method log_probabilities(f)."
+        )
+
+
+@dataclass(frozen=True)
+class Binomial(Likelihood):
     """``log(1 + exp(f)) - y f`` for classes 0 and 1, with f the log-odds of class 1."""
 
     def of(self, y: Array, c: Array) -> LogisticLoss:
@@ -233,6 +251,12 @@ class Binomial(WithLabels):
     def mean(self, f: Array) -> Array:
         """Probability of class 1."""
         return LogisticLoss.mean(f)
+
+    def log_probabilities(self, f: Array) -> Array:
+        """From log-odds (n,), or (n, k) of each class against the rest, divided by their sum."""
+        if f.ndim == 1:
+            return -np.logaddexp(0.0, np.column_stack([f, -f]))
+        return log_shares(-np.logaddexp(0.0, -f))
 
     def check(self, y: Array, weights: Array) -> None:
         """Refuse a single class."""
@@ -244,17 +268,24 @@ class Binomial(WithLabels):
 
 
 @dataclass(frozen=True)
-class Multinomial(WithLabels):
+class Multinomial(Likelihood):
     """``log sum_c exp(f_c) - f_own`` for more than two classes, all problems of which are one."""
 
     def of(self, y: Array, c: Array) -> MultinomialLoss:
         """Weights of c, for labels 1 of the own class and 0 of the others, class after class."""
         return MultinomialLoss(y, c)
 
+    def log_probabilities(self, f: Array) -> Array:
+        """From the linear predictors (n, k) of the classes."""
+        return log_shares(f)
+
 
 @dataclass(frozen=True)
 class PoissonCounts(WithLabels):
     """``exp(f) - y f + y log y - y`` for counts y, with f the logarithm of their mean."""
+
+    labels = "counts"
+    score_name = "D² of the Poisson deviance"
 
     @property
     def name(self) -> str:
@@ -275,9 +306,24 @@ class PoissonCounts(WithLabels):
         if not y.any():
             raise ValueError("y must have a positive count among the samples of positive weight.")
 
+    def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
+        """Explained part of the deviance; 0 or 1, as R^2 has it, where all counts are equal."""
+        from sklearn.metrics import d2_tweedie_score
+
+        some = slice(None) if weights is None else weights > 0.0
+        if len(y[some]) and np.ptp(y[some]) == 0.0:
+            return np.array([float(np.array_equal(y[some], one[some])) for one in predicted])
+        given = {"sample_weight": weights, "power": 1}
+        return np.array([d2_tweedie_score(y, one, **given) for one in predicted])
+
     def deviance(self, y: Array, f: Array) -> float:
         """Twice the loss."""
         return 2.0 * self.of(y, np.ones(len(y))).value(-f)
+
+
+def log_shares(f: Array) -> Array:
+    """Logarithms of the shares (n, k) that ``exp(f)`` have in their sum."""
+    return np.asarray(f - np.logaddexp.reduce(f, axis=1, keepdims=True))
 
 
 def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:

@@ -214,10 +214,7 @@ def gather(
     names = names or MapAxes.of(inner)
     names.check(inner.coef_.shape[-2:])
     score = scoring_of(model, scoring)
-    kind = "classes" if is_classifier(inner) else "numbers"
-    if getattr(inner, "family", None) == "poisson":
-        kind = "counts"
-    rivals = baselines_of(baseline, kind, score.by_medians)
+    rivals = baselines_of(baseline, inner._loss().labels, score.by_medians)
     total, labels = int(np.shape(X)[0]), np.asarray(y)
     if labels.shape != (total,):
         raise ValueError(

@@ -89,10 +89,9 @@ def default_scoring(inner: Any) -> Scoring:
     """The score of a model's `score`."""
     if is_classifier(inner):
         return Scoring("accuracy", metrics.get_scorer("accuracy"))
-    if getattr(inner, "family", None) == "poisson":
-        scorer = metrics.make_scorer(metrics.d2_tweedie_score, power=1)
-        return Scoring("D² of the Poisson deviance", scorer)
-    if getattr(inner, "loss", None) == "quantile":
-        scorer = metrics.make_scorer(metrics.d2_pinball_score, alpha=inner.quantile)
-        return Scoring("D² of the pinball loss", scorer)
-    return Scoring("R²", metrics.get_scorer("r2"))
+    loss = inner._loss()
+
+    def score(y: Any, predicted: Any, sample_weight: Any = None) -> float:
+        return float(loss.score(np.asarray(y), np.asarray(predicted)[None], sample_weight)[0])
+
+    return Scoring(loss.score_name, metrics.make_scorer(score))

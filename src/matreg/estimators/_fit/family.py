@@ -7,7 +7,7 @@ for "binomial" and the logarithm of the mean for "poisson".
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,37 +18,13 @@ from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.arrays import question_two_values, validate_labels
 from ..._validation.classes import check_two_classes, classes_at, encode_classes
 from ...data.dask_blocks import on_blocks
-from ...losses.families import GLM_FAMILIES, LossFamily, family_of
-from ...losses.smooth import Logistic
+from ...losses.families import GLM_FAMILIES, LossFamily, Multinomial, family_of
 from .._input.parameters import parametrised
 from .base import MatrixEstimator, problems_last
 
 
-def probabilities(f: Array, multinomial: bool = False) -> Array:
-    """Probabilities of both classes from log-odds (n,), or of k classes from those of each (n, k).
-
-    Those of each class against the rest are divided by their sum; with `multinomial` the predictors
-    are those of the family "multinomial".
-    """
-    if f.ndim == 2:
-        return np.exp(log_probabilities(f, multinomial))
-    return np.column_stack([Logistic.mean(-f), Logistic.mean(f)])
-
-
-def log_probabilities(f: Array, multinomial: bool = False) -> Array:
-    """Their logarithms, without underflow."""
-    if f.ndim == 2:
-        each = f if multinomial else -np.logaddexp(0.0, -f)
-        return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
-    return -np.logaddexp(0.0, np.column_stack([f, -f]))
-
-
-# Families whose labels are classes.
-CLASSES = ("binomial", "multinomial")
-
-
 def _of_classes(model: MatrixEstimator) -> bool:
-    if model.family not in CLASSES:
+    if not model._has_classes:
         raise AttributeError(
             f'family must be "binomial" or "multinomial" for this; got {model.family!r}.'
         )
@@ -64,60 +40,83 @@ class FamilyEstimator(MatrixEstimator):
     max_iter: int = 10_000
 
     @property
+    def _kind(self) -> Any:
+        """The family, or its class, or None for a name that `fit` will refuse."""
+        given = self.family
+        return given if isinstance(given, LossFamily) else GLM_FAMILIES.get(str(given))
+
+    @property
+    def _has_classes(self) -> bool:
+        return getattr(self._kind, "labels", "") == "classes"
+
+    @property
+    def _has_counts(self) -> bool:
+        return getattr(self._kind, "labels", "") == "counts"
+
+    @property
+    def _multinomial(self) -> bool:
+        return isinstance(self._kind, Multinomial) or self._kind is Multinomial
+
+    @property
     def _several_labels(self) -> bool:  # type: ignore[override]
-        return self.family not in CLASSES
+        return not self._has_classes
 
     def _loss(self) -> LossFamily:
-        two = self.family == "multinomial" and len(vars(self).get("classes_", ())) == 2
+        two = self._multinomial and len(vars(self).get("classes_", ())) == 2
         return family_of("binomial" if two else self.family, GLM_FAMILIES)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if self.family in CLASSES:
+        if self._has_classes:
             tags.estimator_type = "classifier"
-            several = self.joint is not None or self.family == "multinomial"
+            several = self.joint is not None or self._multinomial
             tags.classifier_tags = ClassifierTags(multi_class=several)
         else:
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
-            tags.target_tags.positive_only = self.family == "poisson"
+            tags.target_tags.positive_only = self._has_counts
             # scikit-learn's check of several labels passes negative ones, which are no counts.
-            tags.target_tags.multi_output = self.family != "poisson"
+            tags.target_tags.multi_output = not self._has_counts
         return tags
 
     def _validate_labels(self, y: ArrayLike, n: int) -> Array:
         """Numbers, class 0 or 1, or counts."""
-        if self.family in CLASSES:
+        if self._has_classes:
             self.classes_, y = encode_classes(y, n)
             remedy = (
                 'For more, take family="multinomial", joint="rows" or "columns", or wrap it in '
                 "sklearn.multiclass.OneVsRestClassifier."
             )
-            if self.joint is None and self.family == "binomial":
+            if self.joint is None and not self._multinomial:
                 check_two_classes(self.classes_, remedy)
             return y
         y = validate_labels(y, n)
-        if self.family == "poisson" and y.min() < 0.0:
-            raise ValueError(f'y must not be negative for family="poisson"; got {y.min()}.')
-        if self.family != "poisson":
+        if not self._has_counts:
             question_two_values(y)
+        elif y.min() < 0.0:
+            raise ValueError(f"y must not be negative for family={self.family!r}; got {y.min()}.")
         self._loss().check(y, np.ones(n))
         return y
 
     def _decode(self, y: Array) -> Values:
-        return self.classes_[y.astype(int)] if self.family in CLASSES else y
+        return self.classes_[y.astype(int)] if self._has_classes else y
 
     def _labels(self, f: Array) -> Values:
         """Predictions from linear predictors."""
-        if self.family in CLASSES:
+        if self._has_classes:
             index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
             return classes_at(self.classes_, index)
         return on_blocks(self._loss().mean, f)
 
     def _probabilities(self, f: Array) -> Array:
         """Probabilities of the classes, of shape (n, k)."""
-        return probabilities(f, self.family == "multinomial")
+        return np.exp(self._log_probabilities(f))
+
+    @property
+    def _log_probabilities(self) -> Callable[[Array], Array]:
+        family: Any = self._loss()
+        return family.log_probabilities
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         k = len(vars(self).get("classes_", ()))
@@ -155,8 +154,7 @@ class FamilyEstimator(MatrixEstimator):
             In the order of `classes_`; those of more than two, each against the rest, are divided
             by their sum.
         """
-        function = partial(probabilities, multinomial=self.family == "multinomial")
-        return on_blocks(function, self._decide(X, covariates), len(self.classes_))
+        return np.exp(self.predict_log_proba(X, covariates))
 
     @available_if(_of_classes)
     def predict_log_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
@@ -172,21 +170,18 @@ class FamilyEstimator(MatrixEstimator):
         ndarray of shape (n, n_classes)
             As in :meth:`predict_proba`.
         """
-        function = partial(log_probabilities, multinomial=self.family == "multinomial")
-        return on_blocks(function, self._decide(X, covariates), len(self.classes_))
+        decisions = self._decide(X, covariates)
+        return on_blocks(self._log_probabilities, decisions, len(self.classes_))
 
     def _score_labels(self, y: ArrayLike, predicted: Values, sample_weight: Weights) -> float:
-        if self.family != "poisson":
+        if not self._has_counts:
             return super()._score_labels(y, predicted, sample_weight)
-        rows = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0.0
-        labels = np.asarray(y)[rows]
-        if len(labels) and np.ptp(labels) == 0.0:  # as R^2 of labels that are all the same
-            return float(np.array_equal(labels, predicted[rows]))
-        from sklearn.metrics import d2_tweedie_score  # late: it takes long to import
-
-        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(self._loss().score(np.asarray(y), np.asarray(predicted)[None], weights)[0])
 
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        if self.family not in (*CLASSES, "poisson"):
-            return self._loss().score(y, decisions, sample_weight)
-        return np.array([self._score_labels(y, self._labels(f), sample_weight) for f in decisions])
+        if self._has_classes:
+            right = np.array([self._labels(f) == y for f in decisions])
+            return np.average(right, axis=1, weights=sample_weight)
+        loss = self._loss()
+        return loss.score(y, loss.mean(decisions), sample_weight)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from ..._typing import Array, Values
+from ...data.dask_blocks import on_blocks
 from ...data.samples import Samples
 from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ...losses.piecewise import PiecewiseLoss
@@ -41,8 +42,12 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
         return family_of(self.loss, REGRESSION_LOSSES, **parameters)
 
+    def _labels(self, f: Array) -> Values:
+        return on_blocks(self._loss().mean, f)
+
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        return self._loss().score(y, decisions, sample_weight)
+        loss = self._loss()
+        return loss.score(y, loss.mean(decisions), sample_weight)
 
     def _tau_share(self, units: Units) -> float:
         """What "scale" is for tau, relative to the smallest tau with W = 0."""
