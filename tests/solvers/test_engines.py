@@ -218,4 +218,7 @@ def test_solver_is_an_attribute():
     data = make_matrix_regression(40, (5, 4), random_state=0)
     model = RMR(1.0, C=0.3, solver="active-set").fit(data.X, data.y)
     assert model.solver_ == model.history_["method"][-1] == "active set"
+    # Without a start the interior point method comes first, and its steps count.
+    assert "interior point" in model.history_["method"]
+    assert model.n_iter_ == model.history_["iteration"][-1] > 1
     assert RMR(1.0, C=0.3, solver="admm", tol=1e-2).fit(data.X, data.y).solver_ == "admm"

@@ -111,10 +111,12 @@ def solve_from_start(
     problem: RMRProblem, *, start: Start | None, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
     """The active set from a start, or else from a rough solution by the interior point method."""
+    rough = None
     if start is None:
-        rough = solve_cold(problem, tol=1e-2, max_iter=max_iter)
+        rough = solve_cold(problem, tol=1e-2, max_iter=max_iter, verbose=verbose)
         start, max_iter = rough.start, max(max_iter - rough.n_iter, 1)
-    return solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
+    found = solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
+    return found if rough is None else found.after(rough)
 
 
 def follows(problem: RMRProblem) -> bool:
