@@ -180,7 +180,7 @@ def test_bad_input_is_refused_before_the_work(data, mapped, tmp_path):
         model.fit(mapped, y[:-1])
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(mapped, y, -np.ones(N))
-    with pytest.raises(ValueError, match="y must be given"):
+    with pytest.raises(ValueError, match="requires y to be passed"):
         model.fit(mapped, None)
     with pytest.raises(ValueError, match="NaN"):
         model.fit(mapped, np.where(np.arange(N) == 5, np.nan, y))

@@ -152,7 +152,7 @@ def test_cv_of_several_classes_along_C(data, mapped):
 def test_bad_labels(data, mapped):
     with pytest.raises(ValueError, match="two classes or more; got one class"):
         SMM().fit(mapped, np.zeros(N))
-    with pytest.raises(ValueError, match="y must be given"):
+    with pytest.raises(ValueError, match="requires y to be passed"):
         SMM().fit(mapped, None)
     y = data[1] > 0.0
     with pytest.raises(ValueError, match="positive sample_weight of each of the 2 classes"):
@@ -196,3 +196,17 @@ def test_ctrl_c_ends_the_fit_of_several_classes(data, mapped, monkeypatch, at):
         expected = 0.5 * values @ values + 10.0 * values.sum() + loss
         assert model.objective_[k] == pytest.approx(expected, rel=1e-9)
     assert model.predict(mapped).shape == (N,) and model.dual_coef_.shape == (6, N)
+
+
+def test_cv_weighs_classes_once(data, mapped):
+    """Four times the weight of all classes is four times C, in the folds too."""
+    _, f = data
+    y = f + np.random.default_rng(3).standard_normal(N) > 0.5
+    weighted = {"class_weight": {False: 4.0, True: 4.0}, "C": [0.25]}
+    searches = [
+        SMMCV([4.0, 40.0], cv=2, tol=1e-5, **given).fit(mapped, y)
+        for given in (weighted, {"C": [1.0]})
+    ]
+    one, other = (search.cv_results_["mean_test_score"] for search in searches)
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(searches[0].coef_, searches[1].coef_, rtol=1e-6)

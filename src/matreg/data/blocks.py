@@ -153,11 +153,20 @@ class Blocks:
         index = np.arange(self.n) if rows is None else rows
         labels, some = np.full(self.n, -1.0), np.zeros(self.n)
         labels[index], some[index] = y, np.asarray(self.given[1])[index]
-        Z = None if self.columns is None else self.columns.Z
-        blocks = type(self)(self.X, labels, some, (self.p, self.q), Z)  # type: ignore[call-arg]
-        blocks.columns = self.columns
+        blocks = self._with(labels, some)
         sides = [np.flatnonzero((labels == side) & (some > 0.0)) for side in np.unique(y)]
         blocks.rare = min(sides, key=len)
+        return blocks
+
+    def reweighed(self, weights: Any) -> Self:
+        """The samples with other weights."""
+        return self if weights is self.given[1] else self._with(self.given[0], weights)
+
+    def _with(self, y: Any, weights: Any) -> Self:
+        """The samples with other labels and weights."""
+        Z = None if self.columns is None else self.columns.Z
+        blocks = type(self)(self.X, y, weights, (self.p, self.q), Z)  # type: ignore[call-arg]
+        blocks.columns = self.columns
         return blocks
 
 

@@ -40,8 +40,17 @@ class SampleSet(Protocol):
         """Columns of a sample."""
         ...
 
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """Labels and weights; those of a Dask array may be Dask arrays."""
+        ...
+
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: covariates and ones."""
+        ...
+
+    def reweighed(self, weights: Any) -> SampleSet:
+        """The samples with other weights."""
         ...
 
     def few(self, rows: int) -> Samples:
@@ -105,6 +114,15 @@ class Samples:
     def q(self) -> int:
         """Columns of a sample."""
         return int(self.X.shape[2])
+
+    @property
+    def given(self) -> tuple[Array, Array]:
+        """Labels and weights."""
+        return self.y, self.weights
+
+    def reweighed(self, weights: Array) -> Samples:
+        """The samples with other weights."""
+        return replace(self, weights=weights)
 
     @cached_property
     def design(self) -> ArrayDesign:

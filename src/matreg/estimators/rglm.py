@@ -13,14 +13,13 @@ from ..data.samples import Samples, SampleSet
 from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
 from ..solvers import SolverResult, mean_curvature, tau_max
-from ._fit.classifier import labels_of
 from ._fit.convex import ConvexEstimator, Part, joint_part
 from ._fit.family import FamilyEstimator
 from ._fit.units import RGLM_TAU, Units
 from ._input.fit_input import FitInput
 from ._input.parameters import parametrised
-from ._search.block_by_block import choose_by_moments
-from ._search.candidates import number_list
+from ._search.block_by_block import tried_by_moments
+from ._search.candidates import SearchOutcome, number_list
 from ._search.path_search import PathSearch
 
 # Shares of a ridge that RGLMCV tries.
@@ -154,7 +153,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
             return super()._parts(samples)
         if self._multinomial:
             return joint_part(self, self._classes_of_each(samples.distinct(), k))
-        y = labels_of(samples)
+        y = samples.given[0]
         parts = [Part(samples.part(None, (y == c).astype(float))) for c in range(k)]
         return joint_part(self, parts)
 
@@ -279,5 +278,5 @@ class RGLMCV(FamilyEstimator, PathSearch):
         logarithms = np.array([self._log_probabilities(f)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
-    def _fit_streamed(self, given: FitInput) -> None:
-        choose_by_moments(self, given)
+    def _try_on_blocks(self, blocks: Any, given: FitInput) -> SearchOutcome:
+        return tried_by_moments(self, blocks, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,10 +24,9 @@ from ..._validation.arrays import (
     question_two_values,
     resolve_shape,
     validate_labels,
-    validate_weights,
 )
 from ..._validation.axes import aligned, read_labels
-from ..._validation.stored import is_streamed, loaded, refuse_streamed
+from ..._validation.stored import is_streamed, loaded, refuse_streamed, stored_shape
 from ...bases import samples_in
 from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
@@ -41,7 +40,7 @@ from ...unpenalised import basis as unpenalised
 from .._input.covariates import new_covariates, read_covariates
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
-from .._input.streamed import Prediction, as_blocks, new_blocks, validate_stored
+from .._input.streamed import Prediction, as_blocks, labels_and_weights, new_blocks
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin
 from .fitted import Fitted
 from .joint_labels import read_together
@@ -93,41 +92,43 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _read(self, given: FitInput) -> SampleSet:
-        """Samples with labels and weights, in memory or to be read block by block."""
-        if not is_streamed(given.X):
-            samples = self._in_memory(given)
-            return replace(samples, weights=self._weigh(samples.y, samples.weights))
-        n = int(given.X.shape[0])
-        y, weights = validate_stored(self, *given[:3])
-        Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
-        basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
-        return as_blocks(given.X, y, self._weigh(y, weights), self.matrix_shape_, basis)
+        """Samples with labels, and with weights times those of their classes."""
+        samples = self._given(given)
+        return samples.reweighed(self._weigh(*samples.given))
 
-    def _in_memory(self, given: FitInput) -> Samples:
-        """Samples as they are given, without the weights of classes.
+    def _given(self, given: FitInput) -> SampleSet:
+        """Samples with labels and weights as they are given, in memory or in blocks.
 
-        They are of dtype float64, except that many samples of another type stay what they are.
+        Samples in memory are of dtype float64, except that many of another type stay as they are.
         """
         if self._several_labels and has_several(given.y) and getattr(self, "joint", None):
             return read_together(self, given)
-        refuse_streamed(type(self).__name__, given.X)
-        X = loaded(given.X)
-        X, labels = (X, None) if isinstance(X, np.ndarray) else read_labels(X, given.y)
-        flat, shape = flatten(X)
         if given.y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        flat = self._validate_entries(flat, True, not self._takes_missing)
-        y = self._validate_labels(given.y, len(flat))
-        weights = validate_weights(given.sample_weight, len(flat))
-        check_units(flat, y, weights, self._orders)
-        self.matrix_shape_ = self._resolve_shape(shape, flat.shape[1])
+        X, shape = self._entries(given)
+        n, self.n_features_in_ = int(X.shape[0]), int(np.prod(X.shape[1:]))
+        self.matrix_shape_ = self._resolve_shape(shape, self.n_features_in_)
+        y, weights = labels_and_weights(self, given, n)
+        Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
+        if is_streamed(X):
+            basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
+            return as_blocks(X, y, weights, self.matrix_shape_, basis)
+        check_units(X, y, weights, self._orders)
+        warn_of_units(samples := X.reshape(-1, *self.matrix_shape_))
+        return Samples.of(samples, y, weights, Z)
+
+    def _entries(self, given: FitInput) -> tuple[Any, tuple[int, int] | None]:
+        """Samples as they are stored, or flat in memory, and the shape of one if it is known."""
+        if is_streamed(given.X):
+            return given.X, stored_shape(given.X)
+        X = loaded(given.X)
+        X, labels = (X, None) if isinstance(X, np.ndarray) else read_labels(X, given.y)
         if labels is not None:
             self.labels_ = vars(labels)  # plain, to be stored
-        warn_of_units(samples := flat.reshape(-1, *self.matrix_shape_))
-        Z = None if given.covariates is None else read_covariates(self, given.covariates, len(flat))
-        return Samples.of(samples, y, weights, Z)
+        flat, shape = flatten(X)
+        return self._validate_entries(flat, True, not self._takes_missing), shape
 
     def _structured(self, samples: SampleSet) -> Any:
         """Samples in the bases of the rows and columns of W, where there are any."""

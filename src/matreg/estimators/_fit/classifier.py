@@ -71,7 +71,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
     def _parts(self, samples: SampleSet) -> list[Part]:
         """The problems of two classes, -1 and 1, in the order of `coef_`."""
-        y, k = labels_of(samples), len(self.classes_)
+        y, k = samples.given[0], len(self.classes_)
         if one_vs_rest(self) and k > 2:
             parts = [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
             return parts if getattr(self, "joint", None) is None else joint_part(self, parts)
@@ -169,11 +169,6 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
         f"{listed}{', ...' if len(names) > 3 else ''}; got {problem}. Where there is no such "
         "parameter, fit two classes alone."
     )
-
-
-def labels_of(samples: SampleSet) -> Array:
-    """Class indices of samples in memory or in blocks."""
-    return samples.y if isinstance(samples, Samples) else samples.given[0]  # type: ignore[attr-defined]
 
 
 def class_outlier_score(model: Model, samples: Samples, result: SolverResult) -> Array:

@@ -18,7 +18,7 @@ from ..._validation.arrays import flatten, refuse_table_of_matrices, to_numbers
 from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
 from ...data.dask_blocks import is_dask
-from ...data.samples import Samples
+from ...data.samples import Samples, SampleSet
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
@@ -87,6 +87,11 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
 
     _orders = 65.0  # cleaning multiplies more of them
     _takes_missing = True
+
+    def _given(self, given: FitInput) -> SampleSet:
+        plain = getattr(self, "_plain", type(self))._plain_name
+        refuse_streamed_cleaning(type(self).__name__, given.X, plain)
+        return super()._given(given)
 
     def _decide(self, X: Any, covariates: Covariates = None) -> Any:
         """As in other models; with several labels each model cleans the samples by itself."""
@@ -193,7 +198,6 @@ class JointFit(Cleaning, SingleFit):
         return Model(fitted_loss(self), penalty, self.C_, self.fit_intercept, earlier, beside)
 
     def _fit(self, given: FitInput) -> None:
-        refuse_streamed_cleaning(type(self).__name__, given.X, self._plain_name)
         with (
             callback_context(self, None) as context,
             self._unchanged_on_failure(),

@@ -161,12 +161,16 @@ class ConvexEstimator(SingleFit):
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
-    def _read(self, given: FitInput) -> SampleSet:
+    def _given(self, given: FitInput) -> SampleSet:
+        self._check_stored(given)
+        return super()._given(given)
+
+    def _check_stored(self, given: FitInput) -> None:
+        """Refuse a model that needs all samples in memory where these are read block by block."""
         if is_streamed(given.X):
             if self.joint is not None and (is_classifier(self) or has_several(given.y)):
                 refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", given.X)
             check_blocks(self._model_kind(), self._options().get("solver", "auto"))
-        return super()._read(given)
 
     def _tau_share(self, units: Units) -> float:
         """What "scale" is for tau, relative to the smallest tau with W = 0."""
@@ -333,7 +337,8 @@ class ConvexEstimator(SingleFit):
         if not isinstance(samples, Samples):
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
-            self.n_passes_ = sum(one.rows_read / one.n for one in blocks)
+            every = {id(one): one for one in (samples, *blocks)}.values()
+            self.n_passes_ = sum(one.rows_read for one in every) / samples.n
             rows = [result.dual_of for result in results]
             self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
             return

@@ -16,13 +16,14 @@ from ..._validation.arrays import (
     question_two_values,
     validate_weights,
 )
-from ..._validation.stored import stored_shape
+from ..._validation.stored import is_stored, is_streamed, stored_shape
 from ...data.blocks import ArrayBlocks, Block, Blocks, raise_not_finite
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
 from ...design import ArrayDesign
 from ...linalg.factors import zero_factors
 from ...solvers import SolverResult
 from ...unpenalised.basis import Columns
+from .fit_input import FitInput
 
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
@@ -41,30 +42,37 @@ def as_blocks(
     return blocks
 
 
-def validate_stored(model: MatrixEstimator, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Labels and weights of stored samples; sets what a model knows of their shape.
+def labels_and_weights(model: MatrixEstimator, given: FitInput, n: int) -> tuple[Any, Any]:
+    """Labels and weights of n samples.
 
-    Labels and weights in memory are checked now, those of a Dask array block by block. Classes are
+    Those of a Dask array are checked block by block if they are read with the samples. Classes are
     computed: which there are must be known.
     """
-    n, n_features = int(X.shape[0]), int(np.prod(X.shape[1:]))
-    shape = stored_shape(X)
-    if y is None:
-        raise ValueError("y must be given: the labels of the samples, of shape (n,).")
-    model.matrix_shape_ = model._resolve_shape(shape, n_features)
-    model.n_features_in_ = n_features
-    lazy_labels = is_dask(y) and is_dask(X) and not is_classifier(model)
-    lazy_weights = is_dask(sample_weight) and is_dask(X) and not is_classifier(model)
-    if lazy_labels and y.shape != (n,):
-        raise ValueError(f"y must have shape ({n},), one label per sample of X; got {y.shape}.")
-    if lazy_weights and sample_weight.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},); got {sample_weight.shape}.")
-    if lazy_labels:
+    lazy = is_dask(given.X) and is_streamed(given.X) and not is_classifier(model)
+    y: Any = given.y
+    weights: Any = given.sample_weight
+    if is_stored(y) and not (lazy and is_dask(y)):
+        y = np.asarray(y)
+    if is_stored(weights) and not (lazy and is_dask(weights)):
+        weights = np.asarray(weights)
+    if is_dask(y):
+        check_lazy("y", y, n)
         some = few_labels(y)
         question_two_values(some, f" in the {len(some)} labels that were looked at")
-    labels = y if lazy_labels else model._validate_labels(np.asarray(y), n)
-    weights = None if sample_weight is None else np.asarray(sample_weight)
-    return labels, sample_weight if lazy_weights else validate_weights(weights, n)
+    else:
+        y = model._validate_labels(y, n)
+    if is_dask(weights):
+        check_lazy("sample_weight", weights, n)
+        return y, weights
+    return y, validate_weights(weights, n)
+
+
+def check_lazy(name: str, numbers: Any, n: int) -> None:
+    """Refuse a Dask array of another shape than (n,)."""
+    if numbers.shape != (n,):
+        raise ValueError(
+            f"{name} must have shape ({n},), one number per sample of X; got {numbers.shape}."
+        )
 
 
 def linear(X: Values, W: Array, b: Array) -> Array:

@@ -11,12 +11,12 @@ R-GLM needs the moments of the folds alone, which one pass gives, and so uses al
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
-from ..._runtime.progress import span
 from ..._typing import Array, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.classes import check_classes_of_part
@@ -25,51 +25,43 @@ from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in
 from ...covariate_ridge import ridge_block
 from ...data.blocks import Block
+from ...data.samples import Samples
 from ...penalties.spectral import SpectralElasticNet
-from ...solvers import Reduced, check_blocks, moments, solve_moments, tau_grid, with_ridge
+from ...solvers import Reduced, moments, solve_moments, tau_grid, with_ridge
+from ...thresholds import MANY_SAMPLES
 from .._fit.base import MatrixEstimator
-from .._input.covariates import new_covariates
 from .._input.fit_input import FitInput
 from .adaptive_search import further_steps, step_counts
-from .candidates import Candidate
+from .candidates import Candidate, SearchOutcome
 from .folds import fold_of_each
 
 # Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
 OVERHEAD = 4
 
 
-def choose_on_part(model: MatrixEstimator, given: FitInput) -> None:
-    """Choose the parameters of RMRCV or SMMCV on a part, and fit the choice to all samples."""
-    check_blocks(model._single()._model_kind())
-    blocks: Any = model._read(given)
+def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
+    """Scores of the candidates of RMRCV or SMMCV on a part, with the taus of all samples."""
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows, seed=0)
-    if is_classifier(model):
-        check_classes_of_part(model.classes_, block.y, "the folds look at", blocks.n)
-    part = clone(model).set_params(matrix_shape=None)
+    search.cv_samples_ = index
+    if is_classifier(search):
+        check_classes_of_part(search.classes_, block.y, "the folds look at", blocks.n)
     noisier = float(np.sqrt(blocks.n / len(index)))
-    if model.taus is not None:
-        part.set_params(taus=noisier * np.asarray(model.taus, dtype=float))
-    weights = blocks.n / len(index) * block.weights
+    on_part = copy(search)
+    if search.taus is not None:
+        on_part.taus = noisier * check_grid("taus", search.taus)
+    X = block.X.reshape(-1, blocks.p, blocks.q)
+    X = X if len(X) >= MANY_SAMPLES else X.astype(np.float64)
+    Z = None if block.Z is None else blocks.columns.given(block.Z)
+    part = Samples.of(X, block.y, blocks.n / len(index) * block.weights, Z)
     groups = None if given.groups is None else np.asarray(given.groups)[index]
-    labels = model._decode(block.y)
-    Z = new_covariates(model, given.covariates, blocks.n)
-    samples = block.X.reshape(-1, blocks.p, blocks.q)
-    with span(0.0, 0.5):
-        FitInput(samples, labels, weights, None if Z is None else Z[index], groups).fit(part)
-    chosen = {name: getattr(part, f"{name}_") for name in model._searched}
-    chosen["adaptive"] = tuple(tau / noisier for tau in part.adaptive_)
-    single = model._single(**chosen, tau=part.tau_ / noisier)
-    with span(0.5, 1.0):
-        given._replace(groups=None).fit(single)
-    model._adopt(single)
-    for name in ("cv_results_", "best_index_", "best_score_", "scorer_"):
-        if hasattr(part, name):
-            setattr(model, name, getattr(part, name))
-    model.taus_ = part.taus_ / noisier
-    model.cv_results_["param_tau"] = part.cv_results_["param_tau"] / noisier
-    model.cv_samples_ = index
-    model.n_passes_ += len(index) / blocks.n
+    tried = on_part._score_candidates(part, groups, given.sample_weight is not None)
+    if hasattr(on_part, "scorer_"):
+        search.scorer_ = on_part.scorer_
+    return tried._replace(
+        candidates=[one.scaled(1.0 / noisier) for one in tried.candidates],
+        samples=blocks.reweighed(search._weigh(*blocks.given)),
+    )
 
 
 class RGLMFolds:
@@ -165,34 +157,31 @@ class RGLMFolds:
         return scores, ranks
 
 
-def choose_by_moments(model: MatrixEstimator, given: FitInput) -> None:
-    """RGLMCV on all samples in two passes."""
-    folds = fold_of_each(model.cv, given)
-    check_blocks(model._single()._model_kind())
-    if np.any(model.l1):
+def tried_by_moments(search: Any, read: Any, given: FitInput) -> SearchOutcome:
+    """Scores of the candidates of RGLMCV on all samples, in one pass."""
+    folds = fold_of_each(search.cv, given)
+    if np.any(search.l1):
         raise ValueError("l1 must be 0 for samples that are read block by block.")
-    if model.scoring not in (None, "r2"):
+    if search.scoring not in (None, "r2"):
         raise ValueError(
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
-            f"moments are known; got {model.scoring!r}."
+            f"moments are known; got {search.scoring!r}."
         )
-    read: Any = model._read(given)
-    blocks = model._structured(read)
+    blocks = search._structured(read)
     count = int(folds.max()) + 1
-    G, shape, beside = moments(blocks, folds, count), (blocks.p, blocks.q), model.covariate_ridge
+    G, shape, beside = moments(blocks, folds, count), (blocks.p, blocks.q), search.covariate_ridge
     if blocks is read:
         blocks.moments = G.sum(axis=0)
-    basis = blocks.unpenalised(model.fit_intercept)
-    ridge = ridge_block(basis, beside, model.fit_intercept, blocks.p * blocks.q)
-    known = RGLMFolds(G, model, shape, blocks.n, ridge)
+    basis = blocks.unpenalised(search.fit_intercept)
+    ridge = ridge_block(basis, beside, search.fit_intercept, blocks.p * blocks.q)
+    known = RGLMFolds(G, search, shape, blocks.n, ridge)
     candidates = known.candidates()
     tried = further_steps(
         candidates,
         *known.cross_validate(candidates),
-        most=step_counts(model.adaptive)[-1],
-        one_standard_error=model.one_standard_error,
+        most=step_counts(search.adaptive)[-1],
+        one_standard_error=search.one_standard_error,
         next_candidate=known.candidate,
         cross_validate=known.cross_validate,
     )
-    best, chosen = model._select(*tried)
-    model._refit(read, tried[0][best], chosen)
+    return SearchOutcome(*tried, read)

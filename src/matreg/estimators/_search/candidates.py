@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array, Parameters, Values
 from ..._validation.arrays import to_numbers
-from ...data.samples import Samples
+from ...data.samples import SampleSet
 from .._fit.units import each
 
 
@@ -45,6 +45,15 @@ class Candidate:
         value = self.parameters[name]
         return np.array([np.max(value) if np.ndim(value) else value] * len(self.values))
 
+    def scaled(self, factor: float) -> Candidate:
+        """The path with all of its taus times a factor."""
+        own = dict(self.parameters)
+        if "adaptive" in own:
+            own["adaptive"] = tuple(factor * tau for tau in own["adaptive"])
+        if self.along == "tau":
+            return replace(self, parameters=own, values=factor * self.values)
+        return replace(self, parameters=own | {"tau": factor * own["tau"]})
+
     def at(self, k: int) -> Parameters:
         """All parameters of a point."""
         return self.fixed | self.parameters | {self.along: float(self.values[k])}
@@ -56,7 +65,7 @@ class SearchOutcome(NamedTuple):
     candidates: list[Candidate]
     scores: Array
     ranks: Array
-    samples: Samples  # what the chosen model is fitted to
+    samples: SampleSet  # what the chosen model is fitted to
 
 
 def number_list(

@@ -14,7 +14,6 @@ from ..._runtime.interruption import may_keep
 from ..._runtime.progress import equal_parts, reached, without_progress
 from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
-from ..._validation.stored import refuse_streamed_cleaning
 from ...data.samples import Samples, SampleSet
 from ...losses.families import LossFamily, in_units
 from ...solvers import (
@@ -35,7 +34,6 @@ from ...solvers import (
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.convex import Part
 from .._fit.units import check_bases, each, earlier_taus
-from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .adaptive_search import owners
 from .candidates import Candidate, number_list
@@ -241,12 +239,9 @@ class JointSearch(Cleaning, Search):
         clean = new.clean(space)
         return clean if self.clean_predict else new.filled
 
-    def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
+    def _refit(self, samples: SampleSet, candidate: Candidate, chosen: int) -> None:
         super()._refit(samples, candidate, chosen)
         self.limit_ = candidate.parameters["limit"]
-
-    def _fit_streamed(self, given: FitInput) -> None:
-        refuse_streamed_cleaning(type(self).__name__, given.X, self._plain._plain_name)
 
 
 def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator[Family]:

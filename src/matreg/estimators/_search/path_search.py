@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..._runtime.progress import without_progress
 from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
-from ...data.samples import Samples
+from ...data.samples import Samples, SampleSet
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
 from .candidates import Candidate
@@ -64,6 +65,11 @@ class PathSearch(Search):
             "verbose": self.verbose,
         }
         return path(self.best_estimator_, X, y, **given)
+
+    def _given(self, given: FitInput) -> SampleSet:
+        single: Any = self._single()
+        single._check_stored(given)
+        return super()._given(given)
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:

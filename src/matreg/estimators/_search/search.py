@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._runtime.progress import Line, equal_parts, span, without_progress
 from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
 from ..._validation.arrays import has_several
-from ..._validation.stored import is_streamed, refuse_streamed
-from ...data.samples import Samples
+from ..._validation.stored import refuse_streamed
+from ...data.samples import Samples, SampleSet
 from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from ...solvers import SolverResult, Start
@@ -36,7 +36,7 @@ from .adaptive_search import (
     standard_errors,
     step_counts,
 )
-from .block_by_block import choose_on_part
+from .block_by_block import tried_on_part
 from .candidates import Candidate, SearchOutcome, number_list
 from .coarse_to_fine import CoarseToFine
 from .fold_scores import FoldScore
@@ -185,22 +185,31 @@ class Search(MatrixEstimator):
             several = self._several_labels and has_several(y)
             if several and getattr(self, "joint", None) is None:
                 (fit_each if self.tau_per_label else fit_alike)(self, given)
-            elif is_streamed(X) and not several:
-                self._fit_streamed(given)
             else:
-                tried = self._score_candidates(given)
+                tried = self._try(given)
                 self._choose_and_fit(tried, tried.scores)
         return self
 
-    def _score_candidates(self, data: FitInput) -> SearchOutcome:
+    def _try(self, data: FitInput) -> SearchOutcome:
+        """Scores of all candidates, on a part of samples that are read block by block."""
+        given = self._given(data)
+        if not isinstance(given, Samples):
+            return self._try_on_blocks(given, data)
+        return self._score_candidates(given, data.groups, data.sample_weight is not None)
+
+    def _try_on_blocks(self, blocks: Any, data: FitInput) -> SearchOutcome:
+        return tried_on_part(self, blocks, data)
+
+    def _score_candidates(
+        self, given: Samples, groups: ArrayLike | None, weighted: bool
+    ) -> SearchOutcome:
         """Scores of all candidates, those of adaptive steps included."""
-        given = self._in_memory(data)
         y = given.y if given.table is None else given.table
         samples = self._structured(given)
         # All that can be wrong with the arguments, before the first fit.
-        folds = make_folds(self.cv, given.X, y, data.groups, is_classifier(self), given.weights)
+        folds = make_folds(self.cv, given.X, y, groups, is_classifier(self), given.weights)
         with without_progress():  # the first fits and the grid of tau
-            score = self._score(samples, folds, data.sample_weight is not None)
+            score = self._score(samples, folds, weighted)
             weighed = replace(samples, weights=self._weigh(y, samples.weights))
             candidates = self._candidates(weighed)
         steps = step_counts(self.adaptive)[-1]
@@ -228,7 +237,7 @@ class Search(MatrixEstimator):
         """The path of the next adaptive step, with all else as it was chosen."""
         raise NotImplementedError
 
-    def _refit(self, samples: Samples, candidate: Candidate, chosen: int) -> None:
+    def _refit(self, samples: SampleSet, candidate: Candidate, chosen: int) -> None:
         """Fit the chosen model to all the data."""
         model = self._single(**candidate.at(chosen))
         model._fit_samples(samples)
@@ -285,10 +294,6 @@ class Search(MatrixEstimator):
         if scorer is not None or not is_classifier(self):  # accuracy is always defined
             score.check(samples, folds)
         return score
-
-    def _fit_streamed(self, given: FitInput) -> None:
-        """Choose and fit on samples that are read block by block."""
-        choose_on_part(self, given)
 
     def _cross_validate(
         self,
@@ -347,7 +352,7 @@ def fit_alike(search: Search, given: FitInput) -> None:
     labels = given_labels(given)
     fits = [clone(search) for _ in labels]
     tasks = equal_parts(list(zip(fits, labels, strict=True)))
-    tried = [one._score_candidates(label) for one, label in tasks]
+    tried = [one._try(label) for one, label in tasks]
     if len({one.scores.shape for one in tried}) > 1:
         raise KeyboardInterrupt  # in the folds of one of the labels
     mean = np.mean([one.scores for one in tried], axis=0)
