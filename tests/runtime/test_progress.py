@@ -16,6 +16,7 @@ import pytest
 
 from matreg import GRMR, GRMRCV, GSMM, RGLM, RMR, RMRCV, SMM
 from matreg._runtime import progress
+from matreg._runtime.progress import in_words
 from matreg.datasets import make_matrix_regression
 
 
@@ -99,14 +100,14 @@ def test_a_single_fit_has_a_time_left_from_the_rate_of_its_gap(monkeypatch):
     def note(seconds, method, gap):
         monkeypatch.setattr(progress.time, "perf_counter", lambda: seconds)
         line.show(method, gap, 1e-6)
-        return line.note(seconds)
+        return in_words(line.note, seconds)
 
     assert note(10.0, "interior point", 1e-1) == "interior point, gap 1e-01 of 1e-06 0:10"
-    assert note(12.0, "interior point", 1e-2).endswith("0:12, about 0:08 left")
-    assert line.note(15.0).endswith("0:15, about 0:05 left")  # the clock goes on
-    assert line.note(30.0).endswith("about 0:00 left")
+    assert note(12.0, "interior point", 1e-2).endswith("1e-06 0:08 left")
+    assert in_words(line.note, 15.0).endswith("1e-06 0:05 left")  # the clock goes on
+    assert in_words(line.note, 30.0).endswith("1e-06 0:00 left")
     assert "left" not in note(13.0, "active set", 5e-3)  # another stage
-    assert note(14.0, "active set", 1e-6).endswith("about 0:00 left")
+    assert note(14.0, "active set", 1e-6).endswith("1e-06 0:00 left")
 
 
 def test_stages_have_parts_of_the_bar_and_one_time_left(monkeypatch):
@@ -117,10 +118,10 @@ def test_stages_have_parts_of_the_bar_and_one_time_left(monkeypatch):
         with progress.turn(0), progress.span(0.0, 0.8):
             progress.tell("split", 1e-3, 1e-6)  # half of 0.8 of the first half
         assert line.share == pytest.approx(progress.ALMOST * 0.2)
-        assert line.note(10.0) == "split, gap 1e-03 of 1e-06 0:10, about 0:40 left"
+        assert in_words(line.note, 10.0) == "split, gap 1e-03 of 1e-06 0:40 left"
         with progress.turn(1):
             progress.reached("reading", 0.0)
-            assert line.note(10.0) == "reading 0:10, about 0:10 left"
+            assert in_words(line.note, 10.0) == "reading 0:10 left"
             progress.tell("split", 1e-6, 1e-6)
         assert line.share == pytest.approx(progress.ALMOST * 0.75)
         with progress.without_progress():
@@ -140,7 +141,7 @@ def test_what_is_inside_of_a_line_is_drawn_in_its_part(monkeypatch):
             progress.tell("interior point", 1e-3, 1e-6)
         assert whole.share == pytest.approx(0.5 + 0.5 * progress.ALMOST * 0.5)
     written = stream.getvalue()
-    assert "fits ███████████████░" in written and "RMR ██████████████████████░" in written
+    assert "fits █████████░" in written and "RMR █████████████░" in written
     assert bars(written) == sorted(bars(written))
     with progress.Progress("labels", 2) as counted:  # of what it counts it takes the share alone
         with progress.GapLine("RMR"):
@@ -148,7 +149,28 @@ def test_what_is_inside_of_a_line_is_drawn_in_its_part(monkeypatch):
         assert counted.share == pytest.approx(0.25 * progress.ALMOST**2)
         counted.step()
         assert counted.share == 0.5
-    assert "labels ███████░" in stream.getvalue() and " 0/2 0:00 left" in stream.getvalue()
+    assert "labels ████░" in stream.getvalue() and " 0/2 0:00 left" in stream.getvalue()
+
+
+def test_there_is_room_for_the_time_left(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    for stage in (*progress.STAGES, "augmented Lagrangian", "alternating directions"):
+        with progress.GapLine("GRMRCV") as line:
+            line.show(stage, 1e-1, 1e-6)
+            line.show(stage, 1e-5, 1e-6)
+            line._draw_now(time.perf_counter())
+        last = stream.getvalue().split("\r")[-2].removesuffix(progress.CLEAR)
+        assert last.endswith(" left") and len(last) < 80, last
+
+
+def test_the_time_left_of_a_part_is_that_of_the_whole(monkeypatch):
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: 0.0)
+    whole, folds = progress.Line("report", stream=io.StringIO()), progress.Progress("folds", 4)
+    with whole, progress.span(0.0, 0.5), folds:
+        monkeypatch.setattr(progress.time, "perf_counter", lambda: 10.0)
+        folds.step(3)
+        # Three of four folds are 3/8 of the whole: 10 s so far leave 16.7 s.
+        assert in_words(whole.note, 10.0) == "3/4 0:16 left"
 
 
 def test_every_word_of_the_line_is_in_the_glossary():
@@ -261,6 +283,7 @@ def test_a_long_fit_shows_one_line_on_a_terminal_and_erases_it(monkeypatch, name
 FIT = """
 from matreg import RMR
 from matreg._runtime import progress
+from matreg._runtime.progress import in_words
 from matreg.datasets import make_matrix_regression
 progress.PATIENCE, progress.PACE = -1.0, 0.0
 data = make_matrix_regression(60, (4, 4), noise_scale=0.5, random_state=0)

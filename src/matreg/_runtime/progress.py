@@ -16,7 +16,8 @@ from typing import Any, Self, TextIO, TypeVar
 
 T = TypeVar("T")
 
-WIDTH = 30
+# Characters of a bar, beside which the longest note has room in 80 columns.
+WIDTH = 18
 # Seconds before a line appears, between two updates, and until a line without an update is drawn
 # again, so that its clock goes on.
 PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
@@ -45,6 +46,8 @@ STAGES = {
 # Takes the present method, the gap and its goal; returns whether the fit should stop.
 Listener = Callable[[str, float, float], bool]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+# What is being done, and the seconds that are left if they can be told, after some seconds.
+Note = Callable[[float], tuple[str, float | None]]
 # The innermost open line of this thread, and the part of its span that the present work is.
 _line: ContextVar[Line | None] = ContextVar("line", default=None)
 _span: ContextVar[tuple[float, float]] = ContextVar("span", default=WHOLE)
@@ -77,7 +80,7 @@ class Line:
         self.outermost = self.drawn = False
         self.share, self.span = 0.0, WHOLE
         self.host: Line | None = None
-        self.note: Callable[[float], str] = self._waiting
+        self.note: Note = self._waiting
         # When the clock began, and the seconds after which this line was opened inside of another.
         self.start, self.begun = time.perf_counter(), 0.0
         self.next = self.start + PATIENCE
@@ -125,15 +128,24 @@ class Line:
         seconds, end = time.perf_counter() - self.start, None
         if share - before >= TREND:
             end = seconds + (seconds - then) / (share - before) * (1.0 - share)
-        self._draw(ALMOST * share, lambda now: f"{state} {clock(now)}{about(end, now)}")
+        self._draw(ALMOST * share, lambda now: (state, None if end is None else end - now))
 
-    def _inside(self, share: float, note: Callable[[float], str], label: str) -> None:
+    def _inside(self, share: float, note: Note, label: str) -> None:
         """Draw the state of a line inside of this one in its place."""
         self._draw(share, note, label)
 
-    def _waiting(self, seconds: float) -> str:
+    def _whole(self, note: Note) -> Note:
+        """The note of a line that is a part of this one, with the time left of this one."""
+
+        def whole(seconds: float) -> tuple[str, float | None]:
+            done = self.share if self.share >= TREND else 0.0
+            return note(seconds)[0], (seconds - self.begun) / done * (1.0 - done) if done else None
+
+        return whole
+
+    def _waiting(self, seconds: float) -> tuple[str, float | None]:
         """The note before the first report."""
-        return f"preparing {clock(seconds)}"
+        return "preparing", None
 
     def _keep_drawing(self) -> None:
         """Draw the line now and then until the work is over."""
@@ -143,10 +155,11 @@ class Line:
                 self._draw_now(time.perf_counter())
             wait = SILENCE
 
-    def _draw(self, share: float, note: Callable[[float], str], label: str | None = None) -> None:
+    def _draw(self, share: float, note: Note, label: str | None = None) -> None:
         """Draw the share that is done, with a note that is a function of the seconds so far."""
         self.share, self.note, self.shown = max(self.share, share), note, label or self.label
         if self.host is not None:
+            note = note if self.span == WHOLE else self.host._whole(note)
             self.host._inside(part_of(self.span, self.share), note, self.shown)
             return
         now = time.perf_counter()
@@ -157,7 +170,7 @@ class Line:
     def _draw_now(self, now: float) -> None:
         full = int(WIDTH * self.share)
         bar = "█" * full + "░" * (WIDTH - full)
-        text = f"{self.shown} {bar} {self.note(now - self.start)}"
+        text = f"{self.shown} {bar} {in_words(self.note, now - self.start)}"
         # A line that wraps could not be erased.
         self._write(START + text[: columns(self.stream) - 1] + CLEAR)
         self.drawn, self.next = True, now + PACE
@@ -231,18 +244,17 @@ class Progress(Line):
         self.partly = max(self.partly, ALMOST * share)
         self._draw((self.done + self.partly) / self.total, self._note)
 
-    def _inside(self, share: float, note: Callable[[float], str], label: str) -> None:
+    def _inside(self, share: float, note: Note, label: str) -> None:
         self.reached(label, share)
 
-    def _waiting(self, seconds: float) -> str:
-        return f"0/{self.total} {clock(seconds)}"
+    def _waiting(self, seconds: float) -> tuple[str, float | None]:
+        return f"0/{self.total}", None
 
-    def _note(self, seconds: float) -> str:
+    def _note(self, seconds: float) -> tuple[str, float | None]:
         share = (self.done + self.partly) / self.total
         if self.done == 0 and share < FEW:
             return self._waiting(seconds)
-        left = (seconds - self.begun) / share * (1.0 - share)
-        return f"{self.done}/{self.total} {clock(left)} left"
+        return f"{self.done}/{self.total}", (seconds - self.begun) / share * (1.0 - share)
 
 
 class GapLine(Line):
@@ -275,9 +287,16 @@ class GapLine(Line):
         self._progress(state, share, *self.began)
 
 
-def about(end: float | None, now: float) -> str:
-    """What is left until the end that is expected, if there is one."""
-    return "" if end is None else f", about {clock(max(end - now, 0.0))} left"
+def in_words(note: Note, seconds: float) -> str:
+    """What is being done, and the time left or, where that cannot be told, the time so far.
+
+    Examples
+    --------
+    >>> in_words(lambda seconds: ("3/10", 65.0), 28.0), in_words(lambda seconds: ("fit", None), 5.0)
+    ('3/10 1:05 left', 'fit 0:05')
+    """
+    state, left = note(seconds)
+    return f"{state} {clock(seconds)}" if left is None else f"{state} {clock(max(left, 0.0))} left"
 
 
 def way(gap: float, goal: float) -> float:
