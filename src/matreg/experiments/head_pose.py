@@ -43,7 +43,6 @@ TUNING = Tuning(
     n_rglm_taus=12,
     rglm_min_ratio=1e-3,
     outliers="replace",
-    rough=True,
 )
 
 

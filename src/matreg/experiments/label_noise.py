@@ -39,7 +39,6 @@ TUNING = Tuning(
     gamma=(40.0, 160.0),
     lam=(10.0, 40.0),
     grmr_taus=(0.7, 1.0, 1.4),
-    rough=True,
     clean_predict=False,
     svr_C=(1e-3, 1e-2, 1e-1, 1.0),
     huber_alpha=(30.0, 100.0, 300.0, 1000.0),
@@ -50,9 +49,9 @@ NOTES = (
     "error stays small where R-GLM's comes near that of W = 0. Without wrong labels R-GLM "
     "is as good and faster, and with Gaussian noise it is better. Methods on vectors (SVR, "
     "Huber ridge) resist wrong labels but cannot use the low rank.",
-    "Labels that are shifted to one side look like another intercept. At a share of about 0.4 "
-    "RMR is no longer better; with half of the labels shifted no monotone loss can tell which "
-    "half is right.",
+    "Labels that are shifted to one side look like another intercept. With 40% shifted, RMR is "
+    "better than R-GLM where the rank is 1, and worse where it is 3; with half of the labels "
+    "shifted no monotone loss can tell which half is right.",
 )
 
 

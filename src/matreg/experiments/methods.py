@@ -42,7 +42,6 @@ class Tuning:
     outliers: str = "split"  # the paper's G-RMR; "replace" is the other form
     limit: float = 4.0  # an outlier is this many times the noise, where outliers are replaced
     grmr_taus: tuple[float, ...] = (1.0,)  # tau of G-RMR, in units of the tau chosen for RMR
-    rough: bool = False  # whether G-RMR alternates once and splits roughly in the folds
     halving: bool = False  # whether G-RMR drops the worse half of gamma and lam after each fold
     clean_predict: bool = True  # whether G-RMR cleans new samples before it predicts
     svr_C: tuple[float, ...] | None = None  # candidates of SVR's C; None takes C
@@ -167,8 +166,6 @@ def _grmr(tuning: Tuning, fits: dict[str, Fit]) -> Any:
         clean_predict=tuning.clean_predict,
         cv=tuning.cv,
         scoring=tuning.scoring,
-        fold_tol=1.0 if tuning.rough else None,
-        fold_split_tol=1e-2 if tuning.rough else None,
         halving=tuning.halving,
     )
 

@@ -38,7 +38,6 @@ TUNING = Tuning(
     gamma=(2.4e5, 9.6e5),
     lam=(3e4, 1.2e5),
     grmr_taus=(1.0, 3.0),
-    rough=True,
     halving=True,
     clean_predict=False,
 )
