@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from matreg.bases import images
 from matreg.design import ArrayDesign
 from matreg.losses.piecewise import epsilon_insensitive, squared
 from matreg.penalties.spectral import SpectralElasticNet
@@ -60,6 +61,11 @@ def random_problem(n=80, p=6, q=8, *, seed=0, weighted=False, labels=None, **par
 def at(problem, tau):
     """The same problem with another tau."""
     return replace(problem, penalty=SpectralElasticNet(float(tau), problem.penalty.ridge))
+
+
+def in_bases(problem, bases):
+    """The problem in V of coefficients ``W = L V R``, with a copy of its samples."""
+    return replace(problem, design=ArrayDesign(images(problem.design, bases)))
 
 
 def rglm_data(n, p, q, seed=0, *, weights=False, noise=0.3, rank=2, offset=0.0):
