@@ -195,7 +195,7 @@ def cvxpy_rmr(problem):
 
 
 def assert_same_seen(one, other):
-    """The same rows exactly, and the same sums but for rounding, whatever the blocks were."""
+    """The same rows exactly, and the same sums up to rounding, whatever the blocks were."""
     one, other = one.capped(), other.capped()
     for mine, yours in zip(one.sorted(), other.sorted(), strict=True):
         if mine is None:

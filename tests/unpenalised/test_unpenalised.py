@@ -19,7 +19,7 @@ from matreg.losses.piecewise import (
 from matreg.losses.smooth import Logistic, Poisson
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers.augmented.augmented import solve_core
+from matreg.solvers.augmented.augmented import solve_augmented
 from matreg.solvers.augmented.subsamples import solve_many
 from matreg.solvers.choose import remembered, solve_rmr
 from matreg.solvers.first_order import solve_universal
@@ -122,7 +122,7 @@ def path(problem, tol, max_iter):
     return last
 
 
-ENGINES = {"cold": solve_cold, "core": solve_core, "many": solve_many, "path": path}
+ENGINES = {"cold": solve_cold, "augmented": solve_augmented, "many": solve_many, "path": path}
 
 
 @pytest.mark.parametrize(

@@ -333,8 +333,8 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     Parameters
     ----------
     model : Model
-        What is minimised; its own tau does not matter. Of an adaptive one the steps before the last
-        are solved, and it is the tau in their bases.
+        What is minimised; its own tau does not matter. The steps of an adaptive one before the
+        last are solved, and the result is the tau in their bases.
     samples : SampleSet
         In memory, or read block by block for the squared loss.
     tol : float, default=1e-3

@@ -11,10 +11,10 @@ from matreg.losses.piecewise import epsilon_insensitive, hinge
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes.loop import Stream, solve_stream
 from matreg.solvers.passes.pass_spec import PassSpec, width_for
-from matreg.solvers.passes.reduced_problems import Band, RowModel, graded_core
+from matreg.solvers.passes.reduced_problems import Band, RowModel, graded_problem
 from problems import assert_same_seen, bound, objective, random_data, random_weights
 
-MEMORY = 3e6  # rows of a core: a few thousand
+MEMORY = 3e6  # rows of a reduced problem: a few thousand
 
 
 def eps_loss(y, weights, C=1.0, epsilon=0.1):
@@ -161,16 +161,16 @@ def test_a_band_bounds_the_optimum_and_its_dual_point_is_one_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
     lens, seen = look(blocks, near=0.3)
     band = Band(model, lens, seen)
-    core = band.problem
-    assert core.design.n < 1500
+    posed = band.problem
+    assert posed.design.n < 1500
     rng = np.random.default_rng(0)
-    beta = core.feasible(rng.uniform(core.loss.lower, core.loss.upper))
+    beta = posed.feasible(rng.uniform(posed.loss.lower, posed.loss.upper))
     proven, lift = band.proven(beta)
     lifted = blocks.map_rows(lift)
     whole = bound(blocks.X.astype(float), blocks.y, lifted, tau=100.0, C=1.0, epsilon=0.1)
     assert proven == pytest.approx(whole, rel=1e-12)
     assert abs(lifted.sum()) <= 1e-14 * np.abs(lifted).sum()
-    assert band.proven(0.999 * beta + 1e-6 * core.loss.upper)[0] == -np.inf  # the sum is not zero
+    assert band.proven(0.999 * beta + 1e-6 * posed.loss.upper)[0] == -np.inf  # the sum is not zero
     assert band.proven(np.full_like(beta, np.nan))[0] == -np.inf
 
 
@@ -188,13 +188,13 @@ def test_a_heavy_row_leaves_no_rounding_in_the_sums_of_the_others(most):
     np.testing.assert_allclose(seen.labels, groups @ blocks.y, rtol=1e-11)
 
 
-def test_a_graded_core_has_the_slope_of_all_samples():
+def test_a_graded_problem_has_the_slope_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
     lens, seen = look(blocks, near=0.1, far=2.0)
-    core = graded_core(model, seen)
-    assert core.design.n < 1500
-    r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.gamma
-    gradient = core.dual_image(core.loss.gradient(r))
+    posed = graded_problem(model, seen)
+    assert posed.design.n < 1500
+    r = posed.y - posed.design.forward(lens.W.reshape(6, 5)) - lens.gamma
+    gradient = posed.dual_image(posed.loss.gradient(r))
     r = blocks.y - blocks.X.reshape(2000, -1) @ lens.W - lens.gamma
     exact = np.tensordot(eps_loss(blocks.y, np.ones(2000)).gradient(r), blocks.X, 1)
     np.testing.assert_allclose(gradient, exact, rtol=1e-10, atol=1e-9)

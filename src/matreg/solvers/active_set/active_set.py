@@ -100,7 +100,7 @@ class ActiveSetNewton:
         RMR, with a ridge.
     tracker : Tracker
         Where points are offered.
-    neighbour : Start
+    warm_start : Start
         Solution of a neighbouring problem.
     """
 
@@ -108,16 +108,16 @@ class ActiveSetNewton:
         self,
         problem: RMRProblem,
         tracker: Tracker,
-        neighbour: Start,
+        warm_start: Start,
     ) -> None:
-        self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
+        self.problem, self.tracker, self.warm_start = problem, tracker, warm_start
         self.design, self.y, self.loss = problem.design, problem.y, problem.loss
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.position = position_of(problem)
 
     def start(self) -> Point:
         """The last solution, with the multiple of its beta that has the best bound."""
-        last = self.neighbour.scaled(self.position)
+        last = self.warm_start.scaled(self.position)
         beta = snapped(np.clip(last.beta, self.loss.lower, self.loss.upper), self.loss)
         Z = self.problem.dual_image(beta)
         t = self.offer_dual(beta, Z)
@@ -130,7 +130,7 @@ class ActiveSetNewton:
 
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
-        last, before = self.neighbour, self.neighbour.before
+        last, before = self.warm_start, self.warm_start.before
         sigma = None if before is None else self.balance(last.W, last.Lambda, before)
         if sigma is not None:
             return sigma
@@ -150,7 +150,7 @@ class ActiveSetNewton:
 
     def rescaled(self, at: Point) -> Point:
         """The same point with the balance of what has changed since the last solution."""
-        sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.neighbour)
+        sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.warm_start)
         if sigma is None:
             return at
         return self.point(at.W, at.gamma, at.beta, at.Z, at.side, sigma)
@@ -236,7 +236,7 @@ class ActiveSetNewton:
         """The current point for the next problem."""
         Lambda = at.Z - self.ridge * at.W
         solution = Start(at.W, at.gamma, at.beta, self.position, Lambda)
-        return solution.after(self.neighbour)
+        return solution.after(self.warm_start)
 
 
 def distance(new: Array, old: Array) -> float:

@@ -35,7 +35,7 @@ class WorkingSet:
     problem : Problem
         That of all samples.
     index : ndarray of shape (k,)
-        Samples that are let free.
+        Samples of the working set.
     beta : ndarray of shape (n,)
         Multipliers, of which those of the other samples count.
     """
@@ -132,7 +132,7 @@ def finish(
     start : Start
         The point.
     reach : float
-        Samples are let free whose residuals are this near to an edge.
+        Samples enter the working set if their residuals are this close to an edge.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def grow(
 
 
 def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
-    """Samples to let free, and the multipliers of all others."""
+    """The working set, and the multipliers of all other samples."""
     loss, here = problem.loss, position_of(problem)
     ahead, before = start.ahead(here), start.before
     assert ahead is not None and before is not None
