@@ -194,7 +194,7 @@ def cvxpy_rmr(problem):
     return program.value, W.value
 
 
-def assert_same_seen(one, other):
+def assert_same_summary(one, other):
     """The same rows exactly, and the same sums up to rounding, whatever the blocks were."""
     one, other = one.capped(), other.capped()
     for mine, yours in zip(one.sorted(), other.sorted(), strict=True):
