@@ -45,7 +45,7 @@ def path(
     Parameters
     ----------
     model : RMR, RGLM or SMM
-        Its parameters but the one that changes; it is not fitted itself.
+        Gives all parameters except the one that changes; it is not fitted itself.
     X : array-like of shape (n, p, q) or (n, p*q)
         Samples.
     y : array-like of shape (n,)

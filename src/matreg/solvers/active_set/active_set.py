@@ -1,4 +1,4 @@
-"""Newton steps with the box problem solved exactly: RMR from a neighbour's solution.
+"""Newton steps with the box problem solved exactly: RMR from the solution of a close problem.
 
 The equations are those of the interior point method without its barriers
 (:mod:`..interior.interior_point`): with ``Z = A'beta - linear``, ridge rho and a scaling
@@ -8,18 +8,19 @@ The equations are those of the interior point method without its barriers
     beta_i on the side of the tube that y - A W and gamma say.
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
-box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
-a neighbour few samples change sides, the rank is nearly right, and one or two such matrices are
-enough. Where the steps do not settle, a fit from scratch (:mod:`..interior.attempts`) takes over.
+box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is computed. From the solution
+of a neighbouring problem few samples change sides, the rank is nearly right, and one or two
+matrices suffice. If the steps do not converge, a fit from scratch (:mod:`..interior.attempts`)
+takes over.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
-thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
-the ratio in which the two changed between the last problems, and from the second linearisation on
-since the last of them. Where all but a few singular values of W are tiny, as if the truth is nearly
-recovered, that is many times tau over the large ones.
+thresholding is ``Lambda + sigma W``, and the changes of both should be of the same size. So
+sigma is the ratio of their changes between the last two solutions, and from the second
+linearisation on the ratio of their changes since the last solution. If the truth is nearly
+recovered, all but a few singular values of W are tiny, and sigma is many times ``tau / d_1``.
 
-The bound that beta gives is off by the square of its error: a matrix is used again as long as that
-will be small enough soon, since a new one takes the time of about four steps.
+The error of the dual bound is quadratic in the error of beta. A matrix is reused as long as a few
+more steps will make the bound accurate enough, since a new matrix costs about four steps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """RMR on many samples in memory: from a subsample to all of them, with less and less smoothing.
 
 A reweighted subsample approximates the smoothed objective. Early, heavily smoothed stages therefore
-use a subsample, which grows fourfold whenever few of its samples feel the smoothing; the full data
-are used only once the smoothing is narrow. Without curvature of the loss a working set of the
+use a subsample, which grows fourfold whenever few of its samples lie within the smoothing; the full
+data are used only once the smoothing is narrow. Without curvature of the loss a working set of the
 samples near a kink (:mod:`..active_set.working_set`) computes the last digits.
 """
 
