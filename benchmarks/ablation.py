@@ -43,7 +43,7 @@ from benchmarks.ablation_problems import (
 from benchmarks.timing import cpu_time, print_table
 from matreg._typing import Array
 from matreg.problem import Problem
-from matreg.solvers import choose, dispatch
+from matreg.solvers import dispatch
 from matreg.solvers.active_set import active_set, box_qp, jacobian
 from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import SolverResult, rounding_floor
@@ -116,7 +116,7 @@ def solved(problem: Problem, result: SolverResult) -> bool:
 def run_path(case: Case) -> tuple[bool, int]:
     """A path: whether all of its points converged, and their steps."""
     taus = tau_grid(tau_max(case.problem), case.points, case.last)
-    points = list(walk(case.problem, taus, choose.following(TOL, 400)))
+    points = list(walk(case.problem, taus, partial(dispatch.next_result, tol=TOL, max_iter=400)))
     steps = sum(point.n_iter for point in points)
     return all(solved(case.problem, point) for point in points), steps
 

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.timing import cpu_time, print_table
 from matreg import RGLM, RMR
 from matreg.adaptive import adaptive_steps, reweighted_bases
-from matreg.bases import Bases, in_bases, smooth_basis
+from matreg.bases import Bases, images, smooth_basis
 from matreg.datasets import make_shape
 from matreg.design import ArrayDesign
 from matreg.losses.piecewise import epsilon_insensitive, squared
@@ -38,6 +38,11 @@ def path(problem, count, tol=1e-4, ratio=1e-2):
         return list(walk(problem, taus, partial(next_result, tol=tol)))
 
     return cpu_time(run)
+
+
+def in_bases(problem, bases):
+    """The problem with its samples in bases."""
+    return replace(problem, design=ArrayDesign(images(problem.design, bases)))
 
 
 def solve_in(problem, tau, bases):

@@ -23,7 +23,7 @@ import scipy.linalg
 from benchmarks.adaptive_recovery import connectomes, error_off_diagonal
 from benchmarks.timing import print_table
 from matreg.adaptive import reweighted_bases
-from matreg.bases import in_bases
+from matreg.bases import images
 from matreg.datasets import load_cmu_faces, load_eem_cells, load_sugar, make_shape
 from matreg.design import ArrayDesign
 from matreg.experiments.methods import rae
@@ -113,7 +113,9 @@ def by_rmr(task: Task, concave: bool) -> list[tuple[float, int]]:
     )
     found, W, bases = [], None, None
     for _ in range(1 + STEPS):
-        here = problem if bases is None else in_bases(problem, bases)
+        here = problem
+        if bases is not None:
+            here = replace(problem, design=ArrayDesign(images(problem.design, bases)))
         best = (np.inf, None, 0.0, None)
         for tau in tau_grid(problem_tau_max(here), TAUS, 1e-2):
             one = replace(here, penalty=here.penalty.at(tau))

@@ -10,7 +10,7 @@ python -m benchmarks.large --parts file longer rival cold stores [--samples 1000
 "stores"   a mapped file, zarr, HDF5, and Dask with uneven chunks: the same coefficients
 "models"   RGLM, RGLMCV, predict: passes, time and memory
 "choice"   RMRCV on a part of the samples beside RMRCV on all
-"guard"    a core that is too small on purpose
+"guard"    a reduced problem that is too small on purpose
 
 CPU seconds are those of all threads of the process. Ratios are of seconds, with those of CPU
 seconds beside them.
@@ -224,4 +224,4 @@ def guard(folder: Path, n: int = 200_000, rank: int = 20) -> None:
         warnings.simplefilter("ignore")
         row = row_of(f"17 rows per coordinate, rank {rank}", model, X, y)
     path.unlink()
-    print_table("a core that is too small", HEADER, [row])
+    print_table("a reduced problem that is too small", HEADER, [row])

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from matreg.bases import images
 from matreg.design import ArrayDesign
 from matreg.losses.piecewise import epsilon_insensitive, squared
 from matreg.penalties.spectral import SpectralElasticNet
@@ -60,6 +61,11 @@ def random_problem(n=80, p=6, q=8, *, seed=0, weighted=False, labels=None, **par
 def at(problem, tau):
     """The same problem with another tau."""
     return replace(problem, penalty=SpectralElasticNet(float(tau), problem.penalty.ridge))
+
+
+def in_bases(problem, bases):
+    """The problem in V of coefficients ``W = L V R``, with a copy of its samples."""
+    return replace(problem, design=ArrayDesign(images(problem.design, bases)))
 
 
 def rglm_data(n, p, q, seed=0, *, weights=False, noise=0.3, rank=2, offset=0.0):
@@ -188,8 +194,8 @@ def cvxpy_rmr(problem):
     return program.value, W.value
 
 
-def assert_same_seen(one, other):
-    """The same rows exactly, and the same sums but for rounding, whatever the blocks were."""
+def assert_same_summary(one, other):
+    """The same rows exactly, and the same sums up to rounding, whatever the blocks were."""
     one, other = one.capped(), other.capped()
     for mine, yours in zip(one.sorted(), other.sorted(), strict=True):
         if mine is None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from matreg.adaptive import adaptive_steps, first_delta, next_bases, reweighted_bases
-from matreg.bases import in_bases
 from matreg.data.samples import Samples
 from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
@@ -18,7 +17,7 @@ from matreg.problem import Problem
 from matreg.solvers import path, solve, tau_grid, tau_max
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm
-from problems import random_problem, rglm_data, rglm_problem
+from problems import in_bases, random_problem, rglm_data, rglm_problem
 
 
 def solve_tightly(problem, _last=None):

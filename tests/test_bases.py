@@ -1,7 +1,5 @@
 """Penalties in other bases, against CVXPY with the transformed penalty."""
 
-from dataclasses import replace
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from matreg.bases import (
     Bases,
     BasisBlocks,
     graph_basis,
-    in_bases,
     smooth_basis,
     whitening,
 )
@@ -18,7 +15,7 @@ from matreg.data.blocks import ArrayBlocks
 from matreg.solvers import solve_streamed_rglm
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm
-from problems import random_data, random_problem, rglm_data, rglm_problem
+from problems import in_bases, random_data, random_problem, rglm_data, rglm_problem
 
 P, Q = 6, 5
 RING = np.roll(np.eye(P), 1, axis=0) + np.roll(np.eye(P), -1, axis=0)
@@ -106,16 +103,6 @@ def test_blocks_in_bases():
     np.testing.assert_allclose(some.X, copy.X[index].reshape(10, -1))
     some, index = blocks.sample(100, 0)
     np.testing.assert_allclose(some.X, copy.X[index].reshape(len(index), -1))
-
-
-def test_linear_term_goes_along():
-    rng, bases = np.random.default_rng(2), rectangular()
-    problem = replace(random_problem(30, P, Q), linear=rng.standard_normal((P, Q)))
-    result = solve_rmr(in_bases(problem, bases), tol=1e-8)
-    W = bases.restore(result.W)
-    residual = problem.y - problem.design.forward(W.matrix) - result.b
-    value = problem.loss.value(residual) + np.vdot(problem.linear, W.matrix)
-    assert value + problem.penalty.value_of(result.W) == pytest.approx(result.primal)
 
 
 def test_restored_coefficients_keep_their_rank():

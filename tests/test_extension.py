@@ -1,6 +1,7 @@
 """A loss and penalties that the package does not know, with every solver that applies."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -23,7 +24,7 @@ from matreg.penalties.spectral import SpectralElasticNet, SpectralPenalty
 from matreg.problem import Problem
 from matreg.solvers import solve_problem
 from matreg.solvers.active_set.active_set import solve_active_set
-from matreg.solvers.choose import following
+from matreg.solvers.dispatch import next_result
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
@@ -232,7 +233,7 @@ def test_paths_of_every_loss(name):
     problem, c = make(name, PENALTIES["nuclear"])
     top = tau_max(problem)
     taus = top * np.array([1.0, 0.5, 0.2, 0.05])
-    points = list(walk(problem, taus, following(1e-7, 1000)))
+    points = list(walk(problem, taus, partial(next_result, tol=1e-7)))
     assert points[0].W.rank == 0 and all(point.converged for point in points)
     last = replace(problem, penalty=problem.penalty.at(taus[-1]))
     assert points[-1].primal == pytest.approx(optimum(name, last, c), rel=1e-6)

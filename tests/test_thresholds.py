@@ -1,6 +1,7 @@
 """Each threshold from both sides: another way, the same optimum."""
 
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -55,40 +56,83 @@ def least_squares():
     return RGLM(5.0).fit(found.X, found.y).objective_
 
 
-def least_squares_of_blocks():
-    found = data(200)
-    blocks = ArrayBlocks(found.X.reshape(200, -1), found.y, np.ones(200), (4, 3))
-    return solve(Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)), blocks).primal
+def called(*args):
+    return True
 
 
-# A fit, and values of the threshold below and above its size.
+def n(design, *args):
+    return design.n
+
+
+def n_of_problem(problem, *args):
+    return problem.design.n
+
+
+# For each threshold a fit, the values on both sides of its size, a function whose calls show which
+# way was taken, and what they show: by default whether there was any.
 CASES = {
-    "SAMPLES_PER_ENTRY": (rmr, 0, EVER),
-    "KERNEL_NUMBERS": (along_a_path, 0, EVER),
-    "HELD_RATIO": (along_a_path, 0, EVER),
-    "SMALL_SYSTEM": (lambda: rmr(40, (6, 5), solver="interior"), 0, EVER),
-    "CROSSOVER_ORDER": (in_a_huge_box, 0, EVER),
-    "COMPRESSED_ENTRIES": (least_squares, 11, 12),
-    "MOMENT_ENTRIES": (least_squares_of_blocks, 12, EVER),  # below, it is refused (test_moments)
-    "COVARIATE_SAMPLES": (with_covariates, 1999, 2000),
-    "MANY_SAMPLES": (of_small_numbers, 120, 121),
-    "THREADED_NUMBERS": (rmr, 0, EVER),
+    "SAMPLES_PER_ENTRY": (rmr, 5, 6, "solvers.choose.solve_many"),
+    "KERNEL_NUMBERS": (along_a_path, 3599, 3600, "solvers.choose.solve_active_set"),
+    "HELD_RATIO": (along_a_path, 299, 300, "solvers.choose.solve_working_set"),
+    "SMALL_SYSTEM": (lambda: rmr(60, (6, 5), solver="interior"), 0, EVER, "linalg.bordered.primal"),
+    "CROSSOVER_ORDER": (in_a_huge_box, 0, EVER, "solvers.interior.crossover.truncated"),
+    "COMPRESSED_ENTRIES": (least_squares, 11, 12, "solvers.rglm.least_squares.ProximalGradient", n),
+    "NORM_ENTRIES": (least_squares, 11, 12, "solvers.rglm.standard_form.largest_singular_value"),
+    "COVARIATE_SAMPLES": (with_covariates, 1999, 2000, "unpenalised.best_columns.among_many"),
+    "MANY_SAMPLES": (of_small_numbers, 120, 121, "solvers.dispatch.solve_problem", n_of_problem),
+    "THREADED_NUMBERS": (rmr, 720, 721, "linalg.threads.guests"),
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in vars(thresholds) if name.isupper()])
-def test_both_sides_have_the_same_optimum(name, monkeypatch):
-    fit, *values = CASES[name]
+def watch(monkeypatch, target, what):
+    """The set of what the calls of a function show, which is filled while it is called."""
+    home, name = target.rsplit(".", 1)
+    module = import_module(f"matreg.{home}")
+    function, shown = getattr(module, name), set()
+
+    def watched(*args, **options):
+        shown.add(what(*args))
+        return function(*args, **options)
+
+    monkeypatch.setattr(module, name, watched)
+    return shown
+
+
+def set_threshold(monkeypatch, name, value):
     users = [
         one
         for one in list(sys.modules.values())
         if hasattr(one, name) and one.__name__.startswith("matreg.")
     ]
     assert len(users) > 1
-    found = []
+    for module in users:
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_both_sides_go_another_way_to_the_same_optimum(name, monkeypatch):
+    fit, *values, target, what = (*CASES[name], called)[:5]
+    found, ways = [], []
     for value in values:
-        for module in users:
-            monkeypatch.setattr(module, name, value)
-        found.append(fit())
+        with monkeypatch.context() as patch:
+            set_threshold(patch, name, value)
+            ways.append(watch(patch, target, what))
+            found.append(fit())
+    assert ways[0] != ways[1]
     np.testing.assert_allclose(*found, rtol=3e-6)
+
+
+def test_moments_of_more_entries_are_refused(monkeypatch):
+    found = data(200)
+    given = (found.X.reshape(200, -1), found.y, np.ones(200), (4, 3))
+    model = Model(Squared(), SpectralElasticNet(5.0, ridge=0.0))
+    set_threshold(monkeypatch, "MOMENT_ENTRIES", 12)
+    assert solve(model, ArrayBlocks(*given)).primal == pytest.approx(least_squares(), rel=3e-6)
+    set_threshold(monkeypatch, "MOMENT_ENTRIES", 11)
+    with pytest.raises(ValueError, match="up to 11 of them"):
+        solve(model, ArrayBlocks(*given))
+
+
+def test_every_threshold_has_a_test():
+    assert {*CASES, "MOMENT_ENTRIES"} == {name for name in vars(thresholds) if name.isupper()}

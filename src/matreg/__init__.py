@@ -1,4 +1,23 @@
-"""Robust regression on matrices."""
+"""Robust regression on matrices.
+
+The estimators are here: ``from matreg import RMR``. The package follows the theory from loss to
+estimator; CONTRIBUTING.md says which part may import which.
+
+losses  penalties  barriers        value, prox, conjugate; bounds in interior point methods
+design  data                       samples as a linear operator; with labels and weights
+unpenalised  covariate_ridge       unpenalised columns, and a ridge on covariates
+problem  model                     the objective with samples, and without
+bases  known_structure  adaptive   other bases of rows and columns; steps that shrink less
+solvers                            from a problem to a certified result; linalg: linear algebra
+thresholds                         problem sizes at which methods change
+estimators                         the scikit-learn interface
+preprocessing  datasets            units, windows, masks, covariates; loaders
+criteria  scoring  robust          information criteria; a score for wrong labels; medians, scales
+inspection  plotting  reporting    maps and their uncertainty; figures; one page about a model
+adapters  onnx                     models for other libraries and programs
+experiments  cli                   the paper's experiments; the command line
+_validation  _runtime  _typing     checks of user input; progress, Ctrl-C, files; types
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

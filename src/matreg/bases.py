@@ -17,12 +17,11 @@ import numpy as np
 from ._typing import Array, Index
 from .data.blocks import Block, Blocks
 from .data.samples import Samples, SampleSet
-from .design import ArrayDesign, Design
+from .design import Design
 from .known_structure import graph_basis as graph_basis
 from .known_structure import smooth_basis as smooth_basis
 from .known_structure import whitening as whitening
 from .linalg.factors import Factors, svd
-from .problem import Problem
 
 
 @dataclass(frozen=True)
@@ -162,15 +161,6 @@ def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
     out[:m, m:] = T @ G[: p * q, p * q :]
     out[m:, :m], out[m:, m:] = out[:m, m:].T, G[p * q :, p * q :]
     return out
-
-
-def in_bases(problem: Problem, bases: Bases) -> Problem:
-    """The problem in V of coefficients ``W = L V R``, with a copy of its samples.
-
-    Dual points, objectives and intercepts of its solution are those of the problem in W.
-    """
-    linear = None if problem.linear is None else bases.image(problem.linear)
-    return replace(problem, design=ArrayDesign(images(problem.design, bases)), linear=linear)
 
 
 @dataclass(frozen=True)

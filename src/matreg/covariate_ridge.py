@@ -2,10 +2,9 @@
 
 ``ridge / 2 |gamma|^2`` is the squared loss, of weight `ridge`, of samples whose matrix and label
 are zero and whose unpenalised columns predict one coefficient each. With these samples the problem
-has no ridge on gamma: solvers and both bounds of the certificate stay as they are. In the dual,
-where the columns stand for ``Z'beta = t``, the multipliers of these samples balance the sums of the
-others, at the price ``|Z'beta - t|^2 / (2 ridge)``. Where samples are read block by block, these
-are one more block.
+has no ridge on gamma: solvers and both bounds of the certificate stay as they are. In the dual, the
+constraint ``Z'beta = t`` becomes the penalty ``|Z'beta - t|^2 / (2 ridge)``, and the multipliers of
+these samples balance the violation. If samples are read block by block, these are one more block.
 """
 
 from __future__ import annotations

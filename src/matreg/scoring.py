@@ -1,8 +1,9 @@
-"""Names of scores, and one that wrong labels cannot spoil: absolute errors, each with a bound.
+"""Names of scores, and one that is robust to wrong labels: bounded absolute errors.
 
 The median absolute error looks at half of the samples only: if half of the labels are equal, the
-best constant has none, and W = 0 is chosen. The mean absolute error grows with each wrong label.
-Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for all candidates.
+best constant has a median error of zero, and W = 0 is chosen. The mean absolute error grows with
+each wrong label. Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for
+all candidates.
 """
 
 from __future__ import annotations

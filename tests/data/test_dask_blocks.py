@@ -16,7 +16,7 @@ from matreg import RGLM, RMR, SMM
 from matreg.data.blocks import ArrayBlocks, sample_runs
 from matreg.losses.piecewise import epsilon_insensitive
 from matreg.solvers.passes.pass_spec import PassSpec
-from problems import assert_same_seen, random_data
+from problems import assert_same_summary, random_data
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -74,7 +74,7 @@ def test_what_is_seen_does_not_depend_on_the_chunks(data, cuts, far, most, ties)
     lens = PassSpec(W, np.array([0.2]), True, tube, 0.3, far, 0.02, most, 1.0, 1.0, 1e-12, 5)
     with dask.config.set(scheduler="sync"):
         seen = lazy.map_reduce(lens)
-    assert_same_seen(seen, memory((X, y)).map_reduce(lens))
+    assert_same_summary(seen, memory((X, y)).map_reduce(lens))
     assert len(seen.capped().rows) <= most
 
 

@@ -126,7 +126,7 @@ def test_recovers_planted_truth(outliers, coupling):
     assert model.clean_rank_ == 4
     clean = data.X_clean[train]
     assert np.linalg.norm(model.X_clean_ - clean) < 0.01 * np.linalg.norm(clean)
-    # Of the coefficients only the part on the row space can be known.
+    # Only the part of the coefficients on the row space can be known.
     Vt = np.linalg.svd(clean.reshape(200, -1), full_matrices=False)[2][:4]
     off = Vt @ (model.coef_ - data.coef).ravel()
     assert np.linalg.norm(off) < 0.05 * np.linalg.norm(Vt @ data.coef.ravel())

@@ -25,7 +25,7 @@ def with_gaps(X, share=0.1, seed=0):
 def test_missing_entries_cost_little(outliers):
     data = planted(200, (12, 12))
     D = with_gaps(data.X)
-    # Of the coefficients only the part on the row space can be known.
+    # Only the part of the coefficients on the row space can be known.
     Vt = np.linalg.svd(data.X_clean.reshape(200, -1), full_matrices=False)[2][:4]
 
     def off(X):

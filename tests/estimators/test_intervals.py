@@ -8,7 +8,7 @@ from problems import random_data
 
 mapie = pytest.importorskip("mapie.regression")
 
-# Of 400 new labels: three standard errors of a share of 90 %, and as much for the calibration.
+# With 400 new labels: three standard errors of a share of 90 %, and as much for calibration.
 SLACK = 3.0 * np.sqrt(0.9 * 0.1 * (1.0 / 400 + 1.0 / 150))
 
 

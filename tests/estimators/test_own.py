@@ -67,7 +67,11 @@ def test_the_same_loss_from_a_file(tmp_path):
     loss = AsymmetricTube(3.0, 0.2)
     with config_context(working_memory=0.2):
         stored = RMR(tau=20.0, C=0.5, loss=loss).fit(X, y)
-    assert stored.n_passes_ > 1
+        along = path(RMR(C=0.5, loss=loss), X, y, taus=[50.0, 20.0])
+        search = RMRCV([50.0, 20.0], C=0.5, loss=loss, cv=2).fit(X, y)
+    assert stored.n_passes_ > 1 and search.n_passes_ > 1
+    assert along.objectives[1] == pytest.approx(stored.objective_, rel=2e-6)
+    assert search.dual_gap_ <= 1e-6
     memory = RMR(tau=20.0, C=0.5, loss=loss).fit(np.asarray(X), y)
     assert stored.objective_ == pytest.approx(memory.objective_, rel=2e-6)
 

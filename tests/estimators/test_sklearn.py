@@ -1,4 +1,4 @@
-"""Every check that scikit-learn has for estimators, none excused but for an error of its own."""
+"""Every check that scikit-learn has for estimators, none excused except for an error of its own."""
 
 import warnings
 

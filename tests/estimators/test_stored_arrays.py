@@ -84,7 +84,7 @@ def test_coefficients_do_not_depend_on_the_store(kind, tmp_path):
     X, y = make_data()
     file = sklearn.clone(MODELS["RMR"]).fit(store(X, tmp_path, "file"), y)
     other = sklearn.clone(MODELS["RMR"]).fit(store(X, tmp_path, kind), y)
-    # What the first pass sees is the same but for rounding. The core after it may then end a step
+    # What the first pass sees is the same up to rounding. The problem after it may then end a step
     # earlier or later, within its tolerance.
     first, second = (model.history_[["primal", "dual", "rows"]][:1] for model in (file, other))
     for name in first.dtype.names:

@@ -1,6 +1,7 @@
 """Models fitted to samples that stay in a file, against the same models in memory."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import sklearn
 from sklearn.base import clone
 
 import matreg
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, tau_max
+from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, AdviceWarning, tau_max
 from matreg._validation.stored import is_stored, is_streamed
 from matreg.datasets import make_matrix_regression
+from matreg.solvers import dispatch as solvers
 from problems import certified_gap, random_data
 
 N, P, Q = 12_000, 6, 5
@@ -19,7 +21,7 @@ PARAMETERS = {"tau": 100.0, "C": 1.0, "epsilon": 0.1}
 
 @pytest.fixture(autouse=True)
 def little_memory():
-    """Rows of a core: a few thousand of the samples."""
+    """Rows of a reduced problem: a few thousand of the samples."""
     with sklearn.config_context(working_memory=2):
         yield
 
@@ -242,12 +244,7 @@ def test_nothing_is_loaded_silently(data, mapped):
 
     X, y = data
     refused = {
-        "A path of RMR needs all samples in memory.*RMRCV chooses": lambda: matreg.path(
-            RMR(), mapped, y
-        ),
-        "A path of SMM needs all samples in memory.*SMMCV chooses": lambda: matreg.path(
-            SMM(), mapped, y > 0.0
-        ),
+        "loss='huber' needs all samples": lambda: matreg.path(RMR(loss="huber"), mapped, y),
         "tau_max needs all samples in memory": lambda: tau_max(RMR(), mapped, y),
         "GRMRCV needs all samples in memory.*clean all": lambda: GRMRCV().fit(mapped, y),
         "'squared_hinge' needs all": lambda: SMM(loss="squared_hinge").fit(mapped, y > 0.0),
@@ -273,6 +270,43 @@ def test_a_path_of_rglm_in_two_passes(data, mapped):
     np.testing.assert_allclose(path.objectives, memory.objectives, rtol=2e-6)
     assert path.gaps.max() <= 1e-6
     assert pickle.loads(pickle.dumps(path)).coefs.shape == (6, P, Q)
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (RMR(C=1.0, epsilon=0.1), {"taus": [200.0, 100.0]}),
+        (RMR(tau=100.0, epsilon=0.1), {"Cs": [0.5, 1.0]}),
+        (SMM(C=1.0), {"taus": [200.0, 100.0]}),
+    ],
+    ids=["RMR", "C", "SMM"],
+)
+def test_a_path_from_a_file_is_that_in_memory(data, mapped, model, grid):
+    X, y = data
+    labels = y > np.median(y) if isinstance(model, SMM) else y
+    stored = matreg.path(model, mapped, labels, **grid)
+    memory = matreg.path(model, X.astype(float), labels, **grid)
+    np.testing.assert_allclose(stored.objectives, memory.objectives, rtol=2e-6)
+    assert stored.gaps.max() <= 1e-6 and stored.ranks[1] > 0
+    assert pickle.loads(pickle.dumps(stored)).coefs.shape == (2, P, Q)
+
+
+def test_a_path_from_a_file_starts_near_the_largest_tau(data, mapped):
+    stored = matreg.path(RMR(C=1.0, epsilon=0.1), mapped, data[1], n_taus=2, tau_min_ratio=0.9)
+    largest = tau_max(RMR(C=1.0, epsilon=0.1), data[0].astype(float), data[1])
+    assert stored.taus[0] == pytest.approx(largest, rel=0.1)
+
+
+def test_an_interrupted_path_from_a_file_ends(data, mapped, monkeypatch):
+    whole = solvers.solve_plain
+
+    def interrupted(*args, **options):
+        return replace(whole(*args, **options), interrupted=True)
+
+    monkeypatch.setattr(solvers, "solve_plain", interrupted)
+    with pytest.warns(AdviceWarning, match="1 of 2 points of the path are returned"):
+        path = matreg.path(RMR(C=1.0, epsilon=0.1), mapped, data[1], taus=[200.0, 100.0])
+    assert len(path.points) == len(path.taus) == 1
 
 
 def test_w_of_zero_is_said(data, mapped):

@@ -17,6 +17,7 @@ from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import SOLVERS, choose, path, problem_tau_max, solve, solve_problem
+from matreg.solvers.dispatch import next_result
 from matreg.solvers.warm_start import Start
 from matreg.unpenalised.basis import covariates, intercept
 
@@ -61,7 +62,7 @@ def last_two(problem):
     last = None
     for factor in (1.1, 1.05):
         penalty = problem.penalty.at(factor * problem.penalty.tau)
-        last = choose.following(1e-6, 1000)(replace(problem, penalty=penalty), last)
+        last = next_result(replace(problem, penalty=penalty), last)
     return last.start
 
 

@@ -344,7 +344,7 @@ def test_intervals_cover_new_labels(confidence):
         new = loo.predictions(loo.response.of(X[60:], np.ones((200, 1))), whole)
         lower, upper = jackknife_plus(loo.residuals, new, confidence)
         covered.append(np.mean((lower <= y[60:]) & (y[60:] <= upper)))
-    # Of 60 calibrating samples each: about .04 and .05 a data set, a third of that for eight.
+    # With 60 calibrating samples each: about .04 and .05 per data set, a third of that for eight.
     assert np.mean(covered) == pytest.approx(confidence, abs=0.045)
 
 

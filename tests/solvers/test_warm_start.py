@@ -20,7 +20,7 @@ def memory(tau, slopes=4.0):
     return Start(W, np.array([value]), beta, Position(tau, slopes), Lambda)
 
 
-def test_a_straight_line_is_foretold_exactly():
+def test_a_straight_line_is_extrapolated_exactly():
     last = memory(2.0).after(memory(3.0).after(memory(5.0)))
     assert last.before.position.tau == 3.0
     assert last.before.before.position.tau == 5.0

@@ -19,9 +19,9 @@ from matreg.losses.piecewise import (
 from matreg.losses.smooth import Logistic, Poisson
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers.augmented.augmented import solve_core
+from matreg.solvers.augmented.augmented import solve_augmented
 from matreg.solvers.augmented.subsamples import solve_many
-from matreg.solvers.choose import following
+from matreg.solvers.choose import remembered, solve_rmr
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
@@ -112,15 +112,17 @@ def assert_certified(problem, plain, result, best, tol):
 
 def path(problem, tol, max_iter):
     """The last of some points that lead to the problem, by the active set."""
-    solver, last = following(tol, max_iter), None
+    last = None
     for factor in (1.6, 1.3, 1.1, 1.0):
-        tau = factor * problem.penalty.tau
-        last = solver(replace(problem, penalty=problem.penalty.at(tau)), last)
+        there = replace(problem, penalty=problem.penalty.at(factor * problem.penalty.tau))
+        start = None if last is None else last.start
+        result = solve_rmr(there, start=start, tol=tol, max_iter=max_iter)
+        last = remembered(there, result, start)
     assert "active set" in last.history["method"]
     return last
 
 
-ENGINES = {"cold": solve_cold, "core": solve_core, "many": solve_many, "path": path}
+ENGINES = {"cold": solve_cold, "augmented": solve_augmented, "many": solve_many, "path": path}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What happens around the work: progress, Ctrl-C, files that are whole, workers, warnings.
+"""Services around the computation: progress, Ctrl-C, atomic files, workers, warnings.
 
 ``progress`` is the line on a terminal, ``interruption`` decides what Ctrl-C keeps, ``files``
 writes a file whole or not at all, ``parallel`` runs workers that end with their parent, ``warn``

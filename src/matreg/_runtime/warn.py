@@ -12,7 +12,7 @@ INSIDE = ("matreg", "sklearn", "joblib", "contextlib")
 class AdviceWarning(UserWarning):
     """What a legal call should know about its data, parameters or result, with the remedy.
 
-    All of matreg's warnings are of this class, but for scikit-learn's ``ConvergenceWarning`` and
+    All of matreg's warnings are of this class, except scikit-learn's ``ConvergenceWarning`` and
     Python's ``FutureWarning``.
 
     Examples

@@ -48,7 +48,7 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     return X, None
 
 
-# Of data frames and sparse matrices, which have keys, too.
+# Attributes of data frames and sparse matrices, which have keys, too.
 NO_CONTAINER = ("iloc", "__dataframe__", "tocsr")
 
 

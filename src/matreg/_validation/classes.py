@@ -18,9 +18,9 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
     reject_complex(y, "y")
     if len(shape := np.asarray(y).shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y must be a 1d array, one class for each sample; got shape {shape}. Of several "
-            "labels per sample wrap the model in sklearn.multioutput.MultiOutputClassifier; of one "
-            "column per class pass y.argmax(axis=1)."
+            f"y must be a 1d array, one class for each sample; got shape {shape}. For several "
+            "labels per sample wrap the model in sklearn.multioutput.MultiOutputClassifier; for "
+            "one column per class pass y.argmax(axis=1)."
         )
     y = column_or_1d(y, warn=True)
     check_length(y, n)

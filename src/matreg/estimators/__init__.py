@@ -1,4 +1,4 @@
-"""Estimators: the scikit-learn face of the solvers.
+"""Estimators: the scikit-learn interface of the solvers.
 
 rmr  rglm  smm        models with a certificate, each with its search
 grmr  gsmm            models that clean their samples, each with its search

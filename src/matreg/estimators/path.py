@@ -17,8 +17,9 @@ from .._runtime.progress import track
 from .._runtime.warn import warn
 from .._typing import Array, Covariates, Parameters, Weights
 from .._validation.arrays import check_grid
-from .._validation.stored import is_streamed, refuse_streamed
-from ..solvers import SolverResult, quadratic, tau_grid
+from .._validation.stored import refuse_streamed, working_memory
+from ..data.samples import Samples
+from ..solvers import SolverResult, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
 from ._fit.units import bases_of, with_numbers
@@ -44,7 +45,7 @@ def path(
     Parameters
     ----------
     model : RMR, RGLM or SMM
-        Its parameters but the one that changes; it is not fitted itself.
+        Gives all parameters except the one that changes; it is not fitted itself.
     X : array-like of shape (n, p, q) or (n, p*q)
         Samples.
     y : array-like of shape (n,)
@@ -69,6 +70,11 @@ def path(
         Solutions with their certificates, largest tau or smallest C first. `max_iter` of the model
         is for one point, and for all methods that it tries together.
 
+    Notes
+    -----
+    In memory each point starts from the last. On samples that are read block by block all points
+    of `RGLM` together take two passes; each point of `RMR` and `SMM` takes the passes of a fit.
+
     Examples
     --------
     >>> from matreg import RMR, path
@@ -84,9 +90,6 @@ def path(
         raise ValueError("taus and Cs must not both be given: a path goes along one of them.")
     model = checked_copy(model)
     name = type(model).__name__
-    if not (is_streamed(X) and quadratic(model._model_kind()) and Cs is None):
-        instead = f" {name}CV chooses tau on a part and fits it to all samples."
-        refuse_streamed(f"A path of {name}", X, instead)
     samples = model._structured(model._read(FitInput(X, y, sample_weight, covariates)))
     parts = model._parts(samples)
     if parts[0].joint is not None:
@@ -111,6 +114,8 @@ def path(
         largest = model._tau_max(declared, samples, parts)
         along, values = "tau", tau_grid(largest, n_taus, tau_min_ratio)
     limits: Parameters = {"tol": model.tol, "max_iter": model.max_iter}
+    if not isinstance(samples, Samples):
+        limits["memory"] = working_memory()
     walking = solvers.path(declared, parts[0].samples, along, values, steps=steps, **limits)
     bases = bases_of(model)
     points = [
@@ -140,12 +145,13 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
     try:
         for point in track(walking, "path", total, verbose):
             points.append(point)
+            if point.interrupted:  # blocks keep what the passes before have found
+                raise KeyboardInterrupt
     except KeyboardInterrupt:
         if not points or not may_keep():
             raise
         warn(
-            f"Interrupted: {len(points)} of {total} points of the path are finished and returned. "
-            + ADVICE,
+            f"Interrupted: {len(points)} of {total} points of the path are returned. " + ADVICE,
         )
     return points
 

@@ -75,7 +75,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         of their matrices side by side, or on top of each other, for labels in units of their
         spread, `label_scale_`. With None each label is fitted on its own. For more than two classes
         of the family "binomial" each class against the rest is such a label, and `predict_proba`
-        divides their probabilities by the sum. Of "multinomial" all classes are one problem, in
+        divides their probabilities by the sum. The classes of "multinomial" are one problem, in
         which None adds up their nuclear norms.
     n_jobs : int, default=None
         Number of labels at a time, where there are several.
@@ -241,7 +241,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Of the chosen model on all the data, as in :class:`RGLM`.
+        Those of the chosen model on all the data, as in :class:`RGLM`.
     classes_, matrix_shape_, n_features_in_
         As in :class:`RGLM`.
 

@@ -83,17 +83,19 @@ class RMR(MatrixRegressor, ConvexEstimator):
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     covariate_ridge : float, default=0.0
-        Weight of ``|gamma|^2 / 2`` for the coefficients gamma of covariates, in their units and for
-        samples in memory. 0 is no penalty; without covariates it changes nothing.
+        Weight of ``|gamma|^2 / 2`` for the coefficients gamma of covariates, in their units. 0 is
+        no penalty; without covariates it changes nothing.
     solver : str, default="auto"
-        "auto" takes, from scratch, the augmented Lagrangian ("augmented") where there are at least
-        twice as many samples as W has entries, and the interior point method ("interior") for
-        fewer, or where the first does not succeed. From a start (`warm_start`, and along paths) it
-        takes the active set ("active-set") up to 2,896 samples, and beyond a working set or the
-        augmented Lagrangian. Losses or penalties of your own that the second-order methods do not
-        take go to "first-order", which accepts anything convex. Each of these names forces its
-        method. "admm" is the algorithm of the paper, for the losses "epsilon_insensitive" and
-        "absolute". `solver_` says which method ended the fit.
+        "auto" chooses by n samples and pq entries of W. From scratch it takes the augmented
+        Lagrangian ("augmented") if n >= 2 pq, and otherwise, or where that fails, the interior
+        point method ("interior"). The augmented Lagrangian ends in a working set: the samples near
+        an edge of the tube. From a start (`warm_start`, paths) "auto" takes the active set
+        ("active-set") up to 2,896 samples, and beyond these what it takes from scratch. From the
+        third point of a path on, if n^2 > 2^14 pq or n > 2,896 and the loss has no curvature, it
+        takes a working set, in which the active set solves for few samples. Losses or penalties of
+        your own that none of these accepts go to "first-order", which accepts anything convex.
+        Each of these names forces its method. "admm" is the algorithm of the paper, for the losses
+        "epsilon_insensitive" and "absolute". `solver_` says which method ended the fit.
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -226,7 +228,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale" and
         3, 100 and 3000 times it, beyond which the ridge is of no account. By default epsilon is
         "noise": half of the scale of the leave-one-out residuals of a first fit without a tube, and
-        at most "scale". Of epsilon only one with losses that do not depend on it.
+        at most "scale". Losses that do not depend on epsilon take only one.
     loss, delta, quantile, penalty
         As in :class:`RMR`.
     l1 : float, matrix, or a list of them, default=0.0
@@ -283,7 +285,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     taus_ : ndarray
         The grid of tau of the chosen C and epsilon.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Of the chosen model on all the data, as in :class:`RMR`.
+        Those of the chosen model on all the data, as in :class:`RMR`.
     label_outlier_score_, matrix_shape_, n_features_in_
         As in :class:`RMR`.
 

@@ -140,7 +140,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Of the chosen model on all the data, as in :class:`SMM`.
+        Those of the chosen model on all the data, as in :class:`SMM`.
     classes_, label_outlier_score_, matrix_shape_, n_features_in_
         As in :class:`SMM`.
 

@@ -152,7 +152,7 @@ def refined(
 
     In a huge box ``Phi Phi' x`` is a small difference of large numbers, and ``D x``, by which the
     multipliers are told from each other, is smaller still: that is the accuracy to aim at. As a
-    residual costs two passes over the data, the next one is foretold by the last ratio.
+    residual costs two passes over the data, the next one is extrapolated by the last ratio.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from .factors import Factors, svd
 
 # Columns beyond the rank: they make the iteration converge and notice a growing rank.
 SPARE = 6
-# Of these, columns drawn afresh at every call: they find directions new to the block.
+# Columns of the block that are drawn anew at every call: they find directions new to it.
 PROBES = 2
 # Steps of the block at least and at most: a probe needs two to show a direction; after twelve the
 # Gram side is faster.

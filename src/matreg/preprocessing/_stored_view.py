@@ -23,7 +23,7 @@ class StoredView:
     change : callable
         Makes an array (k, p*q) or (k, p, q) of floating-point numbers from one of that shape.
     dtype : dtype
-        Of what `change` returns.
+        Type of the numbers that `change` returns.
 
     Attributes
     ----------

@@ -61,8 +61,8 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     center_, scale_ : ndarray of shape (1, q), (p, 1), (p, q) or (1, 1)
-        Of columns, rows, entries or all. A constant unit has scale 1. Where the deciles are equal,
-        as in columns that are mostly zero, the scale is the standard deviation.
+        One per column, row or entry, or one. A constant unit has scale 1. Where the deciles are
+        equal, as in columns that are mostly zero, the scale is the standard deviation.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int

@@ -1,7 +1,7 @@
 """What a model of matrices is compared with: linear models of flat samples, and a constant.
 
 All are fitted to the same folds, for a grid of their one parameter. The value with the best mean
-score is reported: the model itself was chosen in this way, and no side has an advantage.
+score is reported: the model was chosen in the same way, so that neither has an advantage.
 
 Ridge, logistic and Poisson regression and partial least squares give the same predictions after a
 rotation of the samples. So samples are rotated onto the principal axes of the training samples:

@@ -16,6 +16,7 @@ loo           every sample left out once
 from .certificate import SolverResult, rounding_floor
 from .dispatch import (
     SOLVERS,
+    Options,
     last_step,
     mean_curvature,
     path,
@@ -58,6 +59,7 @@ __all__ = [
     "LeaveOneOut",
     "Limits",
     "NewSamples",
+    "Options",
     "Prepared",
     "Reduced",
     "Refined",

@@ -148,14 +148,3 @@ def remembered(problem: RMRProblem, result: SolverResult, start: Start | None) -
     if start is not None and start.known:
         kept = kept.after(start)
     return replace(result, kept=kept)
-
-
-def following(tol: float, max_iter: int) -> Callable[..., SolverResult]:
-    """Solver of neighbouring problems: a problem and the last result give the next result."""
-
-    def solve(problem: RMRProblem, last: SolverResult | None) -> SolverResult:
-        start = None if last is None else last.start
-        result = solve_rmr(problem, start=start, tol=tol, max_iter=max_iter)
-        return remembered(problem, result, start)
-
-    return solve

@@ -30,7 +30,7 @@ from .first_order import solve_universal
 from .largest_tau import tau_max as rmr_tau_max
 from .neighbours import follow
 from .paper.admm import solve_admm
-from .passes.solve import path_on_blocks, reduced
+from .passes.solve import path_on_blocks, quadratic, reduced
 from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
 from .warm_start import Start
@@ -295,11 +295,11 @@ def plain_path(
 ) -> Iterator[SolverResult]:
     """The path of single convex problems."""
     if not isinstance(samples, Samples):
-        if along == "tau":
+        if along == "tau" and quadratic(model):  # two passes for all values
             yield from path_on_blocks(model, samples, values, **options)
         else:
-            for C in values:
-                yield solve_plain(model.at(C=float(C)), samples, **options)
+            for value in values:
+                yield solve_plain(model.at(**{along: float(value)}), samples, **options)
         return
     problem = model.on(samples)
     problems = (moved(model, samples, problem, along, float(value)) for value in values)
@@ -333,8 +333,8 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     Parameters
     ----------
     model : Model
-        What is minimised; its own tau does not matter. Of an adaptive one the steps before the last
-        are solved, and it is the tau in their bases.
+        What is minimised; its own tau does not matter. The steps of an adaptive one before the
+        last are solved, and the result is the tau in their bases.
     samples : SampleSet
         In memory, or read block by block for the squared loss.
     tol : float, default=1e-3

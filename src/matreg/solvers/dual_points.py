@@ -1,10 +1,10 @@
 """Dual points that are known without a solver: that of W = 0, that of the labels, multiples.
 
-A dual optimal beta of the columns without a penalty alone, which makes W = 0 optimal among all that
-these leave, is ``+-c_i`` for samples outside of the tube and 0 strictly inside of it, while for
-samples on its edge it is free between. In general as many samples are there as there are columns,
-and ``Z'beta = linear_gamma`` fixes them; with ties there are more. Along the ray of any beta the
-maximum of the dual is found exactly.
+The dual solution of the problem with W = 0, which has the unpenalised columns only, is ``+-c_i``
+for samples outside the tube and 0 strictly inside. On the edge beta is free in between. In general
+as many samples lie on the edge as there are columns, and ``Z'beta = linear_gamma`` determines their
+beta; with ties there are more samples. Along the ray of any beta the maximum of the dual is found
+exactly.
 """
 
 from __future__ import annotations

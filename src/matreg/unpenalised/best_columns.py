@@ -3,9 +3,9 @@
     minimise over gamma (k,):   L(r - Z gamma) + t'gamma,
     its dual over beta (n,):    r'beta - L*(beta)   subject to   Z'beta = t.
 
-For a loss of kinks this is a linear program, quantile regression among them: an interior point
-method in the dual, as that of Portnoy and Koenker (1997), ends near a vertex, and the sides of the
-samples then tell the vertex itself. Newton's method serves losses with two derivatives, and that
+For a piecewise linear loss, such as that of quantile regression, this is a linear program: an
+interior point method for the dual (Portnoy and Koenker 1997) ends near a vertex, and the sides of
+the samples identify the vertex. Newton's method serves losses with two derivatives, and that
 of Broyden, Fletcher, Goldfarb and Shanno all others.
 
 References

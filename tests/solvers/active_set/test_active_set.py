@@ -15,7 +15,7 @@ from matreg.solvers.active_set.active_set import (
     solve_active_set,
 )
 from matreg.solvers.certificate import Tracker
-from matreg.solvers.choose import following
+from matreg.solvers.dispatch import next_result
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.warm_start import Position, Start, completed
@@ -68,7 +68,7 @@ def test_a_nearly_recovered_truth_is_followed():
         last, result = result, solve_active_set(at(problem, tau), start=result.start)
         followed += result.converged
         if not result.converged:
-            result = following(1e-6, 100)(at(problem, tau), last)
+            result = next_result(at(problem, tau), last, max_iter=100)
     assert result.W.d[2] < 1e-2 * result.W.d[1]  # the rest is noise
     assert followed > 0
 
@@ -162,7 +162,7 @@ def test_a_fit_from_scratch_follows_where_the_last_solution_does_not_help(monkey
     start = solve_cold(problem)
     failed = replace(start, converged=False, n_iter=10)
     monkeypatch.setattr(choose, "solve_active_set", lambda *args, **others: failed)
-    result = following(1e-6, 100)(problem, start)
+    result = next_result(problem, start, max_iter=100)
     assert result.converged
     assert result.n_iter == 10 + start.n_iter  # all that was tried is counted
     assert len(result.history) == 2 * len(start.history)
@@ -175,6 +175,6 @@ def test_max_iter_is_for_all_methods_together(max_iter):
     start = solve_cold(at(problem, 0.5 * largest), tol=1e-6)
     for tau in (0.1, 1e-2, 1e-4):
         # Too far for any of them.
-        result = following(1e-12, max_iter)(at(problem, tau * largest), start)
+        result = next_result(at(problem, tau * largest), start, tol=1e-12, max_iter=max_iter)
         assert result.n_iter <= max_iter
         assert result.history["iteration"].max() <= max_iter

@@ -127,20 +127,16 @@ def test_pivoting_ends_at_a_solution_or_tells_whatever_the_guess():
     assert solved > 0
 
 
-def test_ill_conditioned_problems_are_solved_from_afar():
-    unsettled, approached = 0, 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        weights = np.concatenate([np.ones(10), np.full(160, 1e-4)])
-        Phi = rng.standard_normal((80, 170)) * np.sqrt(weights)
-        t = Phi @ rng.standard_normal(170) + 0.01 * rng.standard_normal(80)
-        K, c = Phi @ Phi.T, np.ones(80)
-        box = box_problem(K, c, 0.01, True)
-        if box.pivot(t, np.ones(80)) is None:
-            unsettled += 1
-            beta, b, _ = box.solve_from_afar(t, t, np.zeros(box.basis.size))
-            approached += off_conditions(beta, t - K @ beta - b, c, 0.01) <= 1e-7
-    assert unsettled >= 8 and approached == unsettled
+@pytest.mark.parametrize("seed", range(20))
+def test_ill_conditioned_problems_are_solved_from_afar(seed):
+    rng = np.random.default_rng(seed)
+    weights = np.concatenate([np.ones(10), np.full(160, 1e-4)])
+    Phi = rng.standard_normal((80, 170)) * np.sqrt(weights)
+    t = Phi @ rng.standard_normal(170) + 0.01 * rng.standard_normal(80)
+    K, c = Phi @ Phi.T, np.ones(80)
+    box = box_problem(K, c, 0.01, True)
+    beta, b, _ = box.solve_from_afar(t, t, np.zeros(box.basis.size))
+    assert off_conditions(beta, t - K @ beta - b, c, 0.01) <= 1e-7
 
 
 @pytest.mark.parametrize("factored", [True, False])

@@ -12,7 +12,8 @@ from matreg.losses.piecewise import absolute, epsilon_insensitive, pinball
 from matreg.problem import relative_gap
 from matreg.solvers import tau_grid
 from matreg.solvers.active_set.working_set import WorkingSet, finish, solve_working_set
-from matreg.solvers.choose import following, solve_rmr
+from matreg.solvers.choose import solve_rmr
+from matreg.solvers.dispatch import next_result
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.warm_start import Start, position_of
@@ -34,10 +35,10 @@ def many(loss="epsilon-insensitive", n=3000):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_path_of_many_samples_is_certified_and_that_of_single_fits(loss):
     problem = many(loss)
-    solver, last, methods = following(1e-6, 1000), None, []
+    last, methods = None, []
     for tau in tau_grid(tau_max(problem), 8, 1e-2):
         posed = at(problem, tau)
-        last = solver(posed, last)
+        last = next_result(posed, last)
         assert last.converged
         gap = relative_gap(posed.primal(last.W)[0], posed.dual(last.beta))
         assert gap == pytest.approx(last.gap, abs=1e-9)
@@ -79,14 +80,13 @@ def test_dual_points_of_a_working_set_are_those_of_all_samples(fit_intercept):
 def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
     problem = many()
     largest = tau_max(problem)
-    solver = following(1e-6, 1000)
     last = None
     for share in (0.9, 0.89):
-        last = solver(at(problem, share * largest), last)
+        last = next_result(at(problem, share * largest), last)
     posed = at(problem, 1e-3 * largest)
     result = solve_working_set(posed, start=last.start)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
-    assert solver(posed, last).converged
+    assert next_result(posed, last).converged
 
 
 def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():

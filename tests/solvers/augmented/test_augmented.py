@@ -17,7 +17,7 @@ from matreg.losses.piecewise import (
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.augmented import subsamples as solve
-from matreg.solvers.augmented.augmented import AugmentedLagrangian, solve_core
+from matreg.solvers.augmented.augmented import AugmentedLagrangian, solve_augmented
 from matreg.solvers.augmented.incremental_gram import IncrementalGram
 from matreg.solvers.augmented.newton import through_coefficients, through_samples
 from matreg.solvers.augmented.smoothed_objective import SmoothedObjective
@@ -80,7 +80,7 @@ def test_linear_term_is_that_of_samples_far_away():
     T = -np.einsum("i,ijk->jk", slopes, far)
     short = replace(problem, linear=T, linear_gamma=-float(slopes.sum()))
     constant = float(np.abs(slopes) @ (np.full(2, 1e4) - 0.1))
-    result = solve_core(short, tol=1e-9)
+    result = solve_augmented(short, tol=1e-9)
     expected = solve_cold(whole, tol=1e-11).primal - constant
     assert result.primal == pytest.approx(expected, abs=1e-4)
 
@@ -178,11 +178,11 @@ def test_samples_of_other_types_stay_what_they_are():
 
 def test_goes_on_from_where_another_problem_ended():
     problem = problem_of("epsilon-insensitive", 2000)
-    first = solve_core(problem)
+    first = solve_augmented(problem)
     close = replace(problem, penalty=problem.penalty.at(4.5))
-    again = solve_core(close, first.start)
+    again = solve_augmented(close, first.start)
     assert again.converged
-    assert again.primal == pytest.approx(solve_core(close).primal, rel=2e-6)
+    assert again.primal == pytest.approx(solve_augmented(close).primal, rel=2e-6)
 
 
 def test_cold_start_has_nearly_all_samples_within_the_smoothing():

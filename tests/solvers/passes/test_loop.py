@@ -11,10 +11,10 @@ from matreg.losses.piecewise import epsilon_insensitive, hinge
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes.loop import Stream, solve_stream
 from matreg.solvers.passes.pass_spec import PassSpec, width_for
-from matreg.solvers.passes.reduced_problems import Band, RowModel, graded_core
-from problems import assert_same_seen, bound, objective, random_data, random_weights
+from matreg.solvers.passes.reduced_problems import Band, RowModel, graded_problem
+from problems import assert_same_summary, bound, objective, random_data, random_weights
 
-MEMORY = 3e6  # rows of a core: a few thousand
+MEMORY = 3e6  # rows of a reduced problem: a few thousand
 
 
 def eps_loss(y, weights, C=1.0, epsilon=0.1):
@@ -43,8 +43,8 @@ def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
 def look(blocks, near, far=0.0, seed=0, most=100_000):
     rng = np.random.default_rng(1)
     W = 0.5 * rng.standard_normal(30)
-    lens = PassSpec(W, np.array([0.2]), True, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
-    return lens, blocks.map_reduce(lens).capped()
+    spec = PassSpec(W, np.array([0.2]), True, eps_loss, near, far, 0.0, most, 1.0, 1.0, 1e-12, seed)
+    return spec, blocks.map_reduce(spec).capped()
 
 
 @pytest.mark.parametrize("sort", [False, True], ids=["shuffled", "sorted by label"])
@@ -126,10 +126,10 @@ def test_more_samples_on_a_kink_than_rows(kind, most, epsilon, monkeypatch):
     blocks = ArrayBlocks(X, y, np.ones(len(y)), (6, 5))
     blocks.step = 1700
     kept, whole = [], blocks.map_reduce
-    monkeypatch.setattr(blocks, "map_reduce", lambda lens: kept.append(whole(lens)) or kept[-1])
+    monkeypatch.setattr(blocks, "map_reduce", lambda spec: kept.append(whole(spec)) or kept[-1])
     model = make_model(2.0, partial(eps_loss, epsilon=epsilon))
     result = solve_stream(blocks, model, memory=most * 3 * 8 * 30)
-    assert max(len(seen.rows) for seen in kept) <= 2 * most
+    assert max(len(summary.rows) for summary in kept) <= 2 * most
     assert max(result.history["rows"]) <= most
     if (kind, most) != ("discrete noise", 1500):  # whose proof needs more rows
         assert result.converged and result.n_iter < 12
@@ -159,18 +159,18 @@ def test_hinge_loss():
 
 def test_a_band_bounds_the_optimum_and_its_dual_point_is_one_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
-    lens, seen = look(blocks, near=0.3)
-    band = Band(model, lens, seen)
-    core = band.problem
-    assert core.design.n < 1500
+    spec, summary = look(blocks, near=0.3)
+    band = Band(model, spec, summary)
+    posed = band.problem
+    assert posed.design.n < 1500
     rng = np.random.default_rng(0)
-    beta = core.feasible(rng.uniform(core.loss.lower, core.loss.upper))
+    beta = posed.feasible(rng.uniform(posed.loss.lower, posed.loss.upper))
     proven, lift = band.proven(beta)
     lifted = blocks.map_rows(lift)
     whole = bound(blocks.X.astype(float), blocks.y, lifted, tau=100.0, C=1.0, epsilon=0.1)
     assert proven == pytest.approx(whole, rel=1e-12)
     assert abs(lifted.sum()) <= 1e-14 * np.abs(lifted).sum()
-    assert band.proven(0.999 * beta + 1e-6 * core.loss.upper)[0] == -np.inf  # the sum is not zero
+    assert band.proven(0.999 * beta + 1e-6 * posed.loss.upper)[0] == -np.inf  # the sum is not zero
     assert band.proven(np.full_like(beta, np.nan))[0] == -np.inf
 
 
@@ -179,23 +179,23 @@ def test_a_heavy_row_leaves_no_rounding_in_the_sums_of_the_others(most):
     weights = np.ones(2000)
     weights[[3, 1990]] = 1e12
     blocks = make_blocks(2000, weights=weights)
-    lens, seen = look(blocks, near=0.3, most=most)
-    assert {3, 1990} <= set(seen.rows["index"]) and len(seen.rows) <= most
-    r = blocks.y - blocks.X.reshape(2000, -1).astype(float) @ lens.W - 0.2
-    groups, _ = lens.groups(eps_loss(blocks.y, weights), r)
-    groups[:, seen.rows["index"]] = 0.0
-    np.testing.assert_allclose(seen.slopes, groups.sum(axis=1), rtol=1e-13)
-    np.testing.assert_allclose(seen.labels, groups @ blocks.y, rtol=1e-11)
+    spec, summary = look(blocks, near=0.3, most=most)
+    assert {3, 1990} <= set(summary.rows["index"]) and len(summary.rows) <= most
+    r = blocks.y - blocks.X.reshape(2000, -1).astype(float) @ spec.W - 0.2
+    groups, _ = spec.groups(eps_loss(blocks.y, weights), r)
+    groups[:, summary.rows["index"]] = 0.0
+    np.testing.assert_allclose(summary.slopes, groups.sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(summary.labels, groups @ blocks.y, rtol=1e-11)
 
 
-def test_a_graded_core_has_the_slope_of_all_samples():
+def test_a_graded_problem_has_the_slope_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
-    lens, seen = look(blocks, near=0.1, far=2.0)
-    core = graded_core(model, seen)
-    assert core.design.n < 1500
-    r = core.y - core.design.forward(lens.W.reshape(6, 5)) - lens.gamma
-    gradient = core.dual_image(core.loss.gradient(r))
-    r = blocks.y - blocks.X.reshape(2000, -1) @ lens.W - lens.gamma
+    spec, summary = look(blocks, near=0.1, far=2.0)
+    posed = graded_problem(model, summary)
+    assert posed.design.n < 1500
+    r = posed.y - posed.design.forward(spec.W.reshape(6, 5)) - spec.gamma
+    gradient = posed.dual_image(posed.loss.gradient(r))
+    r = blocks.y - blocks.X.reshape(2000, -1) @ spec.W - spec.gamma
     exact = np.tensordot(eps_loss(blocks.y, np.ones(2000)).gradient(r), blocks.X, 1)
     np.testing.assert_allclose(gradient, exact, rtol=1e-10, atol=1e-9)
 
@@ -206,15 +206,15 @@ def test_what_is_seen_does_not_depend_on_the_blocks(far):
     one = look(blocks, 0.3, far)[1]
     blocks.step = 577
     other = look(blocks, 0.3, far)[1]
-    assert_same_seen(one, other)
+    assert_same_summary(one, other)
 
 
 def test_an_empty_block_changes_nothing():
     blocks = make_blocks(500)
-    lens, seen = look(blocks, 0.3)
-    empty = lens(blocks.block(0).part(0, 0))
-    assert_same_seen(empty.merge(seen), seen)
-    assert_same_seen(seen.merge(empty), seen)
+    spec, summary = look(blocks, 0.3)
+    empty = spec(blocks.block(0).part(0, 0))
+    assert_same_summary(empty.merge(summary), summary)
+    assert_same_summary(summary.merge(empty), summary)
 
 
 def test_width_keeps_as_many_rows_as_asked():
@@ -228,8 +228,8 @@ def test_width_keeps_as_many_rows_as_asked():
 def test_heavy_samples_are_always_kept():
     weights = np.ones(2000)
     weights[[7, 1900]] = 1000.0
-    seen = look(make_blocks(2000, weights=weights), near=1e-6)[1]
-    assert {7, 1900} <= set(seen.rows["index"])
+    summary = look(make_blocks(2000, weights=weights), near=1e-6)[1]
+    assert {7, 1900} <= set(summary.rows["index"])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -293,7 +293,7 @@ def test_lines_of_the_passes(capsys):
     assert result.history["rows"][-1] > 0
 
 
-def test_whoever_listens_hears_of_every_pass_and_may_stop():
+def test_a_callback_hears_of_every_pass_and_may_stop():
     heard = []
 
     def listener(method, gap, goal):

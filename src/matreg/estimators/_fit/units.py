@@ -9,15 +9,15 @@ parameters that are multiples of
     tau_max(X, y, C, epsilon)      for tau,
 
 give predictions that do not depend on units. The spread is a median absolute deviation and the
-size a median norm, which wrong labels and corrupted samples cannot spoil. The
-multiples were chosen by ``python -m benchmarks.first_five_minutes`` and some more problems: a
-larger C follows wrong labels where a sample has more entries than there are samples, a larger tau
-gives away signal where the samples have no low rank to find. From half to twice these values
-little changes. The same holds for the support matrix machine, whose labels have no units.
+size a median norm, both robust to wrong labels and corrupted samples. The multiples were chosen on
+``python -m benchmarks first_five_minutes`` and other problems: a larger C fits wrong labels if a
+sample has more entries than there are samples, and a larger tau loses signal if W does not have low
+rank. Half or twice these values change little. The same holds for the support matrix machine, whose
+labels have no units.
 
-Where much of tau_max would be there by chance (few samples, many entries, noisy labels) tau is
-larger: a quarter of the share of chance in its square, as shrinkage is in proportion to noise.
-What was compared is in the developers' page on defaults.
+If a large share of tau_max is expected under random labels (few samples, many entries, noisy
+labels), tau is larger: a quarter of this share of its square, because shrinkage should be
+proportional to noise. The developers' page on defaults compares rules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Adaptive steps in a search: paths in the bases of what was best, and whether to take them.
 
-The first search gives the plain model with the best score. Its tau, on all the data and in each
-fold, gives the bases of one more path; the best tau of that one the bases of the next. So a step
-costs about as much as one of the paths of the first search.
+The first search gives the plain model with the best score. The solutions with its tau,
+on all the data and in each fold, give the bases of one more path. The best tau of that path gives
+the bases of the next. So a step costs about as much as one of the paths of the first search.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class FoldScore:
     def __call__(self, decisions: Array, samples: Samples) -> Array:
         """Scores of each of the k rows of decisions; the model's own where there is no scorer.
 
-        Of labels that are fitted together the mean, each on the samples that have it, in units of
-        their spread.
+        Labels that are fitted together have the mean of their scores, each on the samples that have
+        the label, in units of its spread.
         """
         if samples.table is None:
             return self.of_label(self.model._decode(samples.y), decisions, samples)

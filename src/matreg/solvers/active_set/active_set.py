@@ -1,4 +1,4 @@
-"""Newton steps with the box problem solved exactly: RMR from a neighbour's solution.
+"""Newton steps with the box problem solved exactly: RMR from the solution of a close problem.
 
 The equations are those of the interior point method without its barriers
 (:mod:`..interior.interior_point`): with ``Z = A'beta - linear``, ridge rho and a scaling
@@ -8,18 +8,19 @@ The equations are those of the interior point method without its barriers
     beta_i on the side of the tube that y - A W and gamma say.
 
 The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
-box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is there. From the solution of
-a neighbour few samples change sides, the rank is nearly right, and one or two such matrices are
-enough. Where the steps do not settle, a fit from scratch (:mod:`..interior.attempts`) takes over.
+box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is computed. From the solution
+of a neighbouring problem few samples change sides, the rank is nearly right, and one or two
+matrices suffice. If the steps do not converge, a fit from scratch (:mod:`..interior.attempts`)
+takes over.
 
 sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
-thresholding is ``Lambda + sigma W``, and neither part should drown the other's changes: so sigma is
-the ratio in which the two changed between the last problems, and from the second linearisation on
-since the last of them. Where all but a few singular values of W are tiny, as if the truth is nearly
-recovered, that is many times tau over the large ones.
+thresholding is ``Lambda + sigma W``, and the changes of both should be of the same size. So
+sigma is the ratio of their changes between the last two solutions, and from the second
+linearisation on the ratio of their changes since the last solution. If the truth is nearly
+recovered, all but a few singular values of W are tiny, and sigma is many times ``tau / d_1``.
 
-The bound that beta gives is off by the square of its error: a matrix is used again as long as that
-will be small enough soon, since a new one takes the time of about four steps.
+The error of the dual bound is quadratic in the error of beta. A matrix is reused as long as a few
+more steps will make the bound accurate enough, since a new matrix costs about four steps.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class ActiveSetNewton:
         RMR, with a ridge.
     tracker : Tracker
         Where points are offered.
-    neighbour : Start
+    warm_start : Start
         Solution of a neighbouring problem.
     """
 
@@ -108,16 +109,16 @@ class ActiveSetNewton:
         self,
         problem: RMRProblem,
         tracker: Tracker,
-        neighbour: Start,
+        warm_start: Start,
     ) -> None:
-        self.problem, self.tracker, self.neighbour = problem, tracker, neighbour
+        self.problem, self.tracker, self.warm_start = problem, tracker, warm_start
         self.design, self.y, self.loss = problem.design, problem.y, problem.loss
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
         self.position = position_of(problem)
 
     def start(self) -> Point:
         """The last solution, with the multiple of its beta that has the best bound."""
-        last = self.neighbour.scaled(self.position)
+        last = self.warm_start.scaled(self.position)
         beta = snapped(np.clip(last.beta, self.loss.lower, self.loss.upper), self.loss)
         Z = self.problem.dual_image(beta)
         t = self.offer_dual(beta, Z)
@@ -130,7 +131,7 @@ class ActiveSetNewton:
 
     def first_scaling(self, W: Array) -> float:
         """Balance of the last two solutions, or else of tau with W itself."""
-        last, before = self.neighbour, self.neighbour.before
+        last, before = self.warm_start, self.warm_start.before
         sigma = None if before is None else self.balance(last.W, last.Lambda, before)
         if sigma is not None:
             return sigma
@@ -150,7 +151,7 @@ class ActiveSetNewton:
 
     def rescaled(self, at: Point) -> Point:
         """The same point with the balance of what has changed since the last solution."""
-        sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.neighbour)
+        sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.warm_start)
         if sigma is None:
             return at
         return self.point(at.W, at.gamma, at.beta, at.Z, at.side, sigma)
@@ -236,7 +237,7 @@ class ActiveSetNewton:
         """The current point for the next problem."""
         Lambda = at.Z - self.ridge * at.W
         solution = Start(at.W, at.gamma, at.beta, self.position, Lambda)
-        return solution.after(self.neighbour)
+        return solution.after(self.warm_start)
 
 
 def distance(new: Array, old: Array) -> float:

@@ -3,16 +3,16 @@
     minimise over beta:  1/2 beta'K beta - t'beta + L*(beta)
     subject to           Z'beta = total
 
-with L* the conjugate of a loss of four numbers a sample, whose curvature is part of K here. With
+with L* the conjugate of a loss of four numbers per sample, whose curvature is part of K here. With
 the residual ``r = t - K beta - Z gamma`` each sample is on one of five sides: inside of the tube
 (side 0, beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2,
 beta is at its upper or lower bound). Given the sides the solution is a linear system of the free
-samples. Those that turn out to be on another side are moved there all at once, and so on until none
-is left (block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
+samples. All samples on a wrong side are moved at once, and this is repeated until none is left
+(block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
 
-From the sides of a neighbouring problem that takes a few rounds. It may also not end, where K is
-nearly singular: then an interior point method (:mod:`.box_qp_interior`) finds sides that are good
-enough to start from.
+From the sides of a neighbouring problem, pivoting takes a few rounds. If K is nearly singular, it
+may not terminate: then an interior point method (:mod:`.box_qp_interior`) finds sides to start
+from.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The quadratic problem of :mod:`.box_qp` by an interior point method, from afar.
+"""The quadratic problem of :mod:`.box_qp` by an interior point method, from any start.
 
-Predictor and corrector in the barriers of :mod:`matreg.barriers`. It needs no guess of the sides
-and does not mind a singular K; in six to ten steps it knows the sides well enough for block
-pivoting to end, unless the solution is not unique: then its own, in the middle of all of them, is
-as good.
+It takes Mehrotra's predictor and corrector steps with the barriers of :mod:`matreg.barriers`, and
+allows a singular K. After a few steps its sides are accurate enough for block pivoting to
+terminate. If the solution is not unique, the method ends with its own, an interior one.
 """
 
 from __future__ import annotations

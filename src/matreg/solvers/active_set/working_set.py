@@ -1,11 +1,11 @@
 """RMR on many samples from the solutions of two neighbouring problems: few samples are free.
 
 Between neighbouring problems most samples stay well inside or well outside of the tube. Their
-multipliers are known, 0 or a bound, and held there. That restricts the dual and nothing else: the
-optimum for the others, the working set, is a lower bound of that of all samples, and each of its
-dual points is one of theirs, of the same value. It is their solution as soon as no sample that is
-held has crossed an edge. Evaluating the certificate takes one pass over all samples and shows which
-of them to add.
+multipliers are known, 0 or a bound, and held there. This only restricts the dual problem: the
+optimum over the other samples, the working set, is a lower bound of the full optimum, and each of
+its dual points is feasible for all samples, with the same value. It is the full solution once no
+held sample has crossed an edge. Evaluating the certificate takes one pass over all samples and
+shows which of them to add.
 
 Residuals are extrapolated linearly from the last two solutions; the previous extrapolation error
 estimates the new one. A sample is free if it could reach an edge within that error.
@@ -35,7 +35,7 @@ class WorkingSet:
     problem : Problem
         That of all samples.
     index : ndarray of shape (k,)
-        Samples that are let free.
+        Samples of the working set.
     beta : ndarray of shape (n,)
         Multipliers, of which those of the other samples count.
     """
@@ -132,7 +132,7 @@ def finish(
     start : Start
         The point.
     reach : float
-        Samples are let free whose residuals are this near to an edge.
+        Samples enter the working set if their residuals are this close to an edge.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def grow(
 
 
 def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
-    """Samples to let free, and the multipliers of all others."""
+    """The working set, and the multipliers of all other samples."""
     loss, here = problem.loss, position_of(problem)
     ahead, before = start.ahead(here), start.before
     assert ahead is not None and before is not None

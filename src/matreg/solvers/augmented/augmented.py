@@ -179,7 +179,7 @@ def coordinates(rank: int, shape: tuple[int, ...], k: int) -> int:
 
 
 @single_threaded(lambda problem: problem.design.size)
-def solve_core(
+def solve_augmented(
     problem: RMRProblem,
     start: Start | None = None,
     *,

@@ -1,8 +1,8 @@
 """RMR on many samples in memory: from a subsample to all of them, with less and less smoothing.
 
 A reweighted subsample approximates the smoothed objective. Early, heavily smoothed stages therefore
-use a subsample, which grows fourfold whenever few of its samples feel the smoothing; the full data
-are used only once the smoothing is narrow. Without curvature of the loss a working set of the
+use a subsample, which grows fourfold whenever few of its samples lie within the smoothing; the full
+data are used only once the smoothing is narrow. Without curvature of the loss a working set of the
 samples near a kink (:mod:`..active_set.working_set`) computes the last digits.
 """
 
@@ -20,7 +20,7 @@ from ...problem import RMRProblem
 from ..active_set.working_set import finish
 from ..certificate import SolverResult
 from ..warm_start import Start, completed, position_of, snapped
-from .augmented import coordinates, first_smoothing, solve_core
+from .augmented import coordinates, first_smoothing, solve_augmented
 
 # A working set takes over once the samples within the smoothing are fewer than this multiple of
 # the coordinates of W; 0 is never.
@@ -51,10 +51,10 @@ def solve_many(
     max_iter: int = 1000,
     verbose: int = 0,
 ) -> SolverResult:
-    """Solve an RMR problem on many samples in memory, with the arguments of :func:`.solve_core`."""
+    """Solve an RMR problem on many samples in memory; arguments as in :func:`.solve_augmented`."""
     start = from_subsamples(problem, tol) if start is None else widened(problem, start)
-    core = partial(solve_core, problem, tol=tol, verbose=verbose)
-    near = core(start, few=0 if problem.loss.curved else RIPE, max_iter=max_iter)
+    run = partial(solve_augmented, problem, tol=tol, verbose=verbose)
+    near = run(start, few=0 if problem.loss.curved else RIPE, max_iter=max_iter)
     left = max_iter - near.n_iter
     if near.converged or left <= 0 or problem.loss.curved:
         return near
@@ -73,7 +73,7 @@ def solve_many(
     left -= end.n_iter
     if both.converged or left <= 0:
         return both
-    return core(here, max_iter=left).after(both)
+    return run(here, max_iter=left).after(both)
 
 
 def from_subsamples(problem: RMRProblem, tol: float) -> Start | None:
@@ -84,7 +84,7 @@ def from_subsamples(problem: RMRProblem, tol: float) -> Start | None:
     """
     start = None
     for part in growing_samples(problem):
-        start = solve_core(part, start, tol=tol, few=4).start
+        start = solve_augmented(part, start, tol=tol, few=4).start
     return start
 
 

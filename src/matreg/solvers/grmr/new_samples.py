@@ -19,7 +19,7 @@ and x with x = d outside of F,
 
 First the convex problem of :class:`SplitSpace`, with the weights of robust principal component
 analysis, gives the flags; then a is the minimiser for these flags. Neither step raises the
-objective. More rounds of the two steps were tried and predict no better.
+objective. More rounds predict no better (the developers' page of measurements of G-RMR).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class NewSamples:
     Parameters
     ----------
     D : ndarray of shape (n, m)
-        Samples, NaN where entries are missing: the outlier has no price there.
+        Samples, NaN where entries are missing: the outlier costs nothing there.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class SplitSpace:
         A = V @ self.Vt.T
         shrink = 1.0 / (1.0 + self.gamma / (rho[:, None] * self.d))
         X = (A * shrink) @ self.Vt
-        # Norms alone tell whether anything leaves the row space, which is seldom so.
+        # Norms suffice to check whether anything leaves the row space, which is rare.
         beyond = np.einsum("ij,ij->i", V, V) - np.einsum("ij,ij->i", A, A)
         if np.any(rho**2 * beyond > self.gamma**2):
             off = V - A @ self.Vt

@@ -37,7 +37,7 @@ class GRMRProblem:
 
     with ``l_j = limit noise_j`` by cell and n the median of the noise.
 
-    Where D is NaN an entry is missing, and its outlier or flag has no price.
+    Where D is NaN an entry is missing, and its outlier or flag costs nothing.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class GRMRProblem:
     loss : PiecewiseLoss
         Losses l_i.
     tau, gamma, lam : float
-        Weights of the nuclear norms of W and of the samples, and price of the outliers.
+        Weights of the nuclear norms of W and of the samples, and of the outliers.
     coupling : {"exact", "squared"}, default="exact"
         Loss that couples the samples to their labels: `loss`, or the squared loss of the paper.
     fit_intercept : bool, default=True

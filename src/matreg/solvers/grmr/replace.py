@@ -6,8 +6,8 @@ that the regression sees is X: D where an entry is not flagged, free where it is
     minimise over L, the flags F, and X with X = D outside of F:
         L(y - b - Xw) + gamma ||L||_* + mu/2 ||X - L||_F^2 + mu/2 sum_{ij in F} limit_j^2.
 
-Every flag has its price. Without the labels an entry would be flagged where it is more than
-`limit_j` away from L, and X would be L there. Missing entries are always flagged, at no price. Each
+Every flag has a cost. Without the labels an entry would be flagged where it is more than
+`limit_j` away from L, and X would be L there. Missing entries are always flagged, at no cost. Each
 row is multiplied by the root of its weight, as in :mod:`.split`.
 
 Given L, the flags and X are found row by row. Given the flags, L and X are a convex problem, solved

@@ -11,7 +11,7 @@ The dual is to maximise ``beta'(y - b) - L*(beta) + <Z, D>`` subject to ``|Z_ij|
 ``||Z + beta w'||_2 <= gamma``: any multiplier, scaled down until it is feasible, bounds the optimum
 from below.
 
-Where an entry of a sample is missing, its outlier has no price: ``lam_ij = 0``. The box of Z is
+Where an entry of a sample is missing, its outlier costs nothing: ``lam_ij = 0``. The box of Z is
 zero there, and neither objective depends on what the entry is filled with.
 """
 

@@ -10,9 +10,9 @@ tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
 That does not depend on sigma, which decides how far the linear response holds: Lambda and
 ``sigma W`` should be of the same size. Without a ridge W moves freely where h is linear (``O = 1``:
 the symmetric part of the directions between singular vectors of W), like the coefficients of
-unpenalised columns do. Both kinds get a penalty that is tiny beside what the samples say about
-them. With F the coordinates of the samples and the columns, predictions then follow by ``K dbeta``
-with ``K = F F'``.
+unpenalised columns do. Both get a penalty that is tiny relative to the information in the samples.
+With F the coordinates of the samples and the columns, predictions then follow by ``K dbeta`` with
+``K = F F'``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """RMR on samples that are read block by block: a handful of passes to a certificate.
 
 A subsample gives a first W. Each pass over all samples then evaluates the objective at W and
-reduces the samples to a core of few rows (:mod:`.reduced_problems`), which is solved in memory
-(:mod:`..augmented`) for the next W. While W is still far off the core is graded, then it is a band
+reduces the samples to a problem of few rows (:mod:`.reduced_problems`), which is solved in memory
+(:mod:`..augmented`) for the next W. While W is still far off it is graded, then it is a band
 with groups, whose dual value bounds the optimum from below. The pass that verifies a W also makes
-the core for the next one.
+the reduced problem for the next one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..._typing import Array, Index, Mask
 from ...data.blocks import Block, Blocks, joined, raise_not_finite
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
-from ..augmented.augmented import coordinates, solve_core
+from ..augmented.augmented import coordinates, solve_augmented
 from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, SolverResult
 from ..warm_start import Start
 from .pass_spec import EDGES, PassSpec, floor_for, width_for
-from .reduced_problems import Band, RowModel, graded_core
+from .reduced_problems import Band, RowModel, graded_problem
 from .step_length import Best, Step, Tangent
 from .summary import PassSummary
 
@@ -55,7 +55,7 @@ class Stream:
         rare: Index = NONE,
     ) -> None:
         self.blocks, self.model, self.tol = blocks, model, tol
-        self.core_tol = max(0.2 * tol, 1e-12)
+        self.reduced_tol = max(0.2 * tol, 1e-12)
         self.verbose, self.rare = verbose, rare
         size = blocks.p * blocks.q
         # In the solver a row takes three times its memory in float64.
@@ -104,7 +104,7 @@ class Stream:
         r = part.y - self.predicted(result.W.matrix.reshape(-1), result.gamma)
         distance = self.model.loss_of(part.y, part.weights).distances(r)
         off = np.abs(y - np.median(y))
-        # Residuals this near to a kink are on it: no core has more digits.
+        # Residuals this near to a kink are on it: no reduced problem has more digits.
         self.rounding = 1e-6 * (float(np.median(off)) or float(np.mean(off)) or 1.0)
         off = distance[distance > self.rounding]
         self.unit = float(np.median(off)) if len(off) else 1.0
@@ -153,7 +153,7 @@ class Stream:
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
         far = floor = 0.0
         # A band must be wider than the error of W. Samples far beyond the error are left to the
-        # linear term of a graded core.
+        # linear term of a graded problem.
         if 1.5 * self.error > near:
             far = 5.0 * self.error
             floor = floor_for(self.counts, self.unit, far)
@@ -174,11 +174,11 @@ class Stream:
         )
 
     def solve(self, spec: PassSpec, summary: PassSummary) -> SolverResult:
-        """The core of a pass, solved."""
+        """The reduced problem of a pass, solved."""
         band = None if spec.graded else Band(self.model, spec, summary)
-        problem = graded_core(self.model, summary) if band is None else band.problem
+        problem = graded_problem(self.model, summary) if band is None else band.problem
         start, scale = self.restarted(spec), self.best.primal
-        result = solve_core(problem, start, tol=self.core_tol, scale=scale)
+        result = solve_augmented(problem, start, tol=self.reduced_tol, scale=scale)
         self.start = result.start
         if band is not None:
             self.best.offer_dual(*band.proven(result.beta))
@@ -213,7 +213,7 @@ class Stream:
             summary, tangent, primal = self.visit(spec, W, gamma)
             if self.best.gap <= self.tol or self.stopped or len(self.history) >= 25:
                 return
-            good = primal <= (1.0 + self.core_tol) * self.best.primal
+            good = primal <= (1.0 + self.reduced_tol) * self.best.primal
             failures = 0 if good else failures + 1
             if failures == 4:
                 return
@@ -248,7 +248,7 @@ class Stream:
         return summary, tangent, primal
 
     def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
-        """A part of a step that led too far; the next core has more rows."""
+        """A part of a step that led too far; the next problem has more rows."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
         best = self.best
         dW, dgamma = W.matrix - best.W.matrix, gamma - best.gamma
@@ -258,7 +258,7 @@ class Stream:
     def record(self, W: Factors, summary: PassSummary, graded: bool, started: float) -> None:
         """Add a row to the history, print it if asked, and tell the callback.
 
-        A row has all seconds since the last one: those of the core, or of the subsample, and those
+        A row has all seconds since the last one: those of the problem or the subsample, and those
         of the pass, which `started` after that.
         """
         best, gigabytes, k = self.best, self.blocks.nbytes / 1e9, len(self.history)

@@ -157,7 +157,7 @@ class Band:
         return self.problem.dual(beta), lift
 
 
-def graded_core(model: RowModel, summary: PassSummary) -> RMRProblem:
+def graded_problem(model: RowModel, summary: PassSummary) -> RMRProblem:
     """The problem of the rows that were kept, with the gradient of all samples at W."""
     X, Z, rows = summary.sorted()
     chance = summary.limit / np.maximum(rows["distance"], summary.limit)

@@ -89,7 +89,7 @@ class Step:
     def best_part(self, taken: float, ahead: Tangent, penalty: SpectralPenalty) -> float:
         """The part of the step that was best, by the slopes of the loss before and after a part.
 
-        The solution of a graded core has a sampling error of c times the error of W before. The
+        The solution of a graded problem has a sampling error of c times the error of W before. The
         best part is 1 / (1 + c^2), which leaves the share c / sqrt(1 + c^2) of that error instead
         of c.
         """

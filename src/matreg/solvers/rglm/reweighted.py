@@ -2,8 +2,8 @@
 
 Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
 diagonal second derivative H. With the parabola in the place of the loss the problem is least
-squares with weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves the more
-accurately the smaller the gap is. A line search makes every step descend (Lee, Sun and Saunders
+squares with weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves. Its
+accuracy grows as the gap shrinks. A line search makes every step descend (Lee, Sun and Saunders
 2014).
 """
 
@@ -182,7 +182,7 @@ def solve_reweighted(
         k += method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
         method.offer(tracker)
         tracker.record(k)
-        # Without a penalty the bound is of no use before the end: the objective tells, too.
+        # Without a penalty the bound is useless before the end: the objective shows progress, too.
         progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
         since = 0 if progress and tracker.primal > nothing else since + 1
     kept = kept_at(tracker)

@@ -13,7 +13,7 @@ from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses.piecewise import squared
 from ...problem import RMRProblem, relative_gap
-from ...thresholds import COMPRESSED_ENTRIES
+from ...thresholds import COMPRESSED_ENTRIES, NORM_ENTRIES
 from ...unpenalised.basis import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
@@ -56,6 +56,14 @@ def projected(values: Array, Z: Array, s: Array) -> tuple[Array, Array]:
 def flat(design: Design) -> Array:
     """Samples as rows, of shape (n, p q)."""
     return design.stack().reshape(design.n, -1)
+
+
+def largest_singular_value(rows: Array) -> float:
+    """Largest singular value to a hundredth, by Lanczos steps."""
+    # The start must not be a vector of ones, which is orthogonal to all centred columns.
+    v0 = np.cos(np.arange(min(rows.shape)))
+    d = scipy.sparse.linalg.svds(rows, k=1, tol=0.01, v0=v0, return_singular_vectors=False)
+    return float(d[0])
 
 
 class StandardForm:
@@ -127,14 +135,9 @@ class StandardForm:
     def lipschitz(self) -> float:
         """Squared norm of the map, or a little more."""
         design, _ = self.rows
-        size = min(design.n, design.p * design.q)
-        if size <= 100:  # eigenvalues are cheaper than an iteration
+        if min(design.n, design.p * design.q) <= NORM_ENTRIES:
             return design.norm**2
-        # The start must not be a vector of ones, which is orthogonal to all centred columns.
-        d = scipy.sparse.linalg.svds(
-            flat(design), k=1, tol=0.01, v0=np.cos(np.arange(size)), return_singular_vectors=False
-        )
-        return float(1.05 * d[0]) ** 2
+        return (1.05 * largest_singular_value(flat(design))) ** 2
 
     def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
         """The result for the problem itself, with its certificate."""
