@@ -17,7 +17,6 @@ from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
-    check_units,
     flatten,
     has_several,
     named_missing,
@@ -32,6 +31,7 @@ from ...bases import samples_in
 from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples, SampleSet
+from ...data.units import ORDERS, check_units
 from ...losses.families import LossFamily
 from ...model import Model
 from ...preprocessing.units import warn_of_units
@@ -77,7 +77,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     # Parameters of losses in the units of the labels, with what "scale" is for them.
     _loss_units: ClassVar[Mapping[str, float]] = {}
     _several_labels = False  # whether labels may have several columns
-    _orders = 150.0  # of magnitude that the units of samples, labels and weights may span
+    _orders = ORDERS  # of magnitude that the units of samples, labels and weights may span
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Tags:

@@ -17,8 +17,9 @@ from ..._validation.arrays import (
     validate_weights,
 )
 from ..._validation.stored import stored_shape
-from ...data.blocks import ArrayBlocks, Block, Blocks, raise_not_finite
+from ...data.blocks import ArrayBlocks, Block, Blocks, refuse_sample
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
+from ...data.units import check_units
 from ...design import ArrayDesign
 from ...linalg.factors import zero_factors
 from ...solvers import SolverResult
@@ -63,13 +64,16 @@ def validate_stored(model: MatrixEstimator, X: Any, y: Any, sample_weight: Any) 
         some = few_labels(y)
         question_two_values(some, f" in the {len(some)} labels that were looked at")
     labels = y if lazy_labels else model._validate_labels(np.asarray(y), n)
-    weights = None if sample_weight is None else np.asarray(sample_weight)
-    return labels, sample_weight if lazy_weights else validate_weights(weights, n)
+    given = None if sample_weight is None else np.asarray(sample_weight)
+    weights = sample_weight if lazy_weights else validate_weights(given, n)
+    check_units((), () if lazy_labels else labels, () if lazy_weights else weights)
+    return labels, weights
 
 
 def linear(X: Values, W: Array, b: Array) -> Array:
     """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k)."""
-    with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+    # Samples that are not finite, or too large, are reported.
+    with np.errstate(invalid="ignore", over="ignore"):
         return ArrayDesign(X[:, :, None]).forward_each(*W) + b[:, None]
 
 
@@ -90,7 +94,7 @@ class Prediction:
             f += self.gamma @ block.Z.T
         bad = np.flatnonzero(~np.isfinite(f).all(axis=0))
         if len(bad):
-            raise_not_finite(block.start + int(bad[0]))
+            refuse_sample(block.start + int(bad[0]), block.X[bad[0]])
         return self.combine(f)
 
     def parts(self, X: Values) -> Iterator[Values]:

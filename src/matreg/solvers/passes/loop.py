@@ -18,7 +18,7 @@ from ..._runtime.interruption import ADVICE, may_keep
 from ..._runtime.progress import span, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
-from ...data.blocks import Block, Blocks, joined, raise_not_finite
+from ...data.blocks import Block, Blocks, joined
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
 from ..augmented.augmented import coordinates, solve_core
@@ -256,7 +256,7 @@ class Stream(Bounds):
         started = time.perf_counter()
         with turn(self.done), span(SOLVING, 1.0):
             summary = self.blocks.map_reduce(spec).capped()
-        raise_not_finite(summary.bad)
+        self.blocks.refuse(summary.bad)
         self.counts = summary.counts.astype(np.float64)
         tangent = Tangent.of(summary, *self.model.ridge_at(gamma))
         primal = self.model.penalty.value_of(W) + tangent.loss

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.blocks import Block, Blocks, raise_not_finite
+from ...data.blocks import Block, Blocks
+from ...data.units import check_units
 from ...design import ArrayDesign
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.piecewise import squared
@@ -135,7 +136,8 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
             "for example by block means, or take a part of them that fits into memory."
         )
     summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
-    raise_not_finite(summary.bad)
+    blocks.refuse(summary.bad)
+    check_units(*summary.sizes[:, None])
     return summary.G
 
 

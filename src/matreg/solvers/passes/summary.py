@@ -90,7 +90,7 @@ class PassSummary:
     counts : ndarray of int
         Histogram of the distances from the kinks, of all samples of positive weight.
     bad : float
-        Index of the first sample that is not finite, infinite if all are.
+        Index of the first sample that is not finite or too large, infinite if there is none.
     X : list of ndarray (k, p*q)
         The rows that were kept, in their own dtype.
     Z : list of ndarray (k, m)
