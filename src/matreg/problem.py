@@ -149,8 +149,7 @@ class Problem(Generic[L, P]):
         ridge = getattr(self.penalty, "ridge", 0.0)
         if not ridge > 0.0:
             return 0.0
-        rounding = 0.5 * float(np.finfo(float).eps) * float(np.abs(beta) @ self.design.norms)
-        return rounding**2 / (2.0 * ridge)
+        return ridge_of_rounding(ridge, float(np.abs(beta) @ self.design.norms))
 
     def infeasibility(self, beta: Array, Z: Array) -> float:
         """Largest violation of a dual constraint at `beta` of image `Z`, relative to its size.
@@ -196,6 +195,11 @@ class Problem(Generic[L, P]):
 
 RMRProblem = Problem[PiecewiseLoss, SpectralPenalty]
 """What the solvers of RMR take: a loss of four numbers per sample and a spectral penalty."""
+
+
+def ridge_of_rounding(ridge: float, size: float) -> float:
+    """Conjugate of a ridge at the rounding of a sum of matrices whose norms add up to `size`."""
+    return (0.5 * float(np.finfo(float).eps) * size) ** 2 / (2.0 * ridge)
 
 
 def relative_gap(primal: float, dual: float) -> float:

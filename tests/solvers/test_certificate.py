@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from matreg import SMM
+from matreg import RGLM, SMM
 from matreg.design import ArrayDesign
 from matreg.losses.piecewise import absolute, epsilon_insensitive, hinge, squared
+from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.certificate import Tracker
@@ -104,3 +105,33 @@ def test_an_image_that_is_not_that_of_the_multipliers_is_not_believed():
     true, _ = problem.proven(0.5 * beta)
     assert tracker.dual > true
     assert tracker.result(0).dual == pytest.approx(true)
+
+
+def test_nor_is_it_where_the_penalty_has_a_hint():
+    X, y, s = separable(0, 20)
+    beta = 0.5 * (y - y.mean())
+    Z = np.tensordot(beta, X, 1)
+    penalty = SparseLowRank(0.1, l1=0.5, ridge=1.0, hint=(Z, np.full((1, 1), 0.05)))
+    problem = Problem(ArrayDesign(X), y.astype(float), absolute(s), penalty)
+    tracker = Tracker(problem, 1e-6)
+    tracker.offer_dual(beta, np.zeros((1, 1)))
+    true = y @ beta - 0.5 * max(abs(float(Z[0, 0])) - 0.15, 0.0) ** 2
+    assert tracker.dual > true + 1.0
+    assert tracker.result(0).dual == pytest.approx(true)
+
+
+def test_the_best_multiple_is_as_good_as_any():
+    problem = problem_of(fit_intercept=False, loss=squared(np.arange(1.0, 7.0)))
+    tracker, beta = Tracker(problem, 1e-6), problem.y.copy()
+    tracker.offer_ray(beta)
+    others = [problem.dual(t * beta) for t in np.linspace(0.0, 10.0, 2001)]
+    assert max(others) <= tracker.dual <= max(others) * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_history_of_an_exact_fit_ends_with_its_certificate(fit_intercept):
+    g = np.random.default_rng(0)
+    X, y = g.standard_normal((5, 3, 3)), g.standard_normal(5)
+    model = RGLM(0.0, fit_intercept=fit_intercept).fit(X, y)
+    assert model.dual_gap_ == model.history_["gap"][-1] == 0.0
+    assert not model.dual_coef_.any()

@@ -236,3 +236,13 @@ def test_samples_that_the_intercept_fits_have_no_step_lengths_of_rounding():
     )
     result = solve_sparse(problem, max_iter=200)
     np.testing.assert_allclose(result.kept.split.S, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_a_bound_that_was_found_once_is_proven_again_at_the_end(loss, ridge):
+    """By the point of the box that belongs to its own image, not to the last one."""
+    problem = pose(loss, ridge, size=3.0)
+    for most in (20, 60, 140):
+        result = solve_sparse(problem, tol=0.0, max_iter=most)
+        assert result.dual >= result.history["dual"].max() * (1.0 - 1e-9)

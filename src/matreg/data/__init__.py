@@ -3,6 +3,7 @@
 samples       in memory, and what all kinds of samples offer
 blocks        read block by block
 dask_blocks   read block by block on Dask
+units         sizes of numbers whose products float64 can hold
 """
 
 from .samples import Samples

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, BinaryIO, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..linalg.threads import allowed, one_thread
 from ..thresholds import THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
 from .samples import Samples, merge_duplicates
+from .units import check_units, largest
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
@@ -130,8 +131,25 @@ class Blocks:
         raise NotImplementedError
 
     def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
-        """About this number of samples from all over the data, and their indices."""
-        return self.take(sample_runs(self.n, rows, seed))
+        """About this number of samples from all over the data, and their indices.
+
+        Their entries, with all labels and weights that are in memory, show whether products of
+        these overflow.
+        """
+        block, index = self.take(sample_runs(self.n, rows, seed))
+        y, weights = (
+            one if isinstance(one, np.ndarray) else part
+            for one, part in zip(self.given, (block.y, block.weights), strict=True)
+        )
+        check_units(block.X, y, weights)
+        return block, index
+
+    def refuse(self, first: float) -> None:
+        """Say why the sample with this index has sums that are not finite; infinite is none."""
+        if first < np.inf:
+            block, _ = self.take([(int(first), int(first) + 1)])
+            check_units(block.X, block.y, block.weights)
+            refuse_sample(int(first), block.X)
 
     def few(self, rows: int) -> Samples:
         """About this number of samples in memory, with the weight of all."""
@@ -291,16 +309,20 @@ def joined(runs: list[Block]) -> tuple[Block, Index]:
     index = np.concatenate([np.arange(run.start, run.start + len(run.y)) for run in runs])
     parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:4]]
     Z = None if runs[0].Z is None else np.concatenate([run.Z for run in runs if run.Z is not None])
-    bad = ~np.isfinite(parts[0].astype(np.float64, copy=False).sum(axis=1))
-    raise_not_finite(min(index[bad].tolist(), default=np.inf))
+    bad = np.flatnonzero(~np.isfinite(parts[0]).all(axis=1))
+    if len(bad):
+        refuse_sample(int(index[bad[0]]), parts[0][bad[0]])
     return Block(runs[0].start, parts[0], parts[1], parts[2], Z), index
 
 
-def raise_not_finite(first: float) -> None:
-    """Refuse samples of which the one with this index is not finite; infinite is none."""
-    if first < np.inf:
-        i = int(first)
+def refuse_sample(i: int, X: NDArray[Any]) -> NoReturn:
+    """Refuse the sample X of index i, which is not finite or too large for the coefficients."""
+    if not np.isfinite(X).all():
         raise ValueError(f"X must not hold NaN or infinity; sample {i} does. X[{i}] shows it.")
+    raise ValueError(
+        f"Sample {i} of X has entries of sizes up to {largest(X):.3g}, and their products with the "
+        "coefficients leave the range of float64. Pass X in other units."
+    )
 
 
 def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:

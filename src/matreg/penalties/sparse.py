@@ -102,6 +102,8 @@ class SparseLowRank:
         """
         for _ in range(rounds):
             over = self.soft_values(Z - M, 1.0).matrix
+            if not over.any():
+                break
             M = self.in_box(Z - (Z - M - over))
         return self.in_box(M)
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from .._runtime.progress import tell
 from .._typing import Array
 from ..data.blocks import Block
-from ..linalg.factors import Factors, zero_factors
+from ..linalg.factors import Factors, singular_values, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..unpenalised.basis import Basis, Columns
+from .dual_points import multiple
 from .warm_start import Start
 
 COLUMNS = np.dtype(
@@ -126,6 +127,20 @@ class SolverResult(Certified):
         b, own = (float(own[0]), own[1:]) if fit_intercept else (0.0, own)
         return replace(self, intercept=b, covariate_coef=own)
 
+    def stating(self, primal: float, dual: float, gap: float, **more: Any) -> SolverResult:
+        """The result with another certificate, with which the history ends."""
+        history = self.history.copy()
+        history["primal"][-1], history["dual"][-1], history["gap"][-1] = primal, dual, gap
+        return replace(self, primal=primal, dual=dual, gap=gap, history=history, **more)
+
+    def fitting_exactly(self) -> SolverResult:
+        """The result of labels that are fitted up to rounding.
+
+        Multipliers that are mere rounding prove nothing; an objective of zero needs no proof.
+        """
+        none = np.zeros_like(self.beta)
+        return self.stating(self.primal, 0.0, 0.0, beta=none, converged=True)
+
     def after(self, earlier: SolverResult) -> SolverResult:
         """The better of this result and that of an earlier stage, with what both of them did."""
         later = self.history.copy()
@@ -188,6 +203,8 @@ class Bounds:
         Name of the method at work, for the history; a solver of several stages changes it.
     """
 
+    W: Factors
+
     def __init__(self, tol: float, verbose: bool, method: str) -> None:
         self.tol, self.method, self.history = tol, method, History(verbose)
         self.primal, self.dual, self.stopped = np.inf, -np.inf, False
@@ -195,7 +212,12 @@ class Bounds:
     @property
     def rank(self) -> int:
         """Rank of the best point."""
-        raise NotImplementedError
+        return self.W.rank
+
+    @property
+    def stage(self) -> str:
+        """What callbacks hear of as the work at hand."""
+        return self.method
 
     @property
     def gap(self) -> float:
@@ -207,11 +229,14 @@ class Bounds:
         """Whether to stop: converged, or a callback asked to stop."""
         return self.gap <= self.tol or self.stopped
 
-    def record(self, iteration: int) -> None:
-        """Add a row to the history, print it if asked, and tell the callbacks."""
+    def record(self, iteration: int, *more: Any) -> None:
+        """Add a row to the history, print it if asked, and tell the callbacks.
+
+        `more` are the columns of a history that has more of them.
+        """
         gap = self.gap
-        self.history.add(iteration, self.primal, self.dual, gap, self.rank, self.method)
-        self.stopped = tell(self.method, gap, self.tol)
+        self.history.add(iteration, self.primal, self.dual, gap, self.rank, self.method, *more)
+        self.stopped = tell(self.stage, gap, self.tol)
 
     def certificate(self, n_iter: int) -> dict[str, Any]:
         """What :class:`Certified` says of the best point, with which the history ends."""
@@ -252,11 +277,6 @@ class Tracker(Bounds):
         else:
             self.offer_dual(self.beta)
 
-    @property
-    def rank(self) -> int:
-        """Rank of the coefficients."""
-        return self.W.rank
-
     def offer_primal(self, W: Factors, residual: Array | None = None) -> float:
         """Take W if it is the best so far; return its objective."""
         if residual is None:
@@ -277,13 +297,17 @@ class Tracker(Bounds):
             self.dual, self.beta = value, beta
         return value
 
+    def offer_ray(self, beta: Array) -> None:
+        """Offer the best multiple of `beta`, for losses without bounds and a spectral penalty."""
+        Z = self.problem.design.adjoint(beta)
+        t = multiple(self.problem, beta, singular_values(Z), np.inf)
+        self.offer_dual(t * beta, t * Z)
+
     def confirm(self) -> None:
         """Compute the best bound anew: the image that a solver carries along may have drifted.
 
-        That matters where its terms cancel. A hint of the penalty belongs to another image.
+        That matters where its terms cancel.
         """
-        if getattr(self.problem.penalty, "hint", None) is not None:
-            return
         value, beta = self.problem.proven(self.beta)
         if np.isfinite(value) and value < self.dual - 1e-9 * abs(self.dual):
             self.dual, self.beta = value, beta

@@ -166,6 +166,7 @@ class Splitting:
         beta = problem.balanced(self.beta)
         Z = problem.design.adjoint(beta)
         M = penalty.split(Z, penalty.in_box(self.M))
+        before, best = tracker.problem, tracker.beta
         tracker.problem = replace(problem, penalty=replace(penalty, hint=(Z, M)))
         if penalty.ridge > 0.0:
             tracker.offer_dual(beta, Z)
@@ -173,6 +174,8 @@ class Splitting:
         if getattr(problem.loss, "quadratic", False) and conjugate > 0.0:
             t = min(t, float(problem.y @ beta) / (2.0 * conjugate))
         tracker.offer_dual(t * beta, t * Z)
+        if tracker.beta is best:  # which the hint of its own image proves
+            tracker.problem = before
         tracker.offer_primal(self.S)
         if tracker.gap > tracker.tol:
             tracker.offer_primal(svd(self.E))

@@ -5,6 +5,7 @@ import pytest
 
 from matreg import RGLM
 from matreg.data.blocks import ArrayBlocks
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes import moments as passes
 from matreg.solvers.passes.moments import Reduced, moments, solve_streamed_rglm
 from problems import random_data, random_weights
@@ -99,3 +100,14 @@ def test_equal_samples_have_no_negative_curvature(seed):
     one = 100.0 * np.random.default_rng(seed).standard_normal((1, 5, 4))
     blocks = ArrayBlocks(np.repeat(one, 13, axis=0), np.arange(13.0), random_weights(13), (5, 4))
     assert Reduced(moments(blocks)[0], (5, 4), True).curvature >= 0.0
+
+
+def test_the_bound_pays_for_the_rounding_of_the_image():
+    blocks = ArrayBlocks(np.full((2, 1, 1), 4e15), np.array([1.0, -1.0]), np.ones(2), (1, 1))
+    reduced = Reduced(moments(blocks)[0], (1, 1), True)
+    nothing = np.zeros(1)  # the image of (1, -1), of terms of 4e15
+    t, bound = reduced.bound(SpectralElasticNet(0.0, ridge=1.0), 2.0, 2.0, nothing)
+    size = np.abs(blocks.y) @ np.full(2, 4e15)
+    assert t == 1.0 and bound <= 1.0 - 0.5 * (0.5 * np.finfo(float).eps * size) ** 2
+    t, bound = reduced.bound(SpectralElasticNet(0.0, ridge=1e-6), 2.0, 2.0, nothing)
+    assert t == bound == 0.0  # less than nothing is no bound

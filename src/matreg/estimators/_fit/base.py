@@ -17,7 +17,6 @@ from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
-    check_units,
     flatten,
     has_several,
     named_missing,
@@ -31,6 +30,7 @@ from ...bases import samples_in
 from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples, SampleSet
+from ...data.units import ORDERS, check_units
 from ...losses.families import LossFamily
 from ...model import Model
 from ...preprocessing.units import warn_of_units
@@ -76,7 +76,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     # Parameters of losses in the units of the labels, with what "scale" is for them.
     _loss_units: ClassVar[Mapping[str, float]] = {}
     _several_labels = False  # whether labels may have several columns
-    _orders = 150.0  # of magnitude that the units of samples, labels and weights may span
+    _orders = ORDERS  # of magnitude that the units of samples, labels and weights may span
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Tags:
@@ -112,7 +112,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         self.matrix_shape_ = self._resolve_shape(shape, self.n_features_in_)
         y, weights = labels_and_weights(self, given, n)
         Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
-        if is_streamed(X):
+        if is_streamed(X):  # whose units are checked when they are read
+            check_units((), *(one if isinstance(one, np.ndarray) else () for one in (y, weights)))
             basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
             return as_blocks(X, y, weights, self.matrix_shape_, basis)
         check_units(X, y, weights, self._orders)

@@ -17,7 +17,7 @@ from ..._validation.arrays import (
     validate_weights,
 )
 from ..._validation.stored import is_stored, is_streamed, stored_shape
-from ...data.blocks import ArrayBlocks, Block, Blocks, raise_not_finite
+from ...data.blocks import ArrayBlocks, Block, Blocks, refuse_sample
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
 from ...design import ArrayDesign
 from ...linalg.factors import zero_factors
@@ -77,7 +77,8 @@ def check_lazy(name: str, numbers: Any, n: int) -> None:
 
 def linear(X: Values, W: Array, b: Array) -> Array:
     """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k)."""
-    with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+    # Samples that are not finite, or too large, are reported.
+    with np.errstate(invalid="ignore", over="ignore"):
         return ArrayDesign(X[:, :, None]).forward_each(*W) + b[:, None]
 
 
@@ -98,7 +99,7 @@ class Prediction:
             f += self.gamma @ block.Z.T
         bad = np.flatnonzero(~np.isfinite(f).all(axis=0))
         if len(bad):
-            raise_not_finite(block.start + int(bad[0]))
+            refuse_sample(block.start + int(bad[0]), block.X[bad[0]])
         return self.combine(f)
 
     def parts(self, X: Values) -> Iterator[Values]:

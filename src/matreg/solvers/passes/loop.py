@@ -11,39 +11,47 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..._runtime.interruption import ADVICE, may_keep
-from ..._runtime.progress import span, tell, turn
+from ..._runtime.progress import span, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
-from ...data.blocks import Block, Blocks, joined, raise_not_finite
+from ...data.blocks import Block, Blocks, joined
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
 from ..augmented.augmented import coordinates, solve_augmented
 from ..augmented.subsamples import solve_many
-from ..certificate import COLUMNS, SolverResult
+from ..certificate import COLUMNS, Bounds, History, SolverResult
 from ..warm_start import Start
 from .pass_spec import EDGES, PassSpec, floor_for, width_for
-from .reduced_problems import Band, RowModel, graded_problem
-from .step_length import Best, Step, Tangent
+from .reduced_problems import Band, Lift, RowModel, graded_problem
+from .step_length import Step, Tangent
 from .summary import PassSummary
 
-SECONDS = [(name, np.float64) for name in ("solving", "reading", "gigabytes")]
-STREAM_COLUMNS = np.dtype([*COLUMNS.descr, ("rows", np.int64), *SECONDS])
-HEADER = (
-    f"{'pass':>5} {'time':>8} {'solving':>8} {'reading':>8} {'GB':>7} {'GB/s':>6} "
-    f"{'rows kept':>10} {'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}"
-)
 # Share of the time of a round that solving is expected to take; the rest is reading.
 SOLVING = 0.8
 NONE: Index = np.zeros(0, dtype=np.intp)
 
 
-class Stream:
-    """One run, with the arguments of :func:`solve_stream`."""
+class Passes(History):
+    """Passes one after the other, with the rows they kept, their seconds and what they read."""
+
+    SECONDS = (("solving", np.float64), ("reading", np.float64), ("gigabytes", np.float64))
+    COLUMNS = np.dtype([*COLUMNS.descr, ("rows", np.int64), *SECONDS])
+    HEADER = (
+        f"{'pass':>5} {'time':>8} {'solving':>8} {'reading':>8} {'GB':>7} {'rows kept':>10} "
+        f"{'primal':>13} {'dual':>13} {'gap':>8} {'rank':>4}  method"
+    )
+    LINE = (
+        "{0:5d} {1:8.2f} {8:8.2f} {9:8.2f} {10:7.2f} {7:10d} "
+        "{2:13.6e} {3:13.6e} {4:8.1e} {5:4d}  {6}"
+    )
+
+
+class Stream(Bounds):
+    """One run, with the arguments of :func:`solve_stream`: the best point so far and its bounds."""
 
     def __init__(
         self,
@@ -54,21 +62,32 @@ class Stream:
         verbose: int,
         rare: Index = NONE,
     ) -> None:
-        self.blocks, self.model, self.tol = blocks, model, tol
+        super().__init__(tol, verbose > 0, "")
+        self.history = Passes(verbose > 0)
+        self.blocks, self.model, self.rare = blocks, model, rare
         self.reduced_tol = max(0.2 * tol, 1e-12)
-        self.verbose, self.rare = verbose, rare
         size = blocks.p * blocks.q
         # In the solver a row takes three times its memory in float64.
         self.most_rows = max(int(memory / (3 * 8 * size)), 1000)
         self.rows = min(20 * size, self.most_rows, blocks.n)
-        nothing = Tangent(np.inf, np.zeros(size), np.zeros(0))
-        self.best = Best(zero_factors(blocks.p, blocks.q), np.zeros(0), nothing)
+        self.W, self.gamma = zero_factors(blocks.p, blocks.q), np.zeros(0)
+        self.tangent = Tangent(np.inf, np.zeros(size), np.zeros(0))
+        self.dual = 0.0  # that of beta = 0
+        self.lift: Lift | None = None
         self.start: Start | None = None
-        self.history: list[tuple[Any, ...]] = []
-        self.begun = time.perf_counter()
         self.trust = 1.0  # the part of a graded step to take
         self.counts: Array = np.zeros(len(EDGES) + 1)
         self.n = float(blocks.n)  # samples of positive weight, about
+
+    @property
+    def done(self) -> int:
+        """Number of passes so far."""
+        return len(self.history.rows)
+
+    @property
+    def stage(self) -> str:
+        """The present pass."""
+        return f"pass {self.done}"
 
     # -- the subsample
 
@@ -170,18 +189,20 @@ class Stream:
             mean_weight=self.mean_weight,
             unit=self.unit,
             rounding=self.rounding,
-            seed=len(self.history) * 0x51ED27,
+            seed=self.done * 0x51ED27,
         )
 
     def solve(self, spec: PassSpec, summary: PassSummary) -> SolverResult:
         """The reduced problem of a pass, solved."""
         band = None if spec.graded else Band(self.model, spec, summary)
         problem = graded_problem(self.model, summary) if band is None else band.problem
-        start, scale = self.restarted(spec), self.best.primal
-        result = solve_augmented(problem, start, tol=self.reduced_tol, scale=scale)
+        start = self.restarted(spec)
+        result = solve_augmented(problem, start, tol=self.reduced_tol, scale=self.primal)
         self.start = result.start
         if band is not None:
-            self.best.offer_dual(*band.proven(result.beta))
+            bound, lift = band.proven(result.beta)
+            if bound > self.dual:
+                self.dual, self.lift = bound, lift
         return result
 
     def restarted(self, spec: PassSpec) -> Start | None:
@@ -202,8 +223,6 @@ class Stream:
 
     def run(self) -> None:
         """Passes until the certificate holds."""
-        if self.verbose:
-            print(HEADER, flush=True)
         with turn(0), span(0.0, SOLVING):
             W, gamma = self.first()
         step: Step | None = None
@@ -211,9 +230,9 @@ class Stream:
         while True:
             spec = self.spec(W, gamma)
             summary, tangent, primal = self.visit(spec, W, gamma)
-            if self.best.gap <= self.tol or self.stopped or len(self.history) >= 25:
+            if self.converged or self.done >= 25:
                 return
-            good = primal <= (1.0 + self.reduced_tol) * self.best.primal
+            good = primal <= (1.0 + self.reduced_tol) * self.primal
             failures = 0 if good else failures + 1
             if failures == 4:
                 return
@@ -224,7 +243,7 @@ class Stream:
             elif len(summary.rows) == 0:  # the histogram was wrong: again, with the new one
                 step = None
             else:
-                with turn(len(self.history)), span(0.0, SOLVING):
+                with turn(self.done), span(0.0, SOLVING):
                     result = self.solve(spec, summary)
                 self.update_error(result.W, result.gamma, spec)
                 dW, dgamma = result.W.matrix - W.matrix, result.gamma - gamma
@@ -235,64 +254,43 @@ class Stream:
     def visit(self, spec: PassSpec, W: Factors, gamma: Array) -> tuple[PassSummary, Tangent, float]:
         """One pass at W and gamma: its summary, the tangent there, and the objective."""
         started = time.perf_counter()
-        with turn(len(self.history)), span(SOLVING, 1.0):
+        with turn(self.done), span(SOLVING, 1.0):
             summary = self.blocks.map_reduce(spec).capped()
-        raise_not_finite(summary.bad)
+        self.blocks.refuse(summary.bad)
         self.counts = summary.counts.astype(np.float64)
         tangent = Tangent.of(summary, *self.model.ridge_at(gamma))
         primal = self.model.penalty.value_of(W) + tangent.loss
-        if primal <= self.best.primal:
-            self.best.W, self.best.gamma, self.best.primal = W, gamma, primal
-            self.best.tangent = tangent
-        self.record(W, summary, spec.graded, started)
+        if primal <= self.primal:
+            self.primal, self.W, self.gamma, self.tangent = primal, W, gamma, tangent
+        self.method = "graded" if spec.graded else "band"
+        with turn(self.done):
+            self.record(self.done + 1, len(summary.rows), started)
         return summary, tangent, primal
 
     def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
         """A part of a step that led too far; the next problem has more rows."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
-        best = self.best
-        dW, dgamma = W.matrix - best.W.matrix, gamma - best.gamma
-        step = Step(best.W, best.gamma, best.tangent, dW, dgamma)
+        dW, dgamma = W.matrix - self.W.matrix, gamma - self.gamma
+        step = Step(self.W, self.gamma, self.tangent, dW, dgamma)
         return step.part(step.back(tangent, self.model.penalty))
 
-    def record(self, W: Factors, summary: PassSummary, graded: bool, started: float) -> None:
-        """Add a row to the history, print it if asked, and tell the callback.
+    def record(self, iteration: int, rows: int = 0, started: float | None = None) -> None:
+        """Add a row to the history: of a pass that `started` then, if there was one.
 
-        A row has all seconds since the last one: those of the problem or the subsample, and those
-        of the pass, which `started` after that.
+        A row has all seconds since the last one: those of the reduced problem, or of the subsample, and those
+        of the pass.
         """
-        best, gigabytes, k = self.best, self.blocks.nbytes / 1e9, len(self.history)
-        now, started = time.perf_counter() - self.begun, started - self.begun
-        solving, reading = started - (self.history[-1][1] if k else 0.0), now - started
-        method = "graded" if graded else "band"
-        row = (k + 1, now, best.primal, best.dual, best.gap, W.rank, method)
-        self.history.append((*row, len(summary.rows), solving, reading, gigabytes))
-        with turn(k):
-            self.stopped = tell(f"pass {k + 1}", best.gap, self.tol)
-        if self.verbose:
-            print(
-                f"{k + 1:5d} {now:8.2f} {solving:8.2f} {reading:8.2f} {gigabytes:7.2f} "
-                f"{gigabytes / max(reading, 1e-9):6.2f} {len(summary.rows):10d} "
-                f"{best.primal:13.6e} {best.dual:13.6e} {best.gap:8.1e} {W.rank:4d}",
-                flush=True,
-            )
+        now = time.perf_counter()
+        read = 0.0 if started is None else now - started
+        solving = now - read - self.history.start - (self.history.rows[-1][1] if self.done else 0.0)
+        gigabytes = 0.0 if started is None else self.blocks.nbytes / 1e9
+        super().record(iteration, rows, solving, read, gigabytes)
 
     def result(self) -> SolverResult:
         """The best certified point; `dual_of` computes its beta block by block."""
-        best = self.best
-        return SolverResult(
-            W=best.W,
-            gamma=best.gamma,
-            beta=np.zeros(0),
-            primal=best.primal,
-            dual=best.dual,
-            gap=best.gap,
-            n_iter=len(self.history),
-            converged=best.gap <= self.tol,
-            history=np.array(self.history, dtype=STREAM_COLUMNS),
-            method="passes",
-            dual_of=best.lift,
-        )
+        certificate = self.certificate(self.done)
+        beta, dual_of = np.zeros(0), self.lift
+        return SolverResult(self.W, self.gamma, beta, "passes", dual_of=dual_of, **certificate)
 
 
 def solve_stream(
@@ -331,11 +329,11 @@ def solve_stream(
     try:
         run.run()
     except KeyboardInterrupt:
-        if not (np.isfinite(run.best.primal) and may_keep()):
+        if not (np.isfinite(run.primal) and may_keep()):
             raise
         warn(
-            f"Interrupted after {len(run.history)} passes: the best W so far is kept, with a "
-            f"relative duality gap of {run.best.gap:.1e}. {ADVICE}",
+            f"Interrupted after {run.done} passes: the best W so far is kept, with a relative "
+            f"duality gap of {run.gap:.1e}. {ADVICE}",
         )
         return replace(run.result(), interrupted=True)
     return run.result()

@@ -8,6 +8,10 @@ import numpy as np
 
 from ..._typing import Array, Index
 from ...data.blocks import Block
+from ...data.units import largest
+
+# Rows that are converted to float64 at a time.
+PIECE = 2048
 
 
 @dataclass(frozen=True)
@@ -18,16 +22,21 @@ class Moments:
     ----------
     G : ndarray of shape (folds, m + k + 2, m + k + 2)
         Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k covariates, of the folds.
+    sizes : ndarray of shape (3,)
+        Sizes of the largest entry, label and weight.
     bad : float
         Index of the first sample that is not finite, infinite if all are.
     """
 
     G: Array
+    sizes: Array
     bad: float
 
     def merge(self, other: Moments) -> Moments:
         """Moments of two parts of the samples."""
-        return Moments(self.G + other.G, min(self.bad, other.bad))
+        with np.errstate(over="ignore", invalid="ignore"):  # the sizes tell
+            G = self.G + other.G
+        return Moments(G, np.maximum(self.sizes, other.sizes), min(self.bad, other.bad))
 
 
 @dataclass(frozen=True)
@@ -46,27 +55,36 @@ class MomentScan:
     count: int = 1
 
     def __call__(self, block: Block) -> Moments:
-        """Moments of a block."""
-        m, piece = block.X.shape[1], 2048  # rows that are converted to float64 at a time
-        order = m + 2 + (0 if block.Z is None else block.Z.shape[1])
+        """Moments of a block, of which some rows are converted to float64 at a time."""
+        order = block.X.shape[1] + 2 + (0 if block.Z is None else block.Z.shape[1])
         G, bad = np.zeros((self.count, order, order)), np.inf
-        for start in range(0, len(block.y), piece):
-            part = slice(start, min(start + piece, len(block.y)))
-            rows = np.ones((part.stop - start, order))
-            rows[:, :m], rows[:, -1] = block.X[part], block.y[part]
-            if block.Z is not None:
-                rows[:, m + 1 : -1] = block.Z[part]
-            wrong = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
-            bad = min([bad, *(block.start + start + wrong[:1]).tolist()])
-            rows *= np.sqrt(block.weights[part])[:, None]
-            if self.folds is None:
-                G[0] += rows.T @ rows
-                continue
-            fold = self.folds[block.start + start : block.start + part.stop]
-            for k in np.unique(fold):
-                some = rows[fold == k]
-                G[k] += some.T @ some
-        return Moments(G, bad)
+        sizes = np.array([0.0, largest(block.y), largest(block.weights)])
+        for start in range(0, len(block.y), PIECE):
+            piece = block.part(start, start + PIECE)
+            high, low = float(piece.X.max()), float(piece.X.min())  # NaN if an entry is
+            sizes[0] = max(sizes[0], high, -low)
+            if not (np.isfinite(high) and np.isfinite(low)):
+                wrong = ~np.isfinite(piece.X).all(axis=1)
+                bad = min(bad, piece.start + int(np.argmax(wrong)))
+            with np.errstate(over="ignore", invalid="ignore"):  # what is wrong is reported
+                self.add(piece, G)
+        return Moments(G, sizes, bad)
+
+    def add(self, piece: Block, G: Array) -> None:
+        """Add the moments of some rows to those of their folds."""
+        n, m = piece.X.shape
+        rows = np.ones((n, G.shape[1]))
+        rows[:, :m], rows[:, -1] = piece.X, piece.y
+        if piece.Z is not None:
+            rows[:, m + 1 : -1] = piece.Z
+        rows *= np.sqrt(piece.weights)[:, None]
+        if self.folds is None:
+            G[0] += rows.T @ rows
+            return
+        fold = self.folds[piece.start : piece.start + n]
+        for k in np.unique(fold):
+            some = rows[fold == k]
+            G[k] += some.T @ some
 
 
 @dataclass(frozen=True)

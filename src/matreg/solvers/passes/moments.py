@@ -17,15 +17,16 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.blocks import Block, Blocks, raise_not_finite
+from ...data.blocks import Block, Blocks
+from ...data.units import check_units
 from ...design import ArrayDesign
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.piecewise import squared
 from ...penalties.spectral import SpectralElasticNet
-from ...problem import ROUNDING, Problem, relative_gap
+from ...problem import ROUNDING, Problem, ridge_of_rounding
 from ...thresholds import MOMENT_ENTRIES
 from ...unpenalised.basis import NOTHING
-from ..certificate import COLUMNS, SolverResult
+from ..certificate import Bounds, SolverResult
 from ..rglm.solve import solve_rglm
 from .moment_scans import CertificateScan, DualRows, MomentScan, Sums
 
@@ -48,8 +49,8 @@ class Reduced:
 
     Attributes
     ----------
-    curvature : float
-        Sum of the squares of the samples, around their mean if there is an intercept.
+    squares, curvature : float
+        Sum of the squares of the samples; and around their mean if there is an intercept.
     """
 
     def __init__(self, G: Array, shape: tuple[int, int], fit_intercept: bool) -> None:
@@ -63,9 +64,10 @@ class Reduced:
         C = G - self.rest.T @ self.fits
         self.size = float(np.sqrt(G[-1, -1]))
         self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
+        self.squares = float(np.trace(G[:m, :m]))
         # The difference of equal samples is rounding.
         around = G[m, :m] @ G[m, :m] / G[m, m] if fit_intercept else 0.0
-        self.curvature = max(float(np.trace(G[:m, :m]) - around), 0.0)
+        self.curvature = max(self.squares - float(around), 0.0)
 
     @cached_property
     def factor(self) -> tuple[Array, Array]:
@@ -93,7 +95,10 @@ class Reduced:
         if rr <= 0.0:
             return 0.0, 0.0
         t = penalty.best_multiple(yr, rr, d, np.inf)
-        return t, t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d)
+        size = t * float(np.sqrt(rr * self.squares))  # by Cauchy and Schwarz
+        price = ridge_of_rounding(penalty.ridge, size) if penalty.ridge > 0.0 else 0.0
+        bound = t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d) - price
+        return (t, bound) if bound > 0.0 else (0.0, 0.0)
 
     def least_squares(self, Z: Array) -> Array:
         """Step (m,) from W with sums Z of ``s r X`` to the least squares fit."""
@@ -131,7 +136,8 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
             "for example by block means, or take a part of them that fits into memory."
         )
     summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
-    raise_not_finite(summary.bad)
+    blocks.refuse(summary.bad)
+    check_units(*summary.sizes[:, None])
     return summary.G
 
 
@@ -270,7 +276,8 @@ def proof(
     rr = max(float(sums.rr[k]) - float(shift @ sums.r[k]), 0.0)
     yr = float(sums.yr[k]) - float(shift @ reduced.rest[:, -1])
     Z = sums.Z[k] - shift @ reduced.rest[:, :m]
-    primal = 0.5 * rr + penalty.value_of(result.W)
+    bounds = Bounds(tol, False, "moments")
+    bounds.W, bounds.primal = result.W, 0.5 * rr + penalty.value_of(result.W)
     step = left = np.zeros(m)
     exact = False
     if penalty.tau == penalty.ridge == 0.0:
@@ -278,25 +285,19 @@ def proof(
         step = reduced.least_squares(Z)
         left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
         exact = least <= (1e-12 * reduced.size) ** 2  # then residuals are rounding of the labels
-        t, dual = 1.0, 0.5 * least
+        t, bounds.dual = 1.0, 0.5 * least
     else:
-        t, dual = reduced.bound(penalty, rr, yr, Z)
+        t, bounds.dual = reduced.bound(penalty, rr, yr, Z)
     off = np.append(np.abs(sums.r[k] - reduced.own @ shift), np.linalg.norm(left))
     if exact or np.any(off > rounding * sums.sizes[k]):  # it is not feasible, but zero is
-        t, dual = 0.0, 0.0
-    gap = 0.0 if exact else relative_gap(primal, dual)
-    row = (result.n_iter, 0.0, primal, dual, gap, result.W.rank, "moments")
+        t, bounds.dual = 0.0, 0.0
     dgamma = shift - reduced.fits[:, :m] @ step
     proven = replace(
         result,
         gamma=scan.gamma[k] + shift,
         beta=np.zeros(0),
-        primal=primal,
-        dual=dual,
-        gap=gap,
-        converged=gap <= tol,
-        history=np.array([row], dtype=COLUMNS),
         dual_of=DualRows(scan.W[k], scan.gamma[k], step, dgamma, scan.fit_intercept, t),
         kept=None,
+        **bounds.certificate(result.n_iter),
     )
-    return proven, Z
+    return proven.fitting_exactly() if exact else proven, Z

@@ -16,6 +16,7 @@ import numpy as np
 from ..._typing import Array
 from ...data.blocks import Block
 from ...data.samples import spread_out
+from ...data.units import LARGEST
 from ...losses.piecewise import PiecewiseLoss
 from .summary import GROUPS, ROW, PassSummary, added_up
 
@@ -94,7 +95,8 @@ class PassSpec:
         """The summary of some rows."""
         y, weights = piece.y, piece.weights
         index = piece.start + np.arange(len(y))
-        with np.errstate(invalid="ignore"):  # samples that are not finite are reported
+        # Samples that are not finite, or too large, are reported.
+        with np.errstate(invalid="ignore", over="ignore"):
             r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
@@ -110,7 +112,10 @@ class PassSpec:
             beta[:, kept] = 0.0  # the sums are of the others
             Z = piece.basis(self.fit_intercept).columns(len(y))
             sums = added_up(beta, piece.X, Z, y, loss.epsilon)
-        bad = index[~np.isfinite(r)]
+            wrong = ~np.isfinite(r)
+            if not sums["squared_norms"] <= LARGEST**2:
+                wrong |= ~(np.abs(piece.X).max(axis=1) <= LARGEST)
+        bad = index[wrong]
         bins = np.searchsorted(EDGES * self.unit, distance[weights > 0.0])
         return PassSummary(
             **sums,

@@ -132,6 +132,9 @@ class Band:
             np.concatenate([y, summary.labels[some] / slopes]),
             loss.beside(group_loss),
         )
+        # That of a group stands for the sizes of its terms, to which their rounding is relative.
+        squares = summary.squared_slopes[some] * summary.squared_norms
+        self.problem.design.norms[len(y) : len(y) + len(some)] = np.sqrt(squares) / np.abs(slopes)
 
     def proven(self, beta: Array) -> tuple[float, Lift]:
         """Lower bound of the optimum of all samples by a dual point of the problem.
@@ -145,6 +148,7 @@ class Band:
         end = k + len(self.groups)
         loss, basis = self.problem.loss, self.problem.unpenalised
         beta = np.clip(beta, loss.lower, loss.upper)
+        bound, beta = self.problem.proven(beta, self.problem.dual_image(beta))
         shares[self.groups] = np.clip(beta[k:end] / summary.slopes[self.groups], 0.0, 1.0)
         lift = Lift(self.spec, self.rows["index"], beta[:k], shares)
         columns, own = basis.columns(len(beta)), beta.copy()
@@ -152,9 +156,7 @@ class Band:
         off = np.abs(shares @ summary.columns + own @ columns)
         size = shares @ summary.sizes + np.abs(own) @ np.abs(columns)
         allowed = ROUNDING * (1.0 + summary.counts.sum() / 1e6)
-        if not np.isfinite(beta).all() or np.any(off > allowed * size):
-            return -np.inf, lift
-        return self.problem.dual(beta), lift
+        return (bound if np.all(off <= allowed * size) else -np.inf), lift
 
 
 def graded_problem(model: RowModel, summary: PassSummary) -> RMRProblem:

@@ -1,17 +1,13 @@
-"""The best point so far of passes over the samples, and step lengths between passes."""
+"""How far to go between two passes over the samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..._typing import Array
 from ...linalg.factors import Factors, svd
 from ...penalties.spectral import SpectralPenalty
-from ...problem import relative_gap
-from .reduced_problems import Lift
 from .summary import PassSummary
 
 
@@ -100,25 +96,3 @@ class Step:
             return penalty.value_of(self.part(t)[0]) + t * behind + 0.5 * curvature * t * t
 
         return lowest(value)
-
-
-@dataclass
-class Best:
-    """The best certified point so far."""
-
-    W: Factors
-    gamma: Array
-    tangent: Tangent
-    primal: float = np.inf
-    dual: float = 0.0
-    lift: Lift | None = None
-
-    def offer_dual(self, bound: float, lift: Lift) -> None:
-        """Take a dual point of all samples if it is the best so far."""
-        if bound > self.dual:
-            self.dual, self.lift = bound, lift
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return relative_gap(self.primal, self.dual) if np.isfinite(self.primal) else 1.0

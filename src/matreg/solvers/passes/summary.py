@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..._typing import Array, Index, Mask
 from ...data.samples import spread_out
-from ...design import ArrayDesign
+from ...design import CONVERTED, ArrayDesign
 
 # Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
 GROUPS = 4
@@ -42,21 +42,30 @@ ROW = np.dtype(
     ]
 )
 # Sums of some samples, by group.
-SUMS = ("sums", "columns", "sizes", "labels", "slopes", "tubes")
+SUMS = ("sums", "columns", "sizes", "labels", "slopes", "squared_slopes", "tubes")
 
 
 def added_up(beta: Array, X: NDArray[Any], Z: Array, y: Array, epsilon: Array) -> dict[str, Any]:
-    """The sums of samples (k, p*q) of columns (k, m), with multipliers (4, k)."""
-    some, sums = slice(GROUPS if beta[2:].any() else 2), np.zeros((GROUPS, X.shape[1]))
-    sums[some] = ArrayDesign(X[:, :, None]).adjoint_each(*beta[some])[:, :, 0]
-    size = np.abs(beta)
+    """The sums of samples (k, p*q) of columns (k, m), with multipliers (4, k).
+
+    The squares of the norms of the samples are those of all, whatever their multipliers.
+    """
+    some, sums = range(GROUPS if beta[2:].any() else 2), np.zeros((GROUPS, X.shape[1]))
+    squares, size = 0.0, np.abs(beta)
+    for part, entries in ArrayDesign(X[:, :, None]).blocks(CONVERTED):
+        flat = entries[:, :, 0]
+        squares += float(np.vdot(flat, flat))
+        for k in some:  # one after another: faster than the product of so small a matrix
+            sums[k] += beta[k, part] @ flat
     return {
         "sums": sums,
         "columns": beta @ Z,
         "sizes": size @ np.abs(Z),
         "labels": beta @ y,
         "slopes": beta.sum(axis=1),
+        "squared_slopes": np.einsum("ij,ij->i", beta, beta),
         "tubes": size @ epsilon,
+        "squared_norms": squares,
     }
 
 
@@ -71,13 +80,17 @@ class PassSummary:
     ----------
     loss : float
         Sum of the losses of all samples.
-    sums, columns, sizes, labels, slopes, tubes : ndarray (4, p*q), (4, k), (4, k), (4,), (4,), (4,)
-        Sums of ``beta_i X_i``, ``beta_i Z_i``, ``|beta_i Z_i|``, ``beta_i y_i``, ``beta_i`` and
-        ``|beta_i| epsilon_i`` of each group, without the rows that were kept.
+    sums, columns, sizes : ndarray of shapes (4, p*q), (4, k), (4, k)
+        Sums of ``beta_i X_i``, ``beta_i Z_i`` and ``|beta_i Z_i|`` of each group, without the rows
+        that were kept.
+    labels, slopes, squared_slopes, tubes : ndarray of shape (4,)
+        Sums of ``beta_i y_i``, ``beta_i``, ``beta_i^2`` and ``|beta_i| epsilon_i``, likewise.
+    squared_norms : float
+        Sum of ``||X_i||_F^2`` of all samples.
     counts : ndarray of int
         Histogram of the distances from the kinks, of all samples of positive weight.
     bad : float
-        Index of the first sample that is not finite, infinite if all are.
+        Index of the first sample that is not finite or too large, infinite if there is none.
     X : list of ndarray (k, p*q)
         The rows that were kept, in their own dtype.
     Z : list of ndarray (k, m)
@@ -96,7 +109,9 @@ class PassSummary:
     sizes: Array
     labels: Array
     slopes: Array
+    squared_slopes: Array
     tubes: Array
+    squared_norms: float
     counts: Index
     bad: float
     X: list[NDArray[Any]]
@@ -127,7 +142,7 @@ class PassSummary:
 
     def merge(self, other: PassSummary) -> PassSummary:
         """The summary of two parts of the samples."""
-        added = (*SUMS, "loss", "counts", "X", "Z")
+        added = (*SUMS, "squared_norms", "loss", "counts", "X", "Z")
         both = replace(
             self,
             **{name: getattr(self, name) + getattr(other, name) for name in added},

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, singular_values, svd
+from ...design import Design
+from ...linalg.factors import Factors, svd
 from ...problem import Problem
 from ..certificate import SolverResult, Tracker
 from ..first_order import ProximalGradient
@@ -46,29 +47,22 @@ class PreparedForm(NamedTuple):
     sigma: float | None = None
 
 
-class Certifier:
-    """Offers points to the tracker, with the best multiple of their residual as the dual point."""
+def offer(
+    tracker: Tracker, design: Design, W: Factors, residual: Array, beta: Array | None = None
+) -> None:
+    """Offer W and the best multiple of its residual, given ``z - A W``, and perhaps of a beta.
 
-    def __init__(self, tracker: Tracker, form: StandardForm) -> None:
-        self.tracker = tracker
-        self.problem = tracker.problem
-        self.rows, _ = form.rows
-
-    def offer(self, W: Factors, residual: Array, beta: Array | None = None) -> None:
-        """Offer W, given ``z - A W`` of the rows that the solver works on, and perhaps a beta.
-
-        Where tau is tiny so is the residual, a difference whose rounding would spoil the bound:
-        then a beta of the solver is the better dual point.
-        """
-        problem = self.problem
-        if self.rows is not problem.design:
-            residual, beta = problem.y - problem.design.forward(W.matrix), None
-        self.tracker.offer_primal(W, residual)
-        for candidate in (residual,) if beta is None else (residual, beta):
-            Z = problem.design.adjoint(candidate)
-            curvature, d = 2.0 * problem.loss.conjugate(candidate), singular_values(Z)
-            t = problem.penalty.best_multiple(float(problem.y @ candidate), curvature, d, np.inf)
-            self.tracker.offer_dual(t * candidate, t * Z)
+    Where tau is tiny so is the residual, a difference whose rounding would spoil the bound: then a
+    beta of the solver is the better dual point. Of the rows of a compressed design nothing but W is
+    taken.
+    """
+    problem = tracker.problem
+    if design is not problem.design:
+        residual, beta = problem.y - problem.design.forward(W.matrix), None
+    tracker.offer_primal(W, residual)
+    tracker.offer_ray(residual)
+    if beta is not None:
+        tracker.offer_ray(beta)
 
 
 def unpenalised(tracker: Tracker) -> bool:
@@ -129,15 +123,11 @@ def solve_least_squares(
         tracker.record(k)
         result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
         result = form.restore(result, problem, tol)
-        if exact:  # multipliers that are mere rounding prove nothing
-            nothing = np.zeros_like(result.beta)
-            return replace(result, beta=nothing, dual=0.0, gap=0.0, converged=True)
-        return result
-    certifier = Certifier(tracker, form)
-    certifier.offer(tracker.W, form.rows[1])
+        return result.fitting_exactly() if exact else result
+    offer(tracker, form.rows[0], tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
-        k, sigma = run(start, form, certifier, max_iter)
+        k, sigma = run(start, form, tracker, max_iter)
     kept = kept_at(tracker, PreparedForm(form, sigma)).after(start)
     return form.restore(tracker.result(k, kept), problem, tol)
 
@@ -149,42 +139,40 @@ def kept_at(tracker: Tracker, prepared: PreparedForm | None = None) -> Start:
 
 
 def run(
-    start: Start, form: StandardForm, certifier: Certifier, max_iter: int
+    start: Start, form: StandardForm, tracker: Tracker, max_iter: int
 ) -> tuple[int, float | None]:
     """Proximal point steps at once if their sigma is known, else FISTA first.
 
     Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
     """
-    tracker, k = certifier.tracker, 0
-    penalty = tracker.problem.penalty
+    penalty, k = tracker.problem.penalty, 0
     W, sigma = start.parabola(penalty.tau), start.prepared and start.prepared.sigma
     if sigma is not None:
         if start.known:
             sigma *= start.position.tau / penalty.tau  # the smaller tau, the larger W
-        k = run_point(ProximalPoint(form, penalty, W, sigma), certifier, k, max_iter)
+        k = run_point(ProximalPoint(form, penalty, W, sigma), tracker, k, max_iter)
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(*form.rows, penalty, W, 1.0 / form.lipschitz)
     # From the solution of a neighbouring problem a third of the steps are enough.
     newton_steps = (0.3 if start.before else 1.0) * EXPECTED_STEPS
-    k = run_gradient(gradient, certifier, k, max_iter, newton_steps)
+    k = run_gradient(gradient, tracker, k, max_iter, newton_steps)
     if tracker.converged or k >= max_iter:
         return k, None
     point = ProximalPoint(form, penalty, gradient.W)
-    return run_point(point, certifier, k, max_iter), point.sigma
+    return run_point(point, tracker, k, max_iter), point.sigma
 
 
 def run_gradient(
-    method: ProximalGradient, certifier: Certifier, k: int, max_iter: int, newton_steps: float
+    method: ProximalGradient, tracker: Tracker, k: int, max_iter: int, newton_steps: float
 ) -> int:
     """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
-    tracker, first = certifier.tracker, k
-    tracker.method = "proximal gradient"
+    tracker.method, first = "proximal gradient", k
     while k < max_iter and not tracker.converged:
         method.iterate()
         k += 1
         if (k - first) % 10 == 0 or k == max_iter:  # a certificate costs about an iteration
-            certifier.offer(method.factors, method.residual)
+            offer(tracker, method.design, method.factors, method.residual)
             tracker.record(k)
             if k - first >= newton_steps * newton_price(method):
                 break
@@ -201,15 +189,15 @@ def newton_price(method: ProximalGradient) -> float:
     return (8.0 * m * p * q * r + system) / own + 3.0
 
 
-def run_point(method: ProximalPoint, certifier: Certifier, k: int, max_iter: int) -> int:
+def run_point(method: ProximalPoint, tracker: Tracker, k: int, max_iter: int) -> int:
     """Proximal point steps until converged, or 12 without progress; iterations done."""
-    tracker, since, best = certifier.tracker, 0, np.inf
-    tracker.method = "proximal Newton"
+    tracker.method, since, best = "proximal Newton", 0, np.inf
     while k < max_iter and not tracker.converged and since < 12:  # then rounding is the reason
         if method.iterate():
             since, best = (0, tracker.gap) if tracker.gap < 0.9 * best else (since + 1, best)
             continue
         k += 1
-        certifier.offer(method.point.factors, method.point.residual, method.point.beta)
+        point = method.point
+        offer(tracker, method.design, point.factors, point.residual, point.beta)
         tracker.record(k)
     return k

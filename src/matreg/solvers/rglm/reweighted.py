@@ -9,7 +9,7 @@ accuracy grows as the gap shrinks. A line search makes every step descend (Lee, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -188,7 +188,5 @@ def solve_reweighted(
     kept = kept_at(tracker)
     result = tracker.result(k, kept if start is None else kept.after(start))
     if not result.converged and method.fits_exactly:
-        # Multipliers that are mere rounding prove nothing.
-        nowhere = np.zeros_like(result.beta)
-        return replace(result, beta=nowhere, dual=0.0, gap=0.0, converged=True)
+        return result.fitting_exactly()
     return result

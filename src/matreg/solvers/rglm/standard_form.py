@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg
@@ -150,10 +148,4 @@ class StandardForm:
         gap = relative_gap(primal, dual)
         # Rounding may make the gap a little larger than that of this form.
         converged = gap <= (2.0 if result.converged else 1.0) * tol
-        proof: dict[str, Any] = {"primal": primal, "dual": dual, "gap": gap}
-        history = result.history.copy()
-        for name, value in proof.items():
-            history[name][-1] = value
-        return replace(
-            result, gamma=gamma, beta=beta, converged=converged, history=history, **proof
-        )
+        return result.stating(primal, dual, gap, gamma=gamma, beta=beta, converged=converged)

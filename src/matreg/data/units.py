@@ -1,0 +1,44 @@
+"""Units of samples, labels and weights: those whose products float64 can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Sizes whose squares and products, and those of sums of many, are normal numbers of float64.
+SMALLEST, LARGEST = 1e-100, 1e100
+# Orders of magnitude that the units of samples, labels and weights may span together.
+ORDERS = 150.0
+
+
+def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
+    """Refuse numbers whose squares or products would vanish or overflow.
+
+    The multipliers are of the size ``y / X^2``, and their squares are computed: `orders` is the
+    largest number of orders of magnitude of ``X^2``, y and the weights together.
+    """
+    sizes = {"X": largest(X), "y": largest(y), "sample_weight": largest(weights)}
+    for name, size in sizes.items():
+        if size != 0.0 and not SMALLEST <= size <= LARGEST:
+            raise ValueError(
+                f"{name} has entries of sizes up to {size:.3g}, whose squares leave the range of "
+                f"float64: the largest must be between {SMALLEST:g} and {LARGEST:g}. Pass {name} "
+                f"in other units, divided by {size:.1g}."
+            )
+    far = {name: abs(np.log10(size)) if size else 0.0 for name, size in sizes.items()}
+    if far["X"] + sum(far.values()) > orders:
+        name = max(far, key=lambda one: far[one])
+        raise ValueError(
+            f"X, y and sample_weight have entries of sizes up to {sizes['X']:.3g}, "
+            f"{sizes['y']:.3g} and {sizes['sample_weight']:.3g}, whose products leave the range of "
+            f"float64. Pass {name} in other units, divided by {sizes[name]:.1g}."
+        )
+
+
+def largest(numbers: Any) -> float:
+    """Size of the largest number; those that are missing do not count."""
+    return max(
+        float(np.fmax.reduce(numbers, axis=None, initial=0)),
+        -float(np.fmin.reduce(numbers, axis=None, initial=0)),
+    )
