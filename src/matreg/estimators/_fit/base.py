@@ -113,7 +113,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         y, weights = labels_and_weights(self, given, n)
         Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
         if is_streamed(X):  # whose units are checked when they are read
-            check_units((), *(one if isinstance(one, np.ndarray) else () for one in (y, weights)))
+            known: list[Any] = [() if is_dask(one) else one for one in (y, weights)]
+            check_units((), known[0], known[1])
             basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
             return as_blocks(X, y, weights, self.matrix_shape_, basis)
         check_units(X, y, weights, self._orders)

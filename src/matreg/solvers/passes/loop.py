@@ -277,8 +277,8 @@ class Stream(Bounds):
     def record(self, iteration: int, rows: int = 0, started: float | None = None) -> None:
         """Add a row to the history: of a pass that `started` then, if there was one.
 
-        A row has all seconds since the last one: those of the reduced problem, or of the subsample, and those
-        of the pass.
+        A row has all seconds since the last one: those of the reduced problem or of the subsample,
+        and those of the pass.
         """
         now = time.perf_counter()
         read = 0.0 if started is None else now - started
