@@ -70,12 +70,12 @@ class Linearisation:
 
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
         """``K = Phi Phi'``, in single precision where that is enough."""
-        n, typical = design.n, self.typical_weight()
+        n = design.n
         if coordinates.size < n:
             Phi = coordinates.of_samples(design)
             ridge = 1e-14 * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
-        if typical >= TOO_LIGHT and not self.double:
+        if not self.double and self.typical_weight() >= TOO_LIGHT:
             K = gram(coordinates.of_samples(design, np.float32))
             # Samples that are nearly of low rank have a small effective rank, trace^2 / ||K||_F^2.
             if float(np.trace(K)) ** 2 >= 0.1 * n * float(np.vdot(K, K)):
