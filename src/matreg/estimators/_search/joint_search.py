@@ -20,21 +20,16 @@ from ...losses.families import LossFamily, in_units
 from ...solvers import (
     Decomposition,
     GRMRProblem,
-    GRMRResult,
     LearnedSpace,
     NewSamples,
     SolverResult,
     Start,
-    after_steps,
-    alternate,
-    alternate_in_steps,
     learned_space,
     prepare,
     tau_grid,
 )
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
-from .._fit.convex import Part
-from .._fit.units import check_bases, each, earlier_taus
+from .._fit.units import check_bases, each
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .adaptive_search import owners
@@ -42,6 +37,7 @@ from .candidates import Candidate, number_list
 from .fold_scores import FoldScore
 from .folds import warn_interrupted
 from .left_out import leave_out
+from .rounds import decided
 from .search import Search
 
 # Values of searched parameters where they do not matter yet.
@@ -188,7 +184,7 @@ class JointSearch(Cleaning, Search):
                 if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
                     measured[problem.tails] = first.problem.noise
                 problem, pca = first.problem, first.pca
-            found = self._predict_taus(model, problem, samples, step.taus, test.X, test.Z, pca)
+            found = self._predict_taus(model, problem, samples, step.taus, test, pca)
             predictions.append(found[0])
             facts.append(found[1])
         return np.concatenate(predictions), np.concatenate(facts, axis=-1), []
@@ -199,40 +195,29 @@ class JointSearch(Cleaning, Search):
         problem: GRMRProblem,
         samples: Samples,
         taus: Array,
-        X_test: Array,
-        Z_test: Array | None,
+        test: Samples,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
-        """Predictions (k, n_test), ranks and doubts (2, k) for k taus, each fit from the last."""
-        predictions, facts = np.empty((len(taus), len(X_test))), np.zeros((2, len(taus)))
-        last: GRMRResult | None = None
-        new = NewSamples(X_test.reshape(len(X_test), -1))
-        limits = model._limits()
-        if earlier := earlier_taus(model.adaptive, 0.0):
-            start = None if pca is None else pca.copy()
+        """Decisions on test samples, ranks and doubts (2, k) for k taus, each fit from the last."""
+        fits = model._along(problem, samples, taus, None if pca is None else pca.copy())
+        new, split, decisions, facts = NewSamples(test.X.reshape(test.n, -1)), None, [], []
+        for tau in taus:
             with without_progress():
-                steps = alternate_in_steps(problem, earlier, limits, pca=start)
-            problem, last = after_steps(problem, steps), steps[-1].result
-        for k, tau in enumerate(taus):
-            first = pca.copy() if last is None and pca is not None else None
-            posed = replace(problem, tau=float(tau))
-            with without_progress():
-                last = alternate(posed, limits, start=last, pca=first)
-                if not last.converged:
-                    model._warn(last)
-                space = learned_space(last.problem, last.split)
-                clean = self._completed_rows(space, new)
-            fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
-            predictions[k] = clean @ last.coef.matrix.reshape(-1) + fit.b
-            if Z_test is not None and fit.covariate_coef is not None:
-                predictions[k] += Z_test @ fit.covariate_coef
+                parts, results, whole = next(fits)
+                if whole.split is not split:
+                    split = whole.split
+                    clean = self._completed_rows(learned_space(whole.problem, split), new)
+            bases = whole.problem.bases
+            f = decided([replace(one, W=bases.restore(one.W)) for one in results], clean, test.Z)
+            doubts = [0.0]
             if self._leaves_one_out:
-                regression = last.problem.regression(last.problem.clean(last.split.E))
-                part = Part(Samples.of(samples.X, samples.y, samples.weights, samples.Z))
-                facts[1, k] = leave_out(predictions[k], regression, part, samples, last.fit)
-            facts[0, k] = last.fit.W.rank
-            reached("fits", (k + 1) / len(taus))
-        return predictions, facts
+                posed = whole.problem.at(float(tau)).model
+                each = zip(f, parts, results, strict=True)
+                doubts = [leave_out(g, posed.on(p.samples), p, samples, one) for g, p, one in each]
+            decisions.append(model._combiner()[0](f))
+            facts.append([np.mean([one.W.rank for one in results]), np.max(doubts)])
+            reached("fits", len(facts) / len(taus))
+        return np.array(decisions), np.transpose(facts)
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
         """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""
