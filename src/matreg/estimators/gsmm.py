@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -148,12 +148,25 @@ class GSMM(JointFit, MatrixClassifier):
 
     _parts = MatrixClassifier._parts
 
-    def _cleaned(
+    def _apart(
         self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None
-    ) -> tuple[GRMRProblem, Decomposition, list[Part]]:
-        """Samples that are cleaned without labels, and the problems of two classes on them."""
+    ) -> tuple[list[Part], Callable[[Sequence[SolverResult]], CleanedFit]]:
+        """The problems of two classes on samples that are cleaned without labels.
+
+        Then what makes a fit of their results.
+        """
         problem, split = clean_alone(problem, self._limits(), pca)
-        return problem, split, self._parts(replace(problem.cleaned(split.E), y=distinct.y))
+        parts = self._parts(replace(problem.cleaned(split.E), y=distinct.y))
+
+        def fit(results: Sequence[SolverResult]) -> CleanedFit:
+            worst = max(results, key=lambda one: one.gap)
+            done = split.gap <= self.split_tol and worst.converged
+            value = split.cost + sum(one.primal for one in results)
+            histories: Any = [one.history for one in results]
+            whole = GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
+            return CleanedFit(parts, [*results], whole)
+
+        return parts, fit
 
     def _solve(
         self, problem: GRMRProblem, distinct: Samples, start: Any, pca: Decomposition | None
@@ -161,12 +174,12 @@ class GSMM(JointFit, MatrixClassifier):
         if self._alone:
             return super()._solve(problem, distinct, start, pca)
         with span(0.0, 0.8):
-            problem, split, parts = self._cleaned(problem, distinct, pca)
-        tasks = (delayed(solve)(problem.model, one.samples, **self._ends()) for one in parts)
+            parts, fit = self._apart(problem, distinct, pca)
+        ends: Parameters = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
+        tasks = (delayed(solve)(problem.model, one.samples, **ends) for one in parts)
         with span(0.8, 1.0):
             solving = in_parallel(tasks, self.n_jobs)
-            results = list(track(solving, type(self).__name__, len(parts)))
-        return CleanedFit(parts, results, self._whole(problem, split, results))
+            return fit(list(track(solving, type(self).__name__, len(parts))))
 
     def _along(
         self, problem: GRMRProblem, distinct: Samples, taus: Array, pca: Decomposition | None
@@ -174,23 +187,10 @@ class GSMM(JointFit, MatrixClassifier):
         if self._alone:
             yield from super()._along(problem, distinct, taus, pca)
             return
-        problem, split, parts = self._cleaned(problem, distinct, pca)
-        paths = (path(problem.model, one.samples, "tau", taus, **self._ends()) for one in parts)
-        for results in zip(*map(list, paths), strict=True):
-            yield CleanedFit(parts, [*results], self._whole(problem, split, [*results]))
-
-    def _ends(self) -> Parameters:
-        return {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
-
-    def _whole(
-        self, problem: GRMRProblem, split: Decomposition, results: list[SolverResult]
-    ) -> GRMRResult:
-        """The cleaning and all problems, as if they were one alternation."""
-        worst = max(results, key=lambda one: one.gap)
-        done = split.gap <= self.split_tol and worst.converged
-        value = split.cost + sum(one.primal for one in results)
-        histories: Any = [one.history for one in results]
-        return GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
+        parts, fit = self._apart(problem, distinct, pca)
+        ends: Parameters = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
+        paths = (path(problem.model, one.samples, "tau", taus, **ends) for one in parts)
+        yield from map(fit, zip(*map(list, paths), strict=True))
 
 
 @parametrised

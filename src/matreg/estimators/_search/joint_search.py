@@ -16,7 +16,6 @@ from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.stored import refuse_streamed_cleaning
 from ...data.samples import Samples, SampleSet
-from ...losses.families import LossFamily, in_units
 from ...solvers import (
     Decomposition,
     GRMRProblem,
@@ -41,7 +40,7 @@ from .rounds import decided
 from .search import Search
 
 # Values of searched parameters where they do not matter yet.
-FIRST = {"tau": 1.0, "limit": 4.0}
+FIRST: Parameters = {"tau": 1.0, "limit": 4.0, "gamma": None, "lam": None}
 # Values to try; gamma is relative to its default.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
@@ -77,25 +76,22 @@ class JointSearch(Cleaning, Search):
             self._check_left_out()
             if self.halving:
                 raise ValueError('halving drops candidates fold by fold: cv must not be "loo".')
-
         lams: list[Any] = (
             [None] if self.lam is None else number_list("lam", self.lam, positive=True)
         )
         noises = self._noises()
         samples, candidates = samples.distinct(), []
         limits, units = self._limits(), units_in_bases(self, samples)
-        fixed: Parameters = {
-            name: units.number(name, getattr(self, name), multiple)
-            for name, multiple in self._plain._loss_units.items()
-            if name not in self._searched
-        }
-        if isinstance(self.loss, LossFamily):
-            fixed["loss"] = in_units(self.loss, units.number)
         for values in product(*(self._values(name, units) for name in self._searched)):
             loss = dict(zip(self._searched, values, strict=True))
-            model = self._single(**fixed, **loss, **FIRST, noise=noises[0], gamma=None, lam=None)
-            taus = self._tau_grid(model, samples)
-            gammas = self._gammas(model, samples)
+            model = self._single(**loss, **FIRST, noise=noises[0])
+            problem = model._problem(samples)
+            taus = self._tau_grid(model, problem, samples)
+            names = [one for one in (*model._loss_units, "loss") if one not in loss]
+            fixed = {one: vars(model)[f"{one}_"] for one in names if f"{one}_" in vars(model)}
+            gammas = [factor * problem.gamma for factor in GAMMAS[self.outliers]]
+            if self.gamma is not None:
+                gammas = number_list("gamma", self.gamma, positive=True)
             for gamma, limit, noise, lam in product(gammas, limits, noises, sorted(lams)):
                 others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
                 candidates.append(Candidate(loss | others, taus, fixed=fixed))
@@ -112,20 +108,12 @@ class JointSearch(Cleaning, Search):
         numbers = [one for one in each(self.noise) if not (one is None or one == "tails")]
         return words + (number_list("noise", numbers, positive=True) if numbers else [])
 
-    def _gammas(self, model: JointFit, samples: Samples) -> list[float]:
-        """The given values, or the default for all the data times the factors of GAMMAS."""
-        if self.gamma is not None:
-            return number_list("gamma", self.gamma, positive=True)
-        return [factor * model._problem(samples).gamma for factor in GAMMAS[self.outliers]]
-
-    def _tau_grid(
-        self, model: JointFit, samples: Samples, earlier: tuple[float, ...] = ()
-    ) -> Array:
+    def _tau_grid(self, model: JointFit, problem: GRMRProblem, samples: Samples) -> Array:
         """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
         if self.taus is not None:
             return check_grid("taus", self.taus)
-        first = prepare(model._problem(samples), model._limits())
-        largest = model._largest_tau(first, samples, earlier)
+        first = prepare(problem, model._limits())
+        largest = model._largest_tau(first, samples, problem.model.adaptive)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _structured(self, samples: SampleSet) -> Any:
@@ -135,7 +123,8 @@ class JointSearch(Cleaning, Search):
     def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         parameters = {name: chosen[name] for name in (*like.parameters, "adaptive")}
         model = self._single(**(like.fixed | parameters | {"tau": 0.0}))
-        taus = self._tau_grid(model, samples.distinct(), parameters["adaptive"])
+        samples = samples.distinct()
+        taus = self._tau_grid(model, model._problem(samples), samples)
         return Candidate(parameters, taus, fixed=like.fixed)
 
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:

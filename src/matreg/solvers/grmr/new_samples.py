@@ -302,7 +302,7 @@ def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
     L = split.factors
     if problem.outliers == "split":
         return SplitSpace(L.Vt, L.d, problem.gamma, problem.lam)
-    ratio = default_ratio("split", float(problem.s.sum()), L.Vt.shape[1])
+    ratio = default_ratio("split", float(problem.samples.weights.sum()), L.Vt.shape[1])
     return ReplaceSpace(L.Vt, L.d, problem.gamma, problem.detail, problem.limits, ratio)
 
 

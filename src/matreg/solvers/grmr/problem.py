@@ -78,20 +78,10 @@ class GRMRProblem:
         """Samples, of shape (n, p, q)."""
         return self.samples.X
 
-    @property
-    def s(self) -> Array:
-        """Positive sample weights, of shape (n,)."""
-        return self.samples.weights
-
-    @cached_property
-    def y(self) -> Array:
-        """Target of the residuals, of shape (n,)."""
-        return self.model.loss.target(self.samples.y)
-
     @cached_property
     def loss(self) -> PiecewiseLoss:
         """Losses l_i."""
-        return self.model.losses(self.samples.y, self.s)
+        return self.model.losses(self.samples.y, self.samples.weights)
 
     @cached_property
     def unpenalised(self) -> Basis:
@@ -110,7 +100,7 @@ class GRMRProblem:
     @cached_property
     def root(self) -> Array:
         """Roots of the weights, of shape (n,): a row of weight s stands for s copies."""
-        return np.sqrt(self.s)
+        return np.sqrt(self.samples.weights)
 
     @cached_property
     def missing(self) -> Mask | None:
@@ -158,13 +148,14 @@ class GRMRProblem:
     def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
         """Arguments that both forms of the second half share; without a fit, W and b are 0."""
         exact = self.coupling == "exact"
-        w = np.zeros(self.rows.shape[1])
+        w, target = np.zeros(self.rows.shape[1]), self.model.loss.target(self.samples.y)
         if fit is not None:
             w = self.bases.expand(fit.W.matrix).reshape(-1)
+            target = target - self.unpenalised.times(fit.gamma)
         return {
             "D": self.rows,
             "root": self.root,
-            "target": self.y if fit is None else self.y - self.unpenalised.times(fit.gamma),
+            "target": target,
             "w": w,
             "coupling": self.loss if exact else squared(2.0 * self.loss.size),
             "gamma": self.gamma,

@@ -46,7 +46,7 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
 
     It depends only on the samples and their weights.
     """
-    n, m = float(problem.s.sum()), problem.D[0].size
+    n, m = float(problem.samples.weights.sum()), problem.D[0].size
     plain = replace(problem.unlabelled(), gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
         plain.split(None),
