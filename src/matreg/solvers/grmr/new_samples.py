@@ -261,7 +261,8 @@ class ReplaceSpace:
     def low_rank_rows(self, D: Array, flags: Mask) -> Array:
         """Low-rank parts V a (n, m) of rows whose flags are given: a ridge regression for each."""
         A = np.where(flags, 0.0, D) @ self.Vt.T
-        whole = np.diag(1.0 + self.gamma / (self.mu * self.d))  # as V'V = 1
+        # As V'V = 1. Rounding errors would decide about flagged directions without any ridge.
+        whole = np.diag(1.0 + np.maximum(self.gamma / (self.mu * self.d), 1e-12))
         for i in np.flatnonzero(A.any(axis=1)):
             gone = self.Vt[:, flags[i]]
             A[i] = np.linalg.solve(whole - gone @ gone.T, A[i])
