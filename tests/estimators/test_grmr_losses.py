@@ -7,6 +7,7 @@ from sklearn.metrics import d2_pinball_score
 
 from matreg import GRMR, GRMRCV
 from matreg.datasets import make_matrix_regression
+from matreg.losses import LossFamily, PiecewiseLoss, Quantile
 from problems import RMR_LOSSES, cvxpy_losses, losses, random_weights
 
 each_loss = pytest.mark.parametrize("loss", RMR_LOSSES)
@@ -149,11 +150,17 @@ def test_choice_by_cross_validation(loss):
     )
 
 
+class Lopsided(LossFamily):
+    def of(self, y, c):
+        return PiecewiseLoss(-c, 3.0 * c, 0.0 * c, 0.0 * c)
+
+
 def test_what_makes_no_sense_is_named():
     data = planted()
     for make in (GRMR, GRMRCV):
-        with pytest.raises(ValueError, match=r'coupling="squared".*coupling="exact"'):
-            make(loss="quantile", coupling="squared").fit(data.X, data.y)
+        for uneven in ("quantile", Quantile(0.9), Lopsided()):
+            with pytest.raises(ValueError, match=r'coupling="squared".*coupling="exact"'):
+                make(loss=uneven, coupling="squared").fit(data.X, data.y)
         for bad in ({"quantile": 1.0}, {"delta": -1.0}, {"loss": "hinge"}):
             with pytest.raises(ValueError, match=next(iter(bad))):
                 make(**bad).fit(data.X, data.y)

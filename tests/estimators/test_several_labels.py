@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM
+from matreg import GRMR, GRMRCV, GSMM, RGLM, RGLMCV, RMR, RMRCV, SMM
 from matreg.inspection import components, pattern
 
 N, K = 50, 3
@@ -224,3 +224,14 @@ def test_what_one_choice_cannot_do_is_refused(data, tmp_path):
         pytest.raises(ValueError, match="needs all samples in memory"),
     ):
         RGLMCV(tau_per_label=False).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y)
+
+
+def test_tables_and_words_of_several_problems_are_lists_whatever_makes_them_several(data):
+    X, Y, _ = data
+    classes = np.digitize(Y[:, 0], np.quantile(Y[:, 0], [0.3, 0.6]))
+    fits = [RMR(adaptive=1).fit(X, Y), GRMR(adaptive=1).fit(X, Y)]
+    fits += [kind(adaptive=1).fit(X, classes) for kind in (SMM, GSMM)]
+    for model in fits:
+        assert [len(one) for one in model.steps_] == [2] * K and isinstance(model.steps_, list)
+        assert isinstance(model.history_, list) and isinstance(model.solver_, list)
+        assert model.rank_.shape == model.dual_gap_.shape == model.intercept_.shape == (K,)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..data.samples import Samples
+from ..losses.families import Quantile
 from ..robust import typical_size, weighted_median
 from ..solvers import GRMRProblem
 from ._fit.cleaning import JointFit
@@ -119,8 +122,8 @@ class GRMR(JointFit, MatrixRegressor):
         Noise of each cell, given or estimated; None with ``outliers="split"``.
     objective_ : float
         Objective reached.
-    dual_gap_ : float
-        Certificate of the regression on the clean signals: its relative duality gap.
+    dual_gap_, solver_ : float, str
+        Certificate of the last regression, its relative duality gap; and the method that ended it.
     split_gap_ : float
         Certificate of the split: its relative duality gap, for the regression before the last.
     n_iter_ : int
@@ -166,12 +169,15 @@ class GRMR(JointFit, MatrixRegressor):
         return typical_size((y - weighted_median(y, s))[:, None], s)
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
-        if self.coupling == "squared" and self.loss == "quantile":
+        problem = super()._problem(distinct)
+        slopes, family = problem.loss.bounds, problem.model.loss
+        uneven = isinstance(family, Quantile) or np.any(slopes[0] != -slopes[1])
+        if self.coupling == "squared" and uneven:
             raise ValueError(
                 'coupling="squared" fits the samples to their labels, not to a quantile of them: '
-                'take coupling="exact" with loss="quantile".'
+                f'take coupling="exact" with loss={self.loss!r}.'
             )
-        return super()._problem(distinct)
+        return problem
 
 
 @parametrised

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,22 @@ from numpy.typing import ArrayLike
 
 from .._runtime.parallel import in_parallel
 from .._runtime.progress import span, track
-from .._typing import Array
-from ..bases import samples_in
+from .._typing import Array, Parameters
 from ..data.samples import Samples
 from ..solvers import (
     Decomposition,
     GRMRProblem,
     GRMRResult,
-    NewSamples,
+    SolverResult,
     clean_alone,
-    learned_space,
     path,
     solve,
 )
 from ._fit.classifier import MatrixClassifier
-from ._fit.cleaning import REGRESSION, JointFit
-from ._fit.convex import Part, by_sample, store
-from ._fit.units import earlier_taus
+from ._fit.cleaning import CleanedFit, JointFit
+from ._fit.convex import Part
 from ._input.parameters import parametrised
 from ._search.joint_search import JointSearch
-from ._search.left_out import leave_out
-from ._search.rounds import decided
 
 
 @parametrised
@@ -88,7 +83,7 @@ class GSMM(JointFit, MatrixClassifier):
     coef_ : ndarray of shape (p, q) or (m, p, q)
         W, exactly of low rank. With more than two classes this, `intercept_`, `rank_`, `dual_coef_`
         and `dual_gap_` have a first axis of m problems, as in :class:`SMM`.
-    classes_, intercept_, rank_, dual_gap_, dual_coef_, label_outlier_score_, adaptive_
+    classes_, intercept_, rank_, dual_gap_, solver_, dual_coef_, label_outlier_score_, adaptive_
         As in :class:`SMM`, of the machines on the clean signals.
     matrix_shape_, n_features_in_
         As in :class:`RMR`.
@@ -147,48 +142,55 @@ class GSMM(JointFit, MatrixClassifier):
         """Whether there are two classes, which one problem separates."""
         return len(self.classes_) == 2
 
-    def _problem(self, distinct: Samples) -> GRMRProblem:
-        """The problem of two classes; the problem of more classes has no labels."""
-        if self._alone:
-            return super()._problem(self._labelled(distinct))
-        one = np.ones(distinct.n)  # any class: the loss is not used
-        return replace(super()._problem(replace(distinct, y=one)), y=0.0 * one)
-
-    def _regressions(self, samples: Samples) -> list[Part]:
-        return self._parts(samples)
-
     def _labelled(self, distinct: Samples) -> Samples:
-        return replace(distinct, y=2.0 * distinct.y - 1.0)  # -1 and 1 in place of 0 and 1
+        """Labels -1 and 1 in place of 0 and 1; those of more classes are not used."""
+        return replace(distinct, y=2.0 * distinct.y - 1.0 if self._alone else np.ones(distinct.n))
 
-    def _fit_samples(self, samples: Samples) -> None:
+    _parts = MatrixClassifier._parts
+
+    def _apart(
+        self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None
+    ) -> tuple[list[Part], Callable[[Sequence[SolverResult]], CleanedFit]]:
+        """The problems of two classes on samples that are cleaned without labels.
+
+        Then what makes a fit of their results.
+        """
+        problem, split = clean_alone(problem, self._limits(), pca)
+        parts = self._parts(replace(problem.cleaned(split.E), y=distinct.y))
+
+        def fit(results: Sequence[SolverResult]) -> CleanedFit:
+            worst = max(results, key=lambda one: one.gap)
+            done = split.gap <= self.split_tol and worst.converged
+            value = split.cost + sum(one.primal for one in results)
+            histories: Any = [one.history for one in results]
+            whole = GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
+            return CleanedFit(parts, [*results], whole)
+
+        return parts, fit
+
+    def _solve(
+        self, problem: GRMRProblem, distinct: Samples, start: Any, pca: Decomposition | None
+    ) -> CleanedFit:
         if self._alone:
-            super()._fit_samples(samples)
-            return
-        distinct = samples.distinct()
-        with span(0.0, self._prepared):
-            problem, pca = self._with_tau(distinct)
-        with span(self._prepared, 0.8):
-            problem, split = clean_alone(problem, self._limits(), pca)
-        clean = Samples.of(problem.clean(split.E), distinct.y, distinct.weights, distinct.Z)
-        parts = self._parts(samples_in(clean, problem.bases))
-        model = self._declare(self.tau_, self.adaptive_)
-        options = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
-        tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
+            return super()._solve(problem, distinct, start, pca)
+        with span(0.0, 0.8):
+            parts, fit = self._apart(problem, distinct, pca)
+        ends: Parameters = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
+        tasks = (delayed(solve)(problem.model, one.samples, **ends) for one in parts)
         with span(0.8, 1.0):
             solving = in_parallel(tasks, self.n_jobs)
-            results = list(track(solving, type(self).__name__, len(parts)))
-        restored = [replace(one, W=problem.bases.restore(one.W)) for one in results]
-        store(self, restored, (*REGRESSION, "steps_"))
-        duals, scores = by_sample(parts, results, distinct.n, partial(self._label_scores, model))
-        self.dual_coef_ = np.array([distinct.spread(dual) for dual in duals])
-        score = np.fmax.reduce(scores)
-        self.label_outlier_score_ = np.where(distinct.group >= 0, score[distinct.group], np.nan)
-        worst = max(results, key=lambda one: one.gap)
-        done = split.gap <= self.split_tol and worst.converged
-        value = split.cost + sum(one.primal for one in results)
-        histories: Any = [one.history for one in results]
-        whole = GRMRResult(problem, worst, split, value, 0.0, 1, done, histories)
-        self._finish(samples.X, distinct, whole)
+            return fit(list(track(solving, type(self).__name__, len(parts))))
+
+    def _along(
+        self, problem: GRMRProblem, distinct: Samples, taus: Array, pca: Decomposition | None
+    ) -> Iterator[CleanedFit]:
+        if self._alone:
+            yield from super()._along(problem, distinct, taus, pca)
+            return
+        parts, fit = self._apart(problem, distinct, pca)
+        ends: Parameters = {"tol": self.regression_tol, "max_iter": self.regression_max_iter}
+        paths = (path(problem.model, one.samples, "tau", taus, **ends) for one in parts)
+        yield from map(fit, zip(*map(list, paths), strict=True))
 
 
 @parametrised
@@ -236,35 +238,3 @@ class GSMMCV(JointSearch, MatrixClassifier):
     _searched = ("C",)
 
     noise: float | str | ArrayLike | None = "tails"
-
-    def _predict_taus(
-        self,
-        model: JointFit,
-        problem: GRMRProblem,
-        samples: Samples,
-        taus: Array,
-        X_test: Array,
-        Z_test: Array | None,
-        pca: Decomposition | None,
-    ) -> tuple[Array, Array]:
-        if len(self.classes_) == 2:
-            return super()._predict_taus(model, problem, samples, taus, X_test, Z_test, pca)
-        problem, split = clean_alone(problem, model._limits(), None if pca is None else pca.copy())
-        space = learned_space(problem, split)
-        rows = self._completed_rows(space, NewSamples(X_test.reshape(len(X_test), -1)))
-        clean = Samples.of(problem.clean(split.E), samples.y, samples.weights, samples.Z)
-        bases, declared = problem.bases, model._declare(0.0, earlier_taus(model.adaptive, 0.0))
-        tol, most = model.regression_tol, model.regression_max_iter
-        decisions, ranks, doubts = [], [], np.zeros(len(taus))
-        for part in model._parts(samples_in(clean, bases)):
-            points = list(path(declared, part.samples, "tau", taus, tol=tol, max_iter=most))
-            f = decided([replace(one, W=bases.restore(one.W)) for one in points], rows, Z_test)
-            if self._leaves_one_out:
-                for k, (tau, point) in enumerate(zip(taus, points, strict=True)):
-                    posed = model._declare(float(tau)).on(part.samples)
-                    doubt = leave_out(f[k], posed, part, samples, point)
-                    doubts[k] = np.maximum(doubts[k], doubt)
-            decisions.append(f)
-            ranks.append([float(point.W.rank) for point in points])
-        facts = np.array([np.mean(ranks, axis=0), doubts])
-        return model._combiner()[0](np.array(decisions)), facts

@@ -16,6 +16,7 @@ from .._validation.stored import refuse_streamed
 from ..bases import PLAIN, Bases, samples_in
 from ..data.samples import Samples
 from ..model import Model
+from ..penalties.spectral import SpectralElasticNet
 from ..solvers import (
     LeaveOneOut,
     Refined,
@@ -29,7 +30,7 @@ from ..solvers import (
 )
 from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
-from ._fit.units import bases_of, with_numbers
+from ._fit.units import Units, bases_of, in_numbers, with_numbers
 from ._input.covariates import new_covariates
 from ._input.fit_input import FitInput
 from ._search.left_out import TRUSTED, check_each_left_out, check_left_out
@@ -215,8 +216,8 @@ def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part],
             f"last step were made while the samples were cleaned. {FOLDS}"
         )
     samples = samples_in(replace(samples, X=fitted.X_clean_), bases_of(fitted))
-    parts = fitted._parts(samples) if is_classifier(fitted) else [Part(samples.distinct())]
-    return samples, parts, fitted._declare(fitted.tau_)
+    units, penalty = Units(samples, fitted.fit_intercept), SpectralElasticNet(fitted.tau)
+    return samples, fitted._parts(samples), in_numbers(fitted, units, penalty)
 
 
 def check_number(fitted: MatrixEstimator, n: int) -> None:

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from matreg import GRMR
+from matreg.data.samples import Samples
 from matreg.datasets import make_matrix_regression
-from matreg.losses.piecewise import epsilon_insensitive
+from matreg.losses.families import EpsilonInsensitive
+from matreg.model import Model
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.grmr.noise import alike, left_out, spread
 from matreg.solvers.grmr.problem import GRMRProblem
 from matreg.solvers.grmr.start import Limits, prepare, robust_pca
@@ -13,9 +16,9 @@ from matreg.solvers.grmr.start import Limits, prepare, robust_pca
 
 def make_problem(D, s=None):
     n = len(D)
-    s = np.ones(n) if s is None else s
-    loss = epsilon_insensitive(s, 0.1)
-    return GRMRProblem(D, np.zeros(n), s, loss, 1.0, 1.0, 1.0, outliers="replace")
+    samples = Samples.of(D, np.zeros(n), np.ones(n) if s is None else s)
+    model = Model(EpsilonInsensitive(0.1), SpectralElasticNet(1.0))
+    return GRMRProblem(model, samples, 1.0, 1.0, outliers="replace")
 
 
 def noise_of(D, s=None):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,6 @@ from ...bases import samples_in
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples, SampleSet
 from ...losses.piecewise import PiecewiseLoss
-from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...robust import weighted_median
 from ...solvers import (
@@ -29,6 +29,9 @@ from ...solvers import (
     GRMRResult,
     Limits,
     Prepared,
+    SolverResult,
+    after_steps,
+    alternate,
     alternate_in_steps,
     clean,
     default_weights,
@@ -47,21 +50,24 @@ from .._input.parameters import parametrised
 from .._input.streamed import clean_streamed
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
-from .convex import Part, store
+from .convex import Part, by_sample
+from .fitted import OF_CLEANING, OF_EACH, OF_PROBLEM, store
 from .several import transposed
-from .units import (
-    TAU,
-    Units,
-    bases_of,
-    check_bases,
-    earlier_taus,
-    fitted_loss,
-    loss_in_numbers,
-    scaled,
-)
+from .units import TAU, Units, bases_of, check_bases, in_numbers, with_tau
 
-# Attributes of the regression on the clean signals; the others are those of the whole.
-REGRESSION = ("coef_", "intercept_", "rank_", "dual_gap_")
+
+class CleanedFit(NamedTuple):
+    """Problems on clean signals in bases, their results, and the cleaning with its bases."""
+
+    parts: list[Part]
+    results: list[SolverResult]
+    whole: GRMRResult
+
+
+def joint_fit(whole: GRMRResult) -> CleanedFit:
+    """The regression of an alternation on its clean signals."""
+    clean = whole.problem.cleaned(whole.split.E)
+    return CleanedFit([Part(clean)], [whole.regression], whole)
 
 
 def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
@@ -187,15 +193,9 @@ class JointFit(Cleaning, SingleFit):
         """The samples with labels as the loss takes them."""
         return distinct
 
-    def _regressions(self, samples: Samples) -> list[Part]:
-        """The problems on clean signals: one on all samples."""
-        return [Part(samples)]
-
-    def _declare(self, tau: float, earlier: tuple[float, ...] = ()) -> Model:
-        """What the problems on clean signals minimise, after :meth:`_problem`."""
-        penalty = SpectralElasticNet(tau)
-        beside = float(self.covariate_ridge)
-        return Model(fitted_loss(self), penalty, self.C_, self.fit_intercept, earlier, beside)
+    def _parts(self, samples: Samples) -> list[Part]:
+        """The problems on clean signals: one on all samples, each once."""
+        return [Part(samples.distinct())]
 
     def _fit(self, given: FitInput) -> None:
         with (
@@ -215,24 +215,45 @@ class JointFit(Cleaning, SingleFit):
         distinct = samples.distinct()
         with span(0.0, self._prepared):
             problem, pca = self._with_tau(distinct)
-        taus = (*self.adaptive_, self.tau_)
-        first = from_arrays(start, problem)
         with span(self._prepared, 1.0):
-            steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
+            parts, results, whole = self._solve(problem, distinct, start, pca)
         del pca
+        restore = whole.problem.bases.restore
+        found = [replace(result, W=restore(result.W)) for result in results]
+        store(self, found, OF_EACH | OF_PROBLEM)
+        score = partial(self._label_scores, problem.model)
+        duals, scores = by_sample(parts, results, distinct.n, score)
+        duals = np.array([distinct.spread(dual) for dual in duals])
+        self.dual_coef_ = duals if len(parts) > 1 else duals[0]
+        worst = np.fmax.reduce(scores)[distinct.group]
+        self.label_outlier_score_ = np.where(distinct.group >= 0, worst, np.nan)
+        self._finish(samples.X, distinct, whole)
+
+    def _solve(
+        self, problem: GRMRProblem, distinct: Samples, start: Any, pca: Decomposition | None
+    ) -> CleanedFit:
+        """The alternation, or one after another of an adaptive model."""
+        taus, first = (*self.adaptive_, self.tau_), from_arrays(start, problem)
+        steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
         for step in steps[:-1]:
             if not step.result.converged:
                 self._warn(step.result)
-        self.steps_, result = table_of_steps(steps), steps[-1].result
-        fit = result.fit.with_covariates(result.problem.unpenalised, self.fit_intercept)
-        fit = replace(fit, W=result.coef)
-        store(self, [fit], REGRESSION)
-        beta = fit.beta[: distinct.n]  # without those of a ridge on covariates
-        self.dual_coef_ = distinct.spread(beta)
-        clean = replace(self._labelled(distinct), X=result.problem.clean(result.split.E))
-        declared, fit = self._declare(self.tau_), replace(fit, beta=beta)
-        self.label_outlier_score_ = self._label_scores(declared, clean, fit)
-        self._finish(samples.X, distinct, result)
+        fit = joint_fit(steps[-1].result)
+        return fit._replace(results=[replace(fit.results[0], steps=table_of_steps(steps))])
+
+    def _along(
+        self, problem: GRMRProblem, distinct: Samples, taus: Array, pca: Decomposition | None
+    ) -> Iterator[CleanedFit]:
+        """Fits with one tau after another, each from the last."""
+        limits, last = self._limits(), None
+        if problem.model.adaptive:
+            steps = alternate_in_steps(problem, problem.model.adaptive, limits, pca=pca)
+            problem, last = after_steps(problem, steps), steps[-1].result
+        for tau in taus:
+            last = alternate(problem.at(float(tau)), limits, start=last, pca=pca)
+            if not last.converged:
+                self._warn(last)
+            yield joint_fit(last)
 
     @property
     def _prepared(self) -> float:
@@ -240,49 +261,40 @@ class JointFit(Cleaning, SingleFit):
         return 0.5 if isinstance(self.tau, str) else 0.0
 
     def _problem(self, distinct: Samples) -> GRMRProblem:
-        """The problem with words as numbers, except for tau."""
-        D, y, s = distinct.X, distinct.y, distinct.weights
+        """The problem with words as numbers; tau is 0 if it is a word."""
         check_bases(self, distinct.p, distinct.q)
-        units = units_in_bases(self, distinct)
-        self.C_ = units.C(self.C)
-        family = loss_in_numbers(self, units)
-        loss = family.of(y, self.C_ * s)
-        if not isinstance(loss, PiecewiseLoss):
-            raise TypeError(
-                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
-                f"{type(self).__name__}; got {type(loss).__name__}."
-            )
-        worth = self.C_ * self._label_spread(distinct)
-        flat = D.reshape(len(D), -1)
-        gamma, lam = default_weights(flat, s, worth, self.gamma, self.lam, self.outliers)
-        return GRMRProblem(
-            D,
-            family.target(y),
-            s,
-            loss,
-            tau=0.0 if isinstance(self.tau, str) else float(self.tau),
-            gamma=gamma,
-            lam=lam,
+        own = self._labelled(distinct)
+        model = in_numbers(self, units_in_bases(self, own), SpectralElasticNet(0.0))
+        worth, flat = model.C * self._label_spread(own), own.X.reshape(own.n, -1)
+        weights = default_weights(flat, own.weights, worth, self.gamma, self.lam, self.outliers)
+        problem = GRMRProblem(
+            with_tau(self, model, self.tau, lambda: 0.0),
+            Samples.of(own.X, own.y, own.weights, own.Z),
+            *weights,
             coupling=getattr(self, "coupling", "exact"),
-            fit_intercept=self.fit_intercept,
             outliers=self.outliers,
-            noise=self._given_noise(D.shape[1:]),
+            noise=self._given_noise(own.X.shape[1:]),
             tails=isinstance(self.noise, str),
             limit=float(self.limit),
-            Z=distinct.Z,
             bases=bases_of(self),
-            covariate_ridge=float(self.covariate_ridge),
         )
+        if not isinstance(problem.loss, PiecewiseLoss):
+            raise TypeError(
+                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
+                f"{type(self).__name__}; got {type(problem.loss).__name__}."
+            )
+        return problem
 
     def _with_tau(self, distinct: Samples) -> tuple[GRMRProblem, Decomposition | None]:
         """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
-        problem, pca = self._problem(distinct), None
-        if isinstance(self.tau, str):
-            first = prepare(problem, self._limits())
-            problem, pca = first.problem, first.pca if self.outliers == "replace" else None
-        self.tau_ = scaled("tau", self.tau, lambda: TAU * self._largest_tau(first, distinct))
-        self.adaptive_ = earlier_taus(self.adaptive, self.tau_)
-        return replace(problem, tau=self.tau_), pca
+        problem = self._problem(distinct)
+        if not isinstance(self.tau, str):
+            return problem, None
+        first = prepare(problem, self._limits())
+        unit = lambda: TAU * self._largest_tau(first, distinct)  # noqa: E731
+        model = with_tau(self, problem.model, self.tau, unit)
+        pca = first.pca if self.outliers == "replace" else None
+        return replace(first.problem, model=model), pca
 
     def _largest_tau(
         self, first: Prepared, distinct: Samples, earlier: tuple[float, ...] = ()
@@ -292,8 +304,8 @@ class JointFit(Cleaning, SingleFit):
         After earlier steps it is the tau in their bases.
         """
         clean = samples_in(replace(distinct, X=first.samples()), first.problem.bases)
-        model = self._declare(0.0, earlier)
-        return max(tau_max(model, part.samples) for part in self._regressions(clean))
+        model = replace(first.problem.model, adaptive=earlier).at(tau=0.0)
+        return max(tau_max(model, part.samples) for part in self._parts(clean))
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
         """Noise of every cell, of shape (p q,), if it is given."""
@@ -313,17 +325,12 @@ class JointFit(Cleaning, SingleFit):
         return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
 
     def _finish(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
-        """Set the attributes of the split, and say what did not converge."""
-        self._store_split(D, distinct, result)
-        if not result.converged:
-            self._warn(result)
-        if self.outlier_fraction_ > 0.5:
-            self._warn_of_outliers()
+        """Set the attributes of the split, and say what did not converge.
 
-    def _store_split(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
-        """Set the attributes of the split. Samples of weight zero are cleaned like new ones."""
+        Samples of weight zero are cleaned like new ones.
+        """
         problem, split = result.problem, result.split
-        self.gamma_, self.lam_ = problem.gamma, problem.lam
+        store(self, [result], OF_CLEANING)
         self.noise_ = None if problem.noise is None else problem.noise.reshape(D.shape[1:])
         self._row_space = vars(learned_space(problem, split))
         E = split.E.copy() if self._starts_warm else split.E
@@ -336,12 +343,13 @@ class JointFit(Cleaning, SingleFit):
         self.X_clean_[missing] = -E[missing]
         self.outlier_fraction_ = outlier_fraction(E, missing)
         E[missing] = np.nan
-        self.outliers_, self.clean_rank_ = E, split.state.rank
-        self.sample_outlier_score_ = outlier_score(D, E)
-        self.objective_, self.split_gap_ = result.objective, split.gap
-        self.n_iter_, self.history_ = result.n_iter, result.history
+        self.outliers_, self.sample_outlier_score_ = E, outlier_score(D, E)
         if self._starts_warm:
             self._warm = to_arrays(result)
+        if not result.converged:
+            self._warn(result)
+        if self.outlier_fraction_ > 0.5:
+            self._warn_of_outliers()
 
     def _warn(self, result: GRMRResult) -> None:
         """Say what did not converge, how far it came, and what to change."""

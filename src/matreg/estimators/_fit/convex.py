@@ -6,7 +6,7 @@ samples are in memory or read block by block changes nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
@@ -35,16 +35,16 @@ from .._input.parameters import parametrised
 from .._input.streamed import LazyDual, unsolved
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
+from .fitted import OF_EACH, OF_PROBLEM, store
 from .joint_labels import JointProblem, each_label
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
 from .units import (
     TAU,
     Units,
     bases_of,
-    earlier_taus,
-    loss_in_numbers,
+    in_numbers,
     penalty_of,
-    scaled,
+    with_tau,
 )
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
@@ -87,38 +87,6 @@ def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
     samples, rows = [part.samples for part in parts], [part.rows for part in parts]
     joint = JointProblem(samples, model.joint, model.fit_intercept, rows)
     return [Part(joint.samples(), None, joint)]
-
-
-# Fitted attributes of one problem; those of several have a first axis of problems.
-ATTRIBUTES: dict[str, Callable[[SolverResult], object]] = {
-    "coef_": lambda result: result.W.matrix,
-    "intercept_": lambda result: result.b,
-    "rank_": lambda result: result.W.rank,
-    "objective_": lambda result: result.primal,
-    "dual_gap_": lambda result: result.gap,
-    "n_iter_": lambda result: result.n_iter,
-    "history_": lambda result: result.history,
-    "solver_": lambda result: result.method,
-    "steps_": lambda result: result.steps,
-}
-
-
-# Attributes with an entry per class or label of a joint problem; the others are of the problem.
-OF_EACH = ("coef_", "intercept_")
-
-
-def store(
-    model: MatrixEstimator, results: list[SolverResult], names: Iterable[str] = ATTRIBUTES
-) -> None:
-    """Set fitted attributes, with a first axis of problems if there are several."""
-    alone = len(results) == 1
-    for name in names:
-        column = [ATTRIBUTES[name](result) for result in results]
-        several = column if name in ("history_", "solver_", "steps_") else np.array(column)
-        setattr(model, name, column[0] if alone else several)
-    if results[0].covariate_coef is not None:
-        gamma = np.array([result.covariate_coef for result in results])
-        model.covariate_coef_ = gamma[0] if alone else gamma
 
 
 def by_sample(
@@ -198,28 +166,21 @@ class ConvexEstimator(SingleFit):
 
         A given tau replaces the parameter.
         """
-        joint = parts[0].joint  # whose columns include intercepts
-        units = self._units(samples, parts)
-        loss = loss_in_numbers(self, units)
-        C = units.C(self.C) if hasattr(self, "C") else 1.0
-        penalty = penalty_of(self, self._nuclear())
-        ridge = self.covariate_ridge if joint is None else joint.ridge(self.covariate_ridge)
-        intercept = self.fit_intercept and joint is None
-        model = Model(loss, penalty, C, intercept, covariate_ridge=ridge)
+        joint, units = parts[0].joint, self._units(samples, parts)
+        model = in_numbers(self, units, penalty_of(self, self._nuclear()))
+        if joint is not None:  # whose columns include intercepts
+            ridge = joint.ridge(self.covariate_ridge)
+            model = replace(model, fit_intercept=False, covariate_ridge=ridge)
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:
             own = Units(parts[0].samples, model.fit_intercept) if parts[0].joins_labels else units
             return self._tau_share(own) * self._tau_max(model, samples, parts, AS_UNIT)
 
-        self.tau_ = scaled("tau", self.tau if tau is None else tau, largest)
-        if hasattr(self, "C"):
-            self.C_ = C
-        self.adaptive_ = earlier_taus(self.adaptive, self.tau_)
         for name in ("l1", "ridge"):
             if hasattr(self, name):
                 setattr(self, f"{name}_", getattr(self, name))
-        return replace(model, adaptive=self.adaptive_).at(tau=self.tau_)
+        return with_tau(self, model, self.tau if tau is None else tau, largest)
 
     def _with_ridge(self, model: Model, samples: SampleSet, parts: list[Part]) -> Model:
         """The model with a ridge that depends on the samples, where there is one."""
@@ -325,13 +286,12 @@ class ConvexEstimator(SingleFit):
         bases = bases_of(self)
         apart = [pair for both in zip(parts, results, strict=True) for pair in Part.apart(*both)]
         joint, labels = parts[0].joint is not None, parts[0].joins_labels
-        if joint:  # its columns are no covariates
-            store(self, [replace(result, covariate_coef=None) for result in results])
-        names = OF_EACH if joint else ATTRIBUTES
+        restored = [replace(result, W=bases.restore(result.W)) for _, result in apart]
+        store(self, restored, OF_EACH)
+        store(self, results if joint else restored, OF_PROBLEM)
         parts, results = [part for part, _ in apart], [result for _, result in apart]
-        store(self, [replace(result, W=bases.restore(result.W)) for result in results], names)
         if labels:
-            for name in (*OF_EACH, "covariate_coef_"):
+            for name in OF_EACH:
                 if name in vars(self):
                     setattr(self, name, (vars(self)[name].T * self.label_scale_).T)
         if not isinstance(samples, Samples):

@@ -1,7 +1,8 @@
-"""What a fitted model offers beside predictions: names of its axes, maps, reports."""
+"""Fitted models: one table of their attributes; names of their axes, maps, reports."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,39 @@ from sklearn.utils.validation import check_is_fitted
 from ..._runtime.progress import Line
 from ..._typing import Array, Covariates, Weights
 from ..._validation.axes import MatrixLabels, to_xarray
+from ...solvers import GRMRResult, SolverResult
 from .._input.fit_input import FitInput
 
 if TYPE_CHECKING:
     from ..leave_one_out import LeaveOneOutResult
+
+
+# Of each class or label, those of a joint problem too.
+OF_EACH: dict[str, Callable[[SolverResult], object]] = {
+    "coef_": lambda result: result.W.matrix,
+    "intercept_": lambda result: result.b,
+    "covariate_coef_": lambda result: result.covariate_coef,
+}
+# Of each problem.
+OF_PROBLEM: dict[str, Callable[[SolverResult], object]] = {
+    "rank_": lambda result: result.W.rank,
+    "objective_": lambda result: result.primal,
+    "dual_gap_": lambda result: result.gap,
+    "n_iter_": lambda result: result.n_iter,
+    "history_": lambda result: result.history,
+    "solver_": lambda result: result.method,
+    "steps_": lambda result: result.steps,
+}
+# Of a fit that cleans its samples, in place of those of its regressions.
+OF_CLEANING: dict[str, Callable[[GRMRResult], object]] = {
+    "gamma_": lambda result: result.problem.gamma,
+    "lam_": lambda result: result.problem.lam,
+    "clean_rank_": lambda result: result.split.state.rank,
+    "split_gap_": lambda result: result.split.gap,
+    "objective_": lambda result: result.objective,
+    "n_iter_": lambda result: result.n_iter,
+    "history_": lambda result: result.history,
+}
 
 
 class Fitted(BaseEstimator):
@@ -118,3 +148,20 @@ class Fitted(BaseEstimator):
         from ...reporting import make_report  # late: it draws, which a fit need not
 
         return make_report(self, X, y, **options)
+
+
+def store(model: Fitted, results: list[Any], table: Mapping[str, Callable[[Any], object]]) -> None:
+    """Set the attributes of a table, with a first axis of problems if there are several."""
+    for name, value in table.items():
+        column = [value(result) for result in results]
+        if column[0] is not None:
+            setattr(model, name, column[0] if len(column) == 1 else side_by_side(column))
+
+
+def side_by_side(values: list[Any]) -> Any:
+    """Values of several problems or labels: numbers of one shape as an array, others as a list."""
+    if isinstance(values[0], dict | list):
+        return values
+    arrays = [np.asarray(one) for one in values]
+    numbers = all(one.dtype.kind in "biuf" for one in arrays)  # no tables, words or objects
+    return np.array(values) if numbers and len({one.shape for one in arrays}) == 1 else values

@@ -19,6 +19,7 @@ from ..._validation.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
 from .._input.fit_input import FitInput
 from .._input.streamed import LazyDual
+from .fitted import side_by_side
 
 if TYPE_CHECKING:
     from .base import MatrixEstimator
@@ -92,11 +93,8 @@ def stack(model: MatrixEstimator, fits: list[MatrixEstimator]) -> None:
         values = [getattr(one, name) for one in fits]
         if name in INPUT:  # the same for all labels
             setattr(model, name, values[0])
-        elif isinstance(values[0], dict | list) or name == "history_":
-            setattr(model, name, values)
         else:
-            same = len({np.shape(one) for one in values}) == 1
-            setattr(model, name, np.array(values) if same else values)
+            setattr(model, name, side_by_side(values))
     if "_lazy_dual" in vars(fits[0]):
         model._lazy_dual = LazyDual([two for one in fits for two in one._lazy_dual.problems])
     model.estimators_ = fits

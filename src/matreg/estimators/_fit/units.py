@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -36,6 +37,7 @@ from ...bases import Bases
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...losses.families import LossFamily, in_units
 from ...losses.piecewise import epsilon_insensitive
+from ...model import Model
 from ...penalties.base import Penalty
 from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralElasticNet
@@ -163,11 +165,21 @@ def loss_in_numbers(model: MatrixEstimator, units: Units) -> LossFamily:
     return loss
 
 
-def fitted_loss(model: MatrixEstimator) -> LossFamily:
-    """The loss of a model with the numbers that :func:`loss_in_numbers` has found."""
-    if hasattr(model, "loss_"):
-        return model.loss_
-    return in_units(model._loss(), lambda name, *_: getattr(model, f"{name}_"))
+def in_numbers(model: MatrixEstimator, units: Units, penalty: Penalty) -> Model:
+    """What a model minimises, with words as numbers, which become its attributes."""
+    loss, C = loss_in_numbers(model, units), 1.0
+    if hasattr(model, "C"):
+        model.C_ = C = units.C(model.C)
+    return Model(loss, penalty, C, model.fit_intercept, covariate_ridge=model.covariate_ridge)
+
+
+def with_tau(
+    model: MatrixEstimator, declared: Model, tau: float | str, unit: Callable[[], float]
+) -> Model:
+    """What a model minimises with tau and that of earlier steps, which become its attributes."""
+    model.tau_ = scaled("tau", tau, unit)
+    model.adaptive_ = earlier_taus(model.adaptive, model.tau_)
+    return replace(declared, adaptive=model.adaptive_).at(tau=model.tau_)
 
 
 def with_numbers(model: Fitted) -> Fitted:

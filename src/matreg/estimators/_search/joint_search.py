@@ -15,35 +15,30 @@ from ..._runtime.progress import equal_parts, reached, without_progress
 from ..._typing import Array, Fold, Parameters
 from ..._validation.arrays import check_grid
 from ...data.samples import Samples, SampleSet
-from ...losses.families import LossFamily, in_units
 from ...solvers import (
     Decomposition,
     GRMRProblem,
-    GRMRResult,
     LearnedSpace,
     NewSamples,
     SolverResult,
     Start,
-    after_steps,
-    alternate,
-    alternate_in_steps,
     learned_space,
     prepare,
     tau_grid,
 )
 from .._fit.cleaning import Cleaning, JointFit, units_in_bases
-from .._fit.convex import Part
-from .._fit.units import check_bases, each, earlier_taus
+from .._fit.units import check_bases, each
 from .._input.parameters import parametrised
 from .adaptive_search import owners
 from .candidates import Candidate, number_list
 from .fold_scores import FoldScore
 from .folds import warn_interrupted
 from .left_out import leave_out
+from .rounds import decided
 from .search import Search
 
 # Values of searched parameters where they do not matter yet.
-FIRST = {"tau": 1.0, "limit": 4.0}
+FIRST: Parameters = {"tau": 1.0, "limit": 4.0, "gamma": None, "lam": None}
 # Values to try; gamma is relative to its default.
 LIMITS = (3.0, 4.0, 6.0)
 GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
@@ -79,25 +74,22 @@ class JointSearch(Cleaning, Search):
             self._check_left_out()
             if self.halving:
                 raise ValueError('halving drops candidates fold by fold: cv must not be "loo".')
-
         lams: list[Any] = (
             [None] if self.lam is None else number_list("lam", self.lam, positive=True)
         )
         noises = self._noises()
         samples, candidates = samples.distinct(), []
         limits, units = self._limits(), units_in_bases(self, samples)
-        fixed: Parameters = {
-            name: units.number(name, getattr(self, name), multiple)
-            for name, multiple in self._plain._loss_units.items()
-            if name not in self._searched
-        }
-        if isinstance(self.loss, LossFamily):
-            fixed["loss"] = in_units(self.loss, units.number)
         for values in product(*(self._values(name, units) for name in self._searched)):
             loss = dict(zip(self._searched, values, strict=True))
-            model = self._single(**fixed, **loss, **FIRST, noise=noises[0], gamma=None, lam=None)
-            taus = self._tau_grid(model, samples)
-            gammas = self._gammas(model, samples)
+            model = self._single(**loss, **FIRST, noise=noises[0])
+            problem = model._problem(samples)
+            taus = self._tau_grid(model, problem, samples)
+            names = [one for one in (*model._loss_units, "loss") if one not in loss]
+            fixed = {one: vars(model)[f"{one}_"] for one in names if f"{one}_" in vars(model)}
+            gammas = [factor * problem.gamma for factor in GAMMAS[self.outliers]]
+            if self.gamma is not None:
+                gammas = number_list("gamma", self.gamma, positive=True)
             for gamma, limit, noise, lam in product(gammas, limits, noises, sorted(lams)):
                 others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
                 candidates.append(Candidate(loss | others, taus, fixed=fixed))
@@ -114,20 +106,12 @@ class JointSearch(Cleaning, Search):
         numbers = [one for one in each(self.noise) if not (one is None or one == "tails")]
         return words + (number_list("noise", numbers, positive=True) if numbers else [])
 
-    def _gammas(self, model: JointFit, samples: Samples) -> list[float]:
-        """The given values, or the default for all the data times the factors of GAMMAS."""
-        if self.gamma is not None:
-            return number_list("gamma", self.gamma, positive=True)
-        return [factor * model._problem(samples).gamma for factor in GAMMAS[self.outliers]]
-
-    def _tau_grid(
-        self, model: JointFit, samples: Samples, earlier: tuple[float, ...] = ()
-    ) -> Array:
+    def _tau_grid(self, model: JointFit, problem: GRMRProblem, samples: Samples) -> Array:
         """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
         if self.taus is not None:
             return check_grid("taus", self.taus)
-        first = prepare(model._problem(samples), model._limits())
-        largest = model._largest_tau(first, samples, earlier)
+        first = prepare(problem, model._limits())
+        largest = model._largest_tau(first, samples, problem.model.adaptive)
         return tau_grid(largest, self.n_taus, self.tau_min_ratio)
 
     def _structured(self, samples: SampleSet) -> Any:
@@ -137,7 +121,8 @@ class JointSearch(Cleaning, Search):
     def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         parameters = {name: chosen[name] for name in (*like.parameters, "adaptive")}
         model = self._single(**(like.fixed | parameters | {"tau": 0.0}))
-        taus = self._tau_grid(model, samples.distinct(), parameters["adaptive"])
+        samples = samples.distinct()
+        taus = self._tau_grid(model, model._problem(samples), samples)
         return Candidate(parameters, taus, fixed=like.fixed)
 
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
@@ -186,7 +171,7 @@ class JointSearch(Cleaning, Search):
                 if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
                     measured[problem.tails] = first.problem.noise
                 problem, pca = first.problem, first.pca
-            found = self._predict_taus(model, problem, samples, step.taus, test.X, test.Z, pca)
+            found = self._predict_taus(model, problem, samples, step.taus, test, pca)
             predictions.append(found[0])
             facts.append(found[1])
         return np.concatenate(predictions), np.concatenate(facts, axis=-1), []
@@ -197,40 +182,29 @@ class JointSearch(Cleaning, Search):
         problem: GRMRProblem,
         samples: Samples,
         taus: Array,
-        X_test: Array,
-        Z_test: Array | None,
+        test: Samples,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
-        """Predictions (k, n_test), ranks and doubts (2, k) for k taus, each fit from the last."""
-        predictions, facts = np.empty((len(taus), len(X_test))), np.zeros((2, len(taus)))
-        last: GRMRResult | None = None
-        new = NewSamples(X_test.reshape(len(X_test), -1))
-        limits = model._limits()
-        if earlier := earlier_taus(model.adaptive, 0.0):
-            start = None if pca is None else pca.copy()
+        """Decisions on test samples, ranks and doubts (2, k) for k taus, each fit from the last."""
+        fits = model._along(problem, samples, taus, None if pca is None else pca.copy())
+        new, split, decisions, facts = NewSamples(test.X.reshape(test.n, -1)), None, [], []
+        for tau in taus:
             with without_progress():
-                steps = alternate_in_steps(problem, earlier, limits, pca=start)
-            problem, last = after_steps(problem, steps), steps[-1].result
-        for k, tau in enumerate(taus):
-            first = pca.copy() if last is None and pca is not None else None
-            posed = replace(problem, tau=float(tau))
-            with without_progress():
-                last = alternate(posed, limits, start=last, pca=first)
-                if not last.converged:
-                    model._warn(last)
-                space = learned_space(last.problem, last.split)
-                clean = self._completed_rows(space, new)
-            fit = last.fit.with_covariates(last.problem.unpenalised, self.fit_intercept)
-            predictions[k] = clean @ last.coef.matrix.reshape(-1) + fit.b
-            if Z_test is not None and fit.covariate_coef is not None:
-                predictions[k] += Z_test @ fit.covariate_coef
+                parts, results, whole = next(fits)
+                if whole.split is not split:
+                    split = whole.split
+                    clean = self._completed_rows(learned_space(whole.problem, split), new)
+            bases = whole.problem.bases
+            f = decided([replace(one, W=bases.restore(one.W)) for one in results], clean, test.Z)
+            doubts = [0.0]
             if self._leaves_one_out:
-                regression = last.problem.regression(last.problem.clean(last.split.E))
-                part = Part(Samples.of(samples.X, samples.y, samples.weights, samples.Z))
-                facts[1, k] = leave_out(predictions[k], regression, part, samples, last.fit)
-            facts[0, k] = last.fit.W.rank
-            reached("fits", (k + 1) / len(taus))
-        return predictions, facts
+                posed = whole.problem.at(float(tau)).model
+                each = zip(f, parts, results, strict=True)
+                doubts = [leave_out(g, posed.on(p.samples), p, samples, one) for g, p, one in each]
+            decisions.append(model._combiner()[0](f))
+            facts.append([np.mean([one.W.rank for one in results]), np.max(doubts)])
+            reached("fits", len(facts) / len(taus))
+        return np.array(decisions), np.transpose(facts)
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
         """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""

@@ -76,6 +76,13 @@ class GRMRResult:
         """Coefficients."""
         return self.problem.bases.restore(self.fit.W)
 
+    @property
+    def regression(self) -> SolverResult:
+        """The regression in the bases, with the multipliers of the samples alone."""
+        fit_intercept, n = self.problem.model.fit_intercept, self.problem.samples.n
+        fit = self.fit.with_covariates(self.problem.unpenalised, fit_intercept)
+        return replace(fit, beta=fit.beta[:n])
+
     def fit_in(self, bases: Bases) -> SolverResult:
         """The regression in other bases, as a start."""
         if bases is self.problem.bases:
@@ -208,7 +215,7 @@ def alternate_in_steps(
 
     def solve(tau: float, bases: Bases) -> GRMRResult:
         nonlocal last
-        posed = replace(problem, tau=tau, bases=bases.inside(problem.bases))
+        posed = replace(problem.at(tau), bases=bases.inside(problem.bases))
         last = alternate(posed, limits, start=last, pca=pca)
         return last
 
@@ -223,10 +230,8 @@ def after_steps(problem: GRMRProblem, steps: list[Step]) -> GRMRProblem:
 def table_of_steps(steps: list[Step]) -> NDArray[Any]:
     """One row per step of an adaptive model; empty for others."""
     results = [step.result for step in steps] if len(steps) > 1 else []
-    rows = [
-        (one.problem.tau, one.fit.primal, one.fit.dual, one.fit.gap, one.W.rank, one.n_iter)
-        for one in results
-    ]
+    fits = [(one.problem.model.penalty.tau, one.fit, one.n_iter) for one in results]
+    rows = [(tau, fit.primal, fit.dual, fit.gap, fit.W.rank, k) for tau, fit, k in fits]
     return np.array(rows, dtype=STEPS)
 
 
@@ -236,11 +241,11 @@ def clean_alone(
 ) -> tuple[GRMRProblem, Decomposition]:
     """Clean the samples without their labels, with the arguments of :func:`alternate`.
 
-    Returns what was solved, with labels of zero and the noise that was found, and its split.
+    Returns the problem with the noise that was found, and its split.
     """
-    problem = replace(problem, y=np.zeros_like(problem.y))
-    problem, _, split = _begin(problem, limits, None, pca)
-    return problem, _split(problem, None, split, limits.split_tol, limits)
+    plain, _, split = _begin(problem.unlabelled(), limits, None, pca)
+    split = _split(plain, None, split, limits.split_tol, limits)
+    return replace(problem, noise=plain.noise), split
 
 
 def _begin(
@@ -288,7 +293,7 @@ def _regress(
     Returns the objective before and the new regression. The objective before is that of the old
     regression `fit` on these samples, or of no coefficients. The better regression is kept.
     """
-    regression = problem.regression(problem.clean(split.E))
+    regression = problem.regression(split.E)
     result = solve_rmr(
         regression,
         start=None if fit is None else fit.start,

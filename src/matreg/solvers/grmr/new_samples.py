@@ -33,7 +33,6 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._runtime.progress import Line, reached
 from ..._runtime.warn import warn
 from ..._typing import Array, Mask
-from ...linalg.descent import momentum
 from ...linalg.threads import single_threaded
 from ...linalg.thresholding import soft
 from .decompose import Decomposition
@@ -239,18 +238,17 @@ class ReplaceSpace:
     mu: float
     limit: Array
     ratio: float
-    tol: ClassVar[float] = 1e-3
-    max_iter: ClassVar[int] = 300
+    tol: ClassVar[float] = 1e-4
+    max_iter: ClassVar[int] = SplitSpace.max_iter
 
     def clean(self, new: NewSamples) -> Array:
-        """Replace the outliers of all samples; return their relative gaps (n,), given the flags."""
-        SplitSpace(self.Vt, self.d, self.ratio, 1.0).clean(new, tol=1e-4)
+        """Replace the outliers of all samples; their gaps (n,), given the flags, are zero."""
+        SplitSpace(self.Vt, self.d, self.ratio, 1.0).clean(new, tol=self.tol)
         flags = np.abs(new.D - new.low_rank) > self._limits(new)
         if new.missing is not None:
             flags |= new.missing
-        L, gaps = self.low_rank_rows(np.where(flags, 0.0, new.D), flags, new.low_rank)
-        new.X = np.where(flags, L, new.D)
-        return gaps
+        new.X = np.where(flags, self.low_rank_rows(new.D, flags), new.D)
+        return np.zeros(len(new.D))
 
     def _limits(self, new: NewSamples) -> Array:
         """Limits (n, m), widened where more than half of a sample would be outliers."""
@@ -260,41 +258,15 @@ class ReplaceSpace:
             far[new.missing.all(axis=1)] = 0.0
         return np.maximum(np.nanmedian(far, axis=1), 1.0)[:, None] * self.limit
 
-    def low_rank_rows(self, kept: Array, flags: Mask, start: Array) -> tuple[Array, Array]:
-        """Low-rank parts (n, m) of rows whose flags are given, and their relative gaps (n,).
-
-        Accelerated proximal gradient steps, each row on its own, with the restart of O'Donoghue and
-        Candes (2015). `kept` is 0 on the flags.
-        """
-        low, gaps = start.copy(), np.zeros(len(start))
-        todo = np.arange(len(start))
-        shrink = 1.0 / (1.0 + self.gamma / (self.mu * self.d))
-        L, Y, t = start, start, np.ones(len(start))
-        for iteration in range(1, self.max_iter + 1):
-            if todo.size == 0:
-                break
-            new = ((np.where(flags, Y, kept) @ self.Vt.T) * shrink) @ self.Vt
-            t[np.einsum("ij,ij->i", Y - new, new - L) > 0.0] = 1.0
-            t, ahead = momentum(t)
-            L, Y = new, new + ahead[:, None] * (new - L)
-            if iteration % 10 == 0 or iteration == self.max_iter:
-                gap = self.gaps(kept, flags, L)
-                low[todo], gaps[todo] = L, gap
-                left = gap > self.tol
-                todo, kept, flags = todo[left], kept[left], flags[left]
-                L, Y, t = L[left], Y[left], t[left]
-        return low, gaps
-
-    def gaps(self, kept: Array, flags: Mask, L: Array) -> Array:
-        """Relative duality gaps (n,) of low-rank rows, given the flags; `kept` is 0 on these."""
-        Z = np.where(flags, 0.0, self.mu * (kept - L))
-        detail = np.einsum("ij,ij->i", Z, Z) / self.mu
-        primal = 0.5 * (self.gamma * ((L @ self.Vt.T) ** 2 @ (1.0 / self.d)) + detail)
-        linear = np.einsum("ij,ij->i", Z, kept)
-        curved = (Z @ self.Vt.T) ** 2 @ self.d / self.gamma + detail
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bound = np.where(curved > 0.0, 0.5 * linear**2 / curved, 0.0)
-            return np.where(primal > 0.0, np.clip((primal - bound) / primal, 0.0, 1.0), 0.0)
+    def low_rank_rows(self, D: Array, flags: Mask) -> Array:
+        """Low-rank parts V a (n, m) of rows whose flags are given: a ridge regression for each."""
+        A = np.where(flags, 0.0, D) @ self.Vt.T
+        # As V'V = 1. Rounding errors would decide about flagged directions without any ridge.
+        whole = np.diag(1.0 + np.maximum(self.gamma / (self.mu * self.d), 1e-12))
+        for i in np.flatnonzero(A.any(axis=1)):
+            gone = self.Vt[:, flags[i]]
+            A[i] = np.linalg.solve(whole - gone @ gone.T, A[i])
+        return A @ self.Vt
 
 
 def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
@@ -302,7 +274,7 @@ def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
     L = split.factors
     if problem.outliers == "split":
         return SplitSpace(L.Vt, L.d, problem.gamma, problem.lam)
-    ratio = default_ratio("split", float(problem.s.sum()), L.Vt.shape[1])
+    ratio = default_ratio("split", float(problem.samples.weights.sum()), L.Vt.shape[1])
     return ReplaceSpace(L.Vt, L.d, problem.gamma, problem.detail, problem.limits, ratio)
 
 

@@ -26,7 +26,7 @@ def measured(problem: GRMRProblem, pca: Decomposition) -> Array:
     """Noise of each cell (m,), given the robust principal component analysis of the samples."""
     left, index = left_out(problem, pca)
     D = problem.D.reshape(pca.E.shape)[index]
-    return noise_scale(left, D, problem.s[index], problem.tails)
+    return noise_scale(left, D, problem.samples.weights[index], problem.tails)
 
 
 def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
@@ -87,11 +87,12 @@ def left_out(
         The samples that they belong to: all of them, if the groups are small.
     """
     D = problem.D.reshape(len(problem.D), -1)
-    ratio = default_ratio("split", float(problem.s.sum()), D.shape[1])
+    s = problem.samples.weights
+    ratio = default_ratio("split", float(s.sum()), D.shape[1])
     L = pca.factors
     scores = L.U * L.d
     unscaled = scores / problem.root[:, None]
-    groups = alike(unscaled, problem.s)
+    groups = alike(unscaled, s)
     size = np.linalg.norm(unscaled, axis=1)
     left, index = [], []
     for group in np.unique(groups):

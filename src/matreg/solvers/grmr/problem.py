@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array, Mask
-from ...bases import PLAIN, Bases
-from ...covariate_ridge import with_ridge
-from ...design import ArrayDesign
+from ...bases import PLAIN, Bases, samples_in
+from ...data.samples import Samples
+from ...losses.families import Absolute
 from ...losses.piecewise import PiecewiseLoss, squared
-from ...penalties.spectral import SpectralElasticNet
+from ...model import Model
 from ...problem import Problem
-from ...unpenalised.basis import Basis, covariates, intercept
+from ...unpenalised.basis import Basis
 from ..certificate import SolverResult
 from .replace import ReplaceProblem
 from .split import SplitProblem
@@ -41,18 +41,15 @@ class GRMRProblem:
 
     Parameters
     ----------
-    D : ndarray of shape (n, p, q)
-        Samples, NaN where entries are missing.
-    y, s : ndarray of shape (n,)
-        Labels and positive sample weights.
-    loss : PiecewiseLoss
-        Losses l_i.
-    tau, gamma, lam : float
-        Weights of the nuclear norms of W and of the samples, and of the outliers.
+    model : Model
+        The regression: its loss with C, its nuclear norm with tau, its columns without a penalty.
+    samples : Samples
+        Distinct samples D, NaN where entries are missing, with labels, weights and covariates.
+    gamma, lam : float
+        Weight of the nuclear norm of the samples, and price of the outliers.
     coupling : {"exact", "squared"}, default="exact"
-        Loss that couples the samples to their labels: `loss`, or the squared loss of the paper.
-    fit_intercept : bool, default=True
-        Whether b is free; else it is 0.
+        Loss that couples the samples to their labels: that of the regression, or the squared loss
+        of the paper.
     outliers : {"split", "replace"}, default="split"
         What is done with outliers.
     noise : ndarray of shape (p * q,), default=None
@@ -61,42 +58,49 @@ class GRMRProblem:
         Whether the noise, where it is not known, covers the tails of typical samples.
     limit : float, default=4.0
         An entry is an outlier if it is more than `limit` times its noise away from L.
-    Z : ndarray of shape (n, m), default=None
-        Covariates z_i; ``z_i'c`` is added to b.
     bases : Bases, default=PLAIN
         Bases of ``W = L V R``. The penalties are those of V, and regressions return V.
-    covariate_ridge : float, default=0.0
-        Weight of ``|c|^2 / 2``.
     """
 
-    D: Array
-    y: Array
-    s: Array
-    loss: PiecewiseLoss
-    tau: float
+    model: Model
+    samples: Samples
     gamma: float
     lam: float
     coupling: str = "exact"
-    fit_intercept: bool = True
     outliers: str = "split"
     noise: Array | None = None
     tails: bool = False
     limit: float = 4.0
-    Z: Array | None = None
     bases: Bases = PLAIN
-    covariate_ridge: float = 0.0
+
+    @property
+    def D(self) -> Array:
+        """Samples, of shape (n, p, q)."""
+        return self.samples.X
+
+    @cached_property
+    def loss(self) -> PiecewiseLoss:
+        """Losses l_i."""
+        return self.model.losses(self.samples.y, self.samples.weights)
 
     @cached_property
     def unpenalised(self) -> Basis:
         """The columns without a penalty: those of the covariates and ones."""
-        if self.Z is None:
-            return intercept(self.fit_intercept)
-        return covariates(self.Z, self.fit_intercept)
+        return self.samples.unpenalised(self.model.fit_intercept)
+
+    def at(self, tau: float) -> GRMRProblem:
+        """The same with another tau."""
+        return replace(self, model=self.model.at(tau=tau))
+
+    def unlabelled(self) -> GRMRProblem:
+        """The same without labels: those of 0 have no loss, which the gap would be relative to."""
+        nothing = replace(self.samples, y=np.zeros(self.samples.n))
+        return replace(self, samples=nothing, model=replace(self.model, loss=Absolute()))
 
     @cached_property
     def root(self) -> Array:
         """Roots of the weights, of shape (n,): a row of weight s stands for s copies."""
-        return np.sqrt(self.s)
+        return np.sqrt(self.samples.weights)
 
     @cached_property
     def missing(self) -> Mask | None:
@@ -121,11 +125,13 @@ class GRMRProblem:
         """Clean signals (n, p, q) for outliers E in scaled rows (n, p q)."""
         return self.unscaled(self.rows - E)
 
-    def regression(self, X: Array) -> Problem:
-        """The first half: RMR on clean signals X of shape (n, p, q), in the bases."""
-        penalty, design = SpectralElasticNet(self.tau), ArrayDesign(self.bases.image(X))
-        problem = Problem(design, self.y, self.loss, penalty, self.unpenalised)
-        return with_ridge(problem, self.covariate_ridge, self.fit_intercept)
+    def cleaned(self, E: Array) -> Samples:
+        """The samples with clean signals, in the bases, for outliers E in scaled rows."""
+        return samples_in(replace(self.samples, X=self.clean(E)), self.bases)
+
+    def regression(self, E: Array) -> Problem:
+        """The first half: RMR on the clean signals, in the bases."""
+        return self.model.on(self.cleaned(E))
 
     @property
     def limits(self) -> Array:
@@ -142,13 +148,14 @@ class GRMRProblem:
     def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
         """Arguments that both forms of the second half share; without a fit, W and b are 0."""
         exact = self.coupling == "exact"
-        w = np.zeros(self.rows.shape[1])
+        w, target = np.zeros(self.rows.shape[1]), self.model.loss.target(self.samples.y)
         if fit is not None:
             w = self.bases.expand(fit.W.matrix).reshape(-1)
+            target = target - self.unpenalised.times(fit.gamma)
         return {
             "D": self.rows,
             "root": self.root,
-            "target": self.y if fit is None else self.y - self.unpenalised.times(fit.gamma),
+            "target": target,
             "w": w,
             "coupling": self.loss if exact else squared(2.0 * self.loss.size),
             "gamma": self.gamma,

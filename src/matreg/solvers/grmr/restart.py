@@ -34,7 +34,7 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
     state, L = split.state, split.factors
     return {
         "W": result.coef.matrix,
-        "offset": problem.unpenalised.columns(len(problem.y)) @ result.fit.gamma,
+        "offset": problem.unpenalised.columns(problem.samples.n) @ result.fit.gamma,
         "beta": result.fit.beta,
         "E": split.E,
         "Y": state.Y,
@@ -85,7 +85,7 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
     else:
         d = singular_values(problem.rows - E)
         cost = problem.split(None).cost(E, d)
-    columns = problem.unpenalised.columns(len(problem.y))
+    columns = problem.unpenalised.columns(problem.samples.n)
     gamma = np.linalg.lstsq(columns, arrays["offset"], rcond=None)[0]
     fit = SolverResult(svd(problem.bases.invert(arrays["W"])), gamma, arrays["beta"])
     split = Decomposition(E, d, cost, state)

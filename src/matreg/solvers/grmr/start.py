@@ -46,10 +46,8 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
 
     It depends only on the samples and their weights.
     """
-    n, m = float(problem.s.sum()), problem.D[0].size
-    # Labels of 0 have no loss, which would be part of the objective that the gap is relative to.
-    y = np.zeros_like(problem.y)
-    plain = replace(problem, y=y, gamma=default_ratio("split", n, m), lam=1.0)
+    n, m = float(problem.samples.weights.sum()), problem.D[0].size
+    plain = replace(problem.unlabelled(), gamma=default_ratio("split", n, m), lam=1.0)
     return decompose(
         plain.split(None),
         tol=max(1e-2, limits.split_tol),
