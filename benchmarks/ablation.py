@@ -69,6 +69,7 @@ COLD: dict[str, Mechanism] = {
     "single precision": [(interior_point, "SINGLE_STEPS", 0)],
     "weight of a settled W": [(interior_point, "HEAVIEST", 1.0)],
     "halvings": [(interior_point, "HALVINGS", 0)],
+    "active set at the end": [(cold, "NEAR", 0.0)],
 }
 PATHS: dict[str, Mechanism] = {
     "second step with a matrix": [(active_set, "OFTEN", 1)],
@@ -103,7 +104,7 @@ def without(*mechanisms: Mechanism) -> Iterator[None]:
 
 def run_cold(case: Case) -> tuple[bool, int]:
     """One fit from scratch: whether it converged, and its steps."""
-    result = cold.solve_cold(case.problem, tol=TOL, max_iter=1000)
+    result = choose.solve_interior(case.problem, tol=TOL, max_iter=1000, verbose=0)
     return solved(case.problem, result), result.n_iter
 
 

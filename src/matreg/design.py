@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 
-# Entries that are converted to float64 at a time for a product, which needs no other memory.
+# Entries that are read, and converted to float64, at a time for a product: they stay in cache.
 CONVERTED = 2**18
+# Matrices up to which a product with one after the other, of samples in cache, takes less time than
+# one with all of them.
+FEW = 4
 
 
 class Design(Protocol):
@@ -107,15 +110,15 @@ class ArrayDesign:
 
     def forward_each(self, *Ws: Array) -> Array:
         """Images of several matrices in one pass over the samples, one row per matrix."""
-        if len(Ws) == 1 and self._double:
-            return (self._flat @ Ws[0].reshape(-1))[None]
-        columns = np.stack([W.reshape(-1) for W in Ws], axis=1)
-        if self._double:
-            return (self._flat @ columns).T
-        out = np.empty((self.n, len(Ws)))
+        columns, out = np.stack([W.reshape(-1) for W in Ws]), np.empty((len(Ws), self.n))
         for part, X in self.blocks(CONVERTED):
-            np.matmul(X.reshape(len(X), -1), columns, out=out[part])
-        return out.T
+            rows = X.reshape(len(X), -1)
+            if len(Ws) > FEW:
+                np.matmul(columns, rows.T, out=out[:, part])
+                continue
+            for image, column in zip(out, columns, strict=True):
+                np.matmul(rows, column, out=image[part])
+        return out
 
     def adjoint(self, beta: Array) -> Array:
         """``sum_i beta_i X_i``."""

@@ -36,7 +36,7 @@ def weighted_median(values: Array, weights: Array) -> Array:
     """
     missing = np.isnan(values)
     if weights.min() == weights.max() and not missing.any():
-        return np.median(values, axis=0)
+        return plain_median(values)
     order = np.argsort(values, axis=0, kind="stable")  # NaN last
     share = np.where(missing, 0.0, weights.reshape(-1, *(1,) * (values.ndim - 1)))
     rise = np.cumsum(np.take_along_axis(share, order, axis=0), axis=0)
@@ -47,6 +47,15 @@ def weighted_median(values: Array, weights: Array) -> Array:
     ordered = np.take_along_axis(values, order, axis=0)
     ends = [np.take_along_axis(ordered, one[None], axis=0)[0] for one in (lower, upper)]
     return np.nan_to_num(0.5 * (ends[0] + ends[1]), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def plain_median(values: Array) -> Array:
+    """Median along the first axis, as NumPy has it; on contiguous columns it is quicker."""
+    columns = np.moveaxis(values, 0, -1).copy(order="C")
+    half = len(values) // 2
+    columns.partition(half, axis=-1)
+    upper = columns[..., half]
+    return upper if len(values) % 2 else 0.5 * (columns[..., :half].max(axis=-1) + upper)
 
 
 def spread(y: Array, weights: Array, centred: bool = True) -> float:
@@ -114,9 +123,10 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
     if centred:
         flat = flat - weights @ flat / weights.sum()
         signs = signs - weights @ signs / weights.sum()
-    flat = flat / (np.abs(flat).max(initial=0.0) or 1.0)  # squares of huge numbers would overflow
+    largest = max(float(flat.max(initial=0.0)), -float(flat.min(initial=0.0)))
+    flat = flat / (largest or 1.0)  # squares of huge numbers would overflow
     together = (weights * signs) @ flat
-    apart = float(weights @ (signs**2 * np.square(flat).sum(axis=1)))
+    apart = float(weights @ (signs**2 * np.einsum("ij,ij->i", flat, flat)))
     return apart / max(float(together @ together), apart) if apart > 0.0 else 1.0
 
 

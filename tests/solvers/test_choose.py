@@ -73,3 +73,23 @@ def test_where_one_method_fails_the_other_follows(monkeypatch):
     result = solve_rmr(problem)
     assert result.converged and result.method in ("augmented Lagrangian", "working set")
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)
+
+
+def test_the_active_set_finishes_the_interior_point_method():
+    X, y = random_data(30, 12, 10, seed=0)
+    problem = make_problem(X, y, tau=1.0, C=10.0, epsilon=0.01)
+    result, expected = solve_rmr(problem), solve_cold(problem, tol=1e-9)
+    assert stages(result.history)[-2:] == ["interior point", "active set"]
+    assert result.n_iter < solve_cold(problem).n_iter
+    assert result.primal == pytest.approx(expected.primal, rel=2e-6)
+    assert gap_of_result(problem, result) <= 1e-6
+
+
+def test_the_interior_point_method_goes_on_where_the_active_set_fails(monkeypatch):
+    X, y = random_data(30, 12, 10, seed=0)
+    problem = make_problem(X, y, tau=1.0, C=10.0, epsilon=0.01)
+    failed = solve_cold(problem, max_iter=1)
+    monkeypatch.setattr(choose, "finishing", lambda *args: failed)
+    result = solve_rmr(problem)
+    assert result.converged and result.n_iter == solve_cold(problem).n_iter + 1
+    assert gap_of_result(problem, result) <= 1e-6

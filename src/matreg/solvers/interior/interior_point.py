@@ -229,11 +229,13 @@ class InteriorPoint:
         # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
         dual, t = best_on_ray(self.problem, beta, singular_values(point.Z))
         if dual > self.tracker.dual:
-            self.tracker.offer_dual(t * beta)
+            self.tracker.offer_dual(t * beta, t * point.Z)
         w = system.plain / system.sigma
         low_rank = system.threshold.factors(w)
         residual = self.y - system.A_low_rank
         primal = self.tracker.offer_primal(low_rank, residual)
+        if self.tracker.converged:
+            self.tracker.confirm()
         if self.problem is not self.tracker.problem:
             primal, _ = self.problem.primal_at(self.problem.penalty_value(low_rank), residual)
         dense = self.penalty_value(point.W, system.dense)
