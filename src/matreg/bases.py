@@ -126,7 +126,7 @@ def samples_in(samples: SampleSet, bases: Bases) -> Any:
     if bases.plain:
         return samples
     if isinstance(samples, Samples):
-        return replace(samples, X=images(samples.design, bases))
+        return replace(samples, X=images(samples.design, bases), equal=None)
     return BasisBlocks(samples, bases)
 
 

@@ -85,6 +85,8 @@ class Samples:
         Their covariates, without a column of ones; samples are equal only if these are.
     table : ndarray of shape (l, k) or None
         Labels of samples with k of them, NaN where one is missing; `y` is then the row of each.
+    equal : ndarray of shape (n,) or None
+        The same number for equal samples with equal labels and covariates; None if not compared.
     """
 
     X: NDArray[Any]
@@ -94,6 +96,7 @@ class Samples:
     share: Array
     Z: Array | None = None
     table: Array | None = None
+    equal: Index | None = None
 
     @classmethod
     def of(cls, X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
@@ -154,9 +157,15 @@ class Samples:
         X = some.X.astype(np.float64, copy=False)
         return replace(some, X=X, weights=factor * some.weights).distinct()
 
+    def compared(self) -> Samples:
+        """The same, compared once for all that is taken from them; many samples are not."""
+        if self.equal is not None or self.n >= MANY_SAMPLES:
+            return self
+        return replace(self, equal=equal_samples(self.X, self.y, self.Z))
+
     def distinct(self) -> Samples:
         """Samples of positive weight, each once."""
-        found = merge_duplicates(self.X, self.y, self.weights, self.Z)
+        found = merge_duplicates(self.X, self.y, self.weights, self.Z, self.equal)
         return found if self.table is None else replace(found, table=self.table)
 
     def part(self, rows: Index | None, y: Array) -> Samples:
@@ -168,7 +177,9 @@ class Samples:
         """The samples of some rows, as if these had been given."""
         Z = None if self.Z is None else self.Z[rows]
         X = np.ascontiguousarray(self.X[rows])
-        return replace(Samples.of(X, self.y[rows], self.weights[rows], Z), table=self.table)
+        taken = Samples.of(X, self.y[rows], self.weights[rows], Z)
+        equal = None if self.equal is None else self.equal[rows]
+        return replace(taken, table=self.table, equal=equal)
 
 
 def spread_out(index: Index) -> Array:
@@ -176,39 +187,52 @@ def spread_out(index: Index) -> Array:
     return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
-def merge_duplicates(X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
+def equal_samples(X: NDArray[Any], y: Array, Z: Array | None = None) -> Index:
+    """Numbers (n,) of samples: the same for those that are equal, with labels and covariates."""
+    flat = X.reshape(len(X), -1)
+    # Equal samples have equal sums: where none repeats there is nothing to compare.
+    if len(np.unique(y + 1j * flat.sum(axis=1))) == len(y):
+        return np.arange(len(y))
+    if Z is not None:
+        flat = np.column_stack([flat, Z])
+    equal = np.arange(len(y))
+    seen: dict[tuple[int, float], int] = {}
+    for i in range(len(y)):
+        first = seen.setdefault((hash(flat[i].tobytes()), y[i]), i)
+        if np.array_equal(flat[first], flat[i], equal_nan=True):
+            equal[i] = first
+    return equal
+
+
+def merge_duplicates(
+    X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None, equal: Index | None = None
+) -> Samples:
     """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero.
 
-    Many samples stay as they are, because a copy of them would be large.
+    Many samples stay as they are, because a copy of them would be large. `equal` are the numbers of
+    :func:`equal_samples`, if they are known.
     """
     if len(y) >= MANY_SAMPLES and weights.min() > 0.0:
         return Samples.of(X, y, weights, Z)
-    flat = X.reshape(len(X), -1)
-    # Equal samples have equal sums: where none repeats there is nothing to compare.
-    if weights.min() > 0.0 and len(np.unique(y + 1j * flat.sum(axis=1))) == len(y):
-        return Samples.of(X, y, weights, Z)
-    if Z is not None:
-        flat = np.column_stack([flat, Z])
-    group = np.full(len(y), -1, dtype=np.intp)
-    firsts: list[int] = []
-    seen: dict[tuple[int, float], int] = {}
-    for i in np.flatnonzero(weights > 0.0):
-        g = seen.setdefault((hash(flat[i].tobytes()), y[i]), len(firsts))
-        if g == len(firsts) or not np.array_equal(flat[firsts[g]], flat[i], equal_nan=True):
-            g = len(firsts)
-            firsts.append(int(i))
-        group[i] = g
+    kept = weights > 0.0
+    if equal is None:
+        equal = equal_samples(X, y, Z)
+    _, firsts, own = np.unique(equal[kept], return_index=True, return_inverse=True)
     if len(firsts) == len(y):
-        return Samples(X, y, weights, group, np.ones(len(y)), Z)
+        return replace(Samples.of(X, y, weights, Z), equal=equal)
+    firsts = np.flatnonzero(kept)[firsts]
     # Sorted, so that a solver whose rounding depends on the order cannot tell weights from copies.
     # Bytes with the exponent first sort like the numbers, in the same order for all units.
-    values = [flat[i].astype(">f8").tobytes() for i in firsts]
+    values = [
+        (X[i] if Z is None else np.append(X[i], Z[i])).astype(">f8").tobytes() for i in firsts
+    ]
     order = sorted(range(len(firsts)), key=lambda g: (y[firsts[g]], values[g]))
-    kept = group >= 0
-    group[kept] = np.argsort(order)[group[kept]]
+    group = np.full(len(y), -1, dtype=np.intp)
+    group[kept] = np.argsort(order)[own]
     total = np.zeros(len(firsts))
     np.add.at(total, group[kept], weights[kept])
     share = np.where(kept, weights / total[group], 0.0)
-    index = np.array(firsts)[order]
-    Z = None if Z is None else Z[index]
-    return Samples(np.ascontiguousarray(X[index]), y[index], total, group, share, Z)
+    index = firsts[order]
+    Z, different = None if Z is None else Z[index], np.arange(len(index))
+    X = np.ascontiguousarray(X[index])
+    return Samples(X, y[index], total, group, share, Z, equal=different)

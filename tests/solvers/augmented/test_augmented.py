@@ -1,5 +1,6 @@
 """RMR on many samples in memory, against the solver for few and against its own definitions."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -208,3 +209,25 @@ def test_where_a_working_set_fails_the_augmented_lagrangian_goes_on_and_it_is_co
     assert result.method == "augmented Lagrangian"
     assert result.n_iter == result.history["iteration"].max()
     assert result.primal == pytest.approx(expected.primal, rel=2e-6)
+
+
+def test_a_far_start_takes_no_more_memory_than_the_samples():
+    """As in searches, where C changes thirtyfold: kernel matrices of thousands of samples."""
+    rng = np.random.default_rng(0)
+    n, p = 6000, 10
+    X = rng.integers(0, 256, size=(n, p, p)).astype(np.uint8)
+    W = np.outer(rng.normal(size=p), rng.normal(size=p))
+    y = np.tensordot(X.astype(float), W) / 255.0 + 0.1 * rng.normal(size=n)
+    loss = epsilon_insensitive(np.full(n, 2e-5), 0.05)
+    first = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(1.0))
+    last = replace(solve_many(first), kept=None)
+    other = replace(first, loss=loss.times(1.0 / 30.0), penalty=SpectralElasticNet(1.0 / 30.0))
+    start = replace(last.start, beta=last.beta / 30.0)
+    tracemalloc.start()
+    try:
+        found = solve_many(other, start=start)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.converged
+    assert peak <= 8 * X.size  # the samples in float64

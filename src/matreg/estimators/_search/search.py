@@ -204,8 +204,9 @@ class Search(MatrixEstimator):
         self, given: Samples, groups: ArrayLike | None, weighted: bool
     ) -> SearchOutcome:
         """Scores of all candidates, those of adaptive steps included."""
+        given = given.compared()
         y = given.y if given.table is None else given.table
-        samples = self._structured(given)
+        samples = self._structured(given).compared()
         # All that can be wrong with the arguments, before the first fit.
         folds = make_folds(self.cv, given.X, y, groups, is_classifier(self), given.weights)
         with without_progress():  # the first fits and the grid of tau

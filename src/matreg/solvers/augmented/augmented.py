@@ -224,9 +224,9 @@ def solve_augmented(
             done = tracker.primal - tracker.dual <= tol * (scale or abs(tracker.primal))
             if done or tracker.stopped or run.n_steps >= max_iter:
                 break
-            if np.count_nonzero(at.smoothed) <= few * d:
-                break
             better, cut_off = tracker.gap < 0.5 * best, run.n_steps - steps >= MOST_STEPS
+            if np.count_nonzero(at.smoothed) <= few * d and not cut_off:  # at a minimum
+                break
             best, waited = (tracker.gap, 0) if better else (best, waited + 1)
             if waited == 12 or (waited > 1 and cut_off):  # rounding is all that is left
                 break
