@@ -43,7 +43,7 @@ from benchmarks.ablation_problems import (
 from benchmarks.timing import cpu_time, print_table
 from matreg._typing import Array
 from matreg.problem import Problem
-from matreg.solvers import dispatch
+from matreg.solvers import choose, dispatch
 from matreg.solvers.active_set import active_set, box_qp, jacobian
 from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import SolverResult, rounding_floor

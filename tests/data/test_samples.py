@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from matreg import RMRCV
+from matreg import RMRCV, SMMCV
 from matreg.data import samples as module
 from matreg.data.samples import Samples
 
@@ -44,13 +44,15 @@ def each(samples):
     return zip(samples.X[kept], samples.y[kept], Z[kept], strict=True)
 
 
-def test_a_search_compares_its_samples_once(monkeypatch):
+@pytest.mark.parametrize("search", [RMRCV(n_taus=4, cv=3), SMMCV(n_taus=4, cv=3)], ids=repr)
+def test_a_search_compares_its_samples_once(monkeypatch, search):
     calls, compare = [], module.equal_samples
     monkeypatch.setattr(
-        module, "equal_samples", lambda *given: calls.append(len(given[1])) or compare(*given)
+        module, "equal_samples", lambda *given: calls.append(len(given[0])) or compare(*given)
     )
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3, 2)), rng.normal(size=30)
     index = np.r_[np.arange(30), np.arange(12)]
-    RMRCV(n_taus=4, cv=3).fit(X[index], y[index])
+    y = y if isinstance(search, RMRCV) else np.digitize(y, [-0.5, 0.5])
+    search.fit(X[index], y[index])
     assert calls == [42]

@@ -86,7 +86,7 @@ class Samples:
     table : ndarray of shape (l, k) or None
         Labels of samples with k of them, NaN where one is missing; `y` is then the row of each.
     equal : ndarray of shape (n,) or None
-        The same number for equal samples with equal labels and covariates; None if not compared.
+        The same number for equal samples with equal covariates; None if they were not compared.
     """
 
     X: NDArray[Any]
@@ -161,7 +161,7 @@ class Samples:
         """The same, compared once for all that is taken from them; many samples are not."""
         if self.equal is not None or self.n >= MANY_SAMPLES:
             return self
-        return replace(self, equal=equal_samples(self.X, self.y, self.Z))
+        return replace(self, equal=equal_samples(self.X, self.Z))
 
     def distinct(self) -> Samples:
         """Samples of positive weight, each once."""
@@ -171,7 +171,7 @@ class Samples:
     def part(self, rows: Index | None, y: Array) -> Samples:
         """The distinct samples of some rows, all by default, with other labels."""
         some = self if rows is None or len(rows) == self.n else self.take(rows)
-        return merge_duplicates(some.X, y, some.weights, some.Z)
+        return merge_duplicates(some.X, y, some.weights, some.Z, some.equal)
 
     def take(self, rows: Index | Mask) -> Samples:
         """The samples of some rows, as if these had been given."""
@@ -187,18 +187,17 @@ def spread_out(index: Index) -> Array:
     return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
-def equal_samples(X: NDArray[Any], y: Array, Z: Array | None = None) -> Index:
-    """Numbers (n,) of samples: the same for those that are equal, with labels and covariates."""
-    flat = X.reshape(len(X), -1)
+def equal_samples(X: NDArray[Any], Z: Array | None = None) -> Index:
+    """Numbers (n,) of samples: the same for those that are equal, with equal covariates."""
+    flat, equal = X.reshape(len(X), -1), np.arange(len(X))
     # Equal samples have equal sums: where none repeats there is nothing to compare.
-    if len(np.unique(y + 1j * flat.sum(axis=1))) == len(y):
-        return np.arange(len(y))
+    if len(np.unique(flat.sum(axis=1))) == len(X):
+        return equal
     if Z is not None:
         flat = np.column_stack([flat, Z])
-    equal = np.arange(len(y))
-    seen: dict[tuple[int, float], int] = {}
-    for i in range(len(y)):
-        first = seen.setdefault((hash(flat[i].tobytes()), y[i]), i)
+    seen: dict[int, int] = {}
+    for i in range(len(X)):
+        first = seen.setdefault(hash(flat[i].tobytes()), i)
         if np.array_equal(flat[first], flat[i], equal_nan=True):
             equal[i] = first
     return equal
@@ -207,7 +206,7 @@ def equal_samples(X: NDArray[Any], y: Array, Z: Array | None = None) -> Index:
 def merge_duplicates(
     X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None, equal: Index | None = None
 ) -> Samples:
-    """Merge equal samples, of which a bootstrap makes a third, and drop those of weight zero.
+    """Merge equal samples of equal labels, a third of a bootstrap, and drop those of weight zero.
 
     Many samples stay as they are, because a copy of them would be large. `equal` are the numbers of
     :func:`equal_samples`, if they are known.
@@ -216,8 +215,9 @@ def merge_duplicates(
         return Samples.of(X, y, weights, Z)
     kept = weights > 0.0
     if equal is None:
-        equal = equal_samples(X, y, Z)
-    _, firsts, own = np.unique(equal[kept], return_index=True, return_inverse=True)
+        equal = equal_samples(X, Z)
+    pairs = np.unique(y, return_inverse=True)[1] + len(y) * np.unique(equal, return_inverse=True)[1]
+    _, firsts, own = np.unique(pairs[kept], return_index=True, return_inverse=True)
     if len(firsts) == len(y):
         return replace(Samples.of(X, y, weights, Z), equal=equal)
     firsts = np.flatnonzero(kept)[firsts]
@@ -233,6 +233,6 @@ def merge_duplicates(
     np.add.at(total, group[kept], weights[kept])
     share = np.where(kept, weights / total[group], 0.0)
     index = firsts[order]
-    Z, different = None if Z is None else Z[index], np.arange(len(index))
+    Z = None if Z is None else Z[index]
     X = np.ascontiguousarray(X[index])
-    return Samples(X, y[index], total, group, share, Z, equal=different)
+    return Samples(X, y[index], total, group, share, Z, equal=equal[index])
