@@ -82,3 +82,18 @@ def test_a_sum_is_collinear_though_it_is_rounded():
     with pytest.warns(UserWarning, match="'z0', 'z1', 'z2' are collinear"):
         model = RMR().fit(X, y, covariates=np.column_stack([a, b, a + b]))
     assert np.abs(model.covariate_coef_).max() < 10.0
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kind", [RMR, RGLM])
+def test_nearly_collinear_is_not_collinear(kind, fit_intercept):
+    """Columns that differ by 1e-9 of them span what one of them and the difference span."""
+    X, Z, y = samples()
+    near = Z[:, 0] + 2.0**-30 * Z[:, 1]
+    apart = (near - Z[:, 0]) * 2.0**30
+    model = kind(fit_intercept=fit_intercept)
+    found, expected = (
+        sklearn.clone(model).fit(X, y, covariates=np.column_stack([Z[:, 0], one])).objective_
+        for one in (near, apart)
+    )
+    assert found == pytest.approx(expected, rel=1e-5)

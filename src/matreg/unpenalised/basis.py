@@ -23,7 +23,7 @@ from ..losses.piecewise import PiecewiseLoss
 from .best_columns import best_coefficients, into_box
 
 # A combination of columns of length 1 that is shorter than this, beside the longest, is zero.
-COLLINEAR = 1e-8
+COLLINEAR = 1e-12
 
 
 class Basis(Protocol):
