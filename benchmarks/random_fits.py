@@ -136,6 +136,7 @@ def loss_of(claim: Claim, f: Any, beta: Any) -> tuple[float, float, Any, Any, An
     y, inf = np.asarray(claim.y, dtype=float), np.full(len(f), np.inf)
     s, model, kind = claim.s, claim.of, claim.kind
     some = s > 0.0
+    f = np.where(some, f, 0.0)  # without weight, predictions may be beyond all numbers
     over_s = np.divide(1.0, s, out=np.zeros_like(s), where=some)
     square = float(over_s @ beta**2)
     if claim.name == "RGLM":
