@@ -34,11 +34,15 @@ EXTRAS = {
     "GRMR": [*COMMON, "split"],
     "GSMM": [*COMMON, "split", "classes"],
 }
+# Extras with one problem, and no covariates or those of their own.
+PLAIN = ["", "covariates", "ridge on covariates", "bases", "adaptive", "l1", "ridge", "search"]
 SOLVERS = ["auto", "auto", "interior", "active-set", "augmented", "first-order", "admm"]
 SAMPLES = ["normal", "tied", "duplicated", "constant", "one-hot", "heavy-tailed", "collinear"]
 WEIGHTS = ["none", "uniform", "zeros", "huge"]
 # What may be added to most extras.
-TWISTS = ["covariates", "early", "loose", "units", "C", "again", "many weights"]
+TWISTS = ["covariates", "early", "loose", "units", "C", "again", "many weights", "dtype", "times"]
+STORAGES = ["file", "dask", "zarr", "h5"]
+DTYPES = ["float32", "float16", "int64", "int16", "uint8", "bool"]
 
 
 @dataclass
@@ -88,7 +92,7 @@ def random_case(seed: int, many: float = 0.02) -> Case:
     streams = kind in ("epsilon_insensitive", "absolute", "quantile", "hinge", "normal")
     storage = "array"
     if streams and name not in ("GRMR", "GSMM") and parameters.get("solver") != "admm":
-        storage = str(g.choice(["file", "dask"])) if g.random() < 0.15 else "array"
+        storage = str(g.choice(STORAGES)) if g.random() < 0.15 else "array"
     case = Case(name, kind, extra, X, y, s, None, storage, parameters)
     case = with_extra(g, case)
     return with_twist(g, case) if g.random() < 0.4 else case
@@ -161,6 +165,11 @@ def with_twist(g: np.random.Generator, case: Case) -> Case:
             own["warm_start"] = True
         case "many weights" if case.s is not None and case.storage == "array":
             case.s = case.s * 10.0 ** g.uniform(-12, 12)
+        case "dtype" if case.name not in ("GRMR", "GSMM"):
+            case.X = of_dtype(case.X, str(g.choice(DTYPES)))
+        case "times" if own["fit_intercept"] and case.extra in PLAIN:  # far from zero
+            Z = g.standard_normal((n, 1)) if case.Z is None else case.Z
+            case.Z = Z + 10.0 ** g.integers(2, 12, Z.shape[1])
         case _:
             case.twist = ""
     return case
@@ -183,6 +192,16 @@ def random_samples(g: np.random.Generator, kind: str, n: int, p: int, q: int) ->
         case "collinear":
             X = X[:, :1, :1] * np.ones((p, q)) + 1e-9 * X
     return X * 10.0 ** g.integers(-2, 3)
+
+
+def of_dtype(X: Any, dtype: str) -> Any:
+    """Samples of another type, in its range."""
+    if dtype == "bool":
+        return X > 0.0
+    if dtype.startswith("float"):
+        return X.astype(dtype) if np.abs(X).max() < 1e4 else X.astype("float32")
+    size = min(float(np.iinfo(dtype).max), 1e6) / (np.abs(X).max() or 1.0)
+    return np.round(np.abs(X) * size if dtype == "uint8" else X * size).astype(dtype)
 
 
 def random_labels(g: np.random.Generator, name: str, kind: str, X: Any) -> Any:
@@ -231,6 +250,8 @@ def fitted(case: Case, folder: str) -> Any:
         path = Path(folder) / "X.npy"
         np.save(path, X)
         X = np.load(path, mmap_mode="r")
+    if case.storage in ("zarr", "h5"):
+        X = in_chunks(case.storage, np.asarray(X), folder)
     if case.storage == "dask":
         import dask.array as da
 
@@ -250,6 +271,23 @@ def fitted(case: Case, folder: str) -> Any:
         if "dual_coef_" not in vars(model) and not hasattr(model, "estimators_"):
             model.dual_coef_  # noqa: B018  (computed when asked for)
     return model
+
+
+def in_chunks(storage: str, X: Any, folder: str) -> Any:
+    """Samples in a file of chunks."""
+    chunks = (max(len(X) // 3, 1), *X.shape[1:])
+    path = f"{folder}/{len(list(Path(folder).iterdir()))}.{storage}"  # others may be open
+    if storage == "zarr":
+        import zarr
+
+        found = zarr.create_array(path, shape=X.shape, dtype=X.dtype, chunks=chunks)
+        found[...] = X
+        return found
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", data=X, chunks=chunks)
+    return h5py.File(path)["X"]
 
 
 def plain(case: Case) -> Any:

@@ -15,6 +15,8 @@ import numpy as np
 
 from benchmarks.random_cases import Case, fitted
 
+GRAM = float(np.sqrt(np.finfo(float).eps))
+
 
 @dataclass
 class Claim:
@@ -44,6 +46,8 @@ class Claim:
     whole: bool = True  # whether the penalty is known
     stored: bool = False  # whether the samples were read block by block
     outliers: Any = 0.0  # norms of what was taken from each sample, which leaves its rounding
+    means: Any = 0.0  # of the columns, which were taken from them and leave their rounding
+    cleaning: tuple[float, float] = (0.0, 0.0)  # what it adds to the objective, at least and most
 
 
 def claims(case: Case, model: Any, folder: str) -> Iterator[Claim]:
@@ -69,7 +73,7 @@ def claim_of(case: Case, model: Any) -> Claim:
     """What a model of one problem states."""
     n, own = len(case.y), case.parameters
     dirty = case.name not in ("GRMR", "GSMM")
-    X = case.X if dirty else model.X_clean_
+    X = np.asarray(case.X, dtype=float) if dirty else model.X_clean_
     W, b = np.asarray(model.coef_), float(np.ravel(model.intercept_)[0])
     if "row_basis" in own:
         L, R = own["row_basis"], own.get("column_basis", np.eye(X.shape[2]))
@@ -79,6 +83,11 @@ def claim_of(case: Case, model: Any) -> Claim:
     if case.Z is not None:
         columns = np.column_stack([ones, case.Z])
         gamma = np.append(gamma, model.covariate_coef_)
+    # Around the means, which an intercept takes up: a small part of a large number counts, too.
+    means = np.zeros(len(gamma))
+    if ones.size:
+        means[1:] = columns[:, 1:].mean(axis=0)
+        columns, gamma = columns - means, np.append(gamma[:1] + means @ gamma, gamma[1:])
     ridges = np.zeros(len(gamma))
     ridges[ones.shape[1] :] = own.get("covariate_ridge", 0.0)
     return Claim(
@@ -93,15 +102,41 @@ def claim_of(case: Case, model: Any) -> Claim:
         beta=np.ravel(np.asarray(model.dual_coef_)),
         tau=model.tau_,
         gap=model.dual_gap_,
-        objective=model.objective_ if dirty else None,
+        objective=model.objective_,
         of=model,
         classes=getattr(model, "classes_", None),
         stored=case.storage != "array",
         l1=getattr(model, "l1_", 0.0),
         share=getattr(model, "ridge_", 0.0) or 0.0,
         ridges=ridges,
-        outliers=norms(np.nan_to_num(case.X - X)) if not dirty else 0.0,
+        outliers=norms(np.nan_to_num(case.X - model.X_clean_)) if not dirty else 0.0,
+        means=means,
+        cleaning=cleaning_of(case, model) if hasattr(model, "outliers_") else (0.0, 0.0),
     )
+
+
+def cleaning_of(case: Case, model: Any) -> tuple[float, float]:
+    """The least and the most that cleaning may add to the objective of the regression.
+
+    Of outliers that are replaced the low-rank part is not stored: the best one costs the least, and
+    the gap of the split says how much more its own may cost.
+    """
+    n = len(case.y)
+    s = np.ones(n) if case.s is None else case.s
+    E, X = np.nan_to_num(model.outliers_).reshape(n, -1), model.X_clean_.reshape(n, -1)
+    d = np.linalg.svd(np.sqrt(s)[:, None] * X, compute_uv=False)
+    # Singular values are those of a Gram matrix, where that is far more exact than the tolerance.
+    rounding = model.gamma_ * float(d.max(initial=0.0)) * min(X.shape) * GRAM
+    if model.noise_ is None:
+        cost = model.gamma_ * float(d.sum()) + model.lam_ * float(s @ np.abs(E).sum(axis=1))
+        return cost - rounding, cost + rounding
+    noise = model.noise_.ravel()
+    mu = model.lam_ / float(np.median(noise))
+    left = np.minimum(d, model.gamma_ / mu)  # of the samples beside the best low-rank part
+    cost = model.gamma_ * float(np.sum(d - left)) + 0.5 * mu * float(left @ left)
+    cost += 0.5 * mu * float(s @ ((E != 0.0) @ (model.limit * noise) ** 2))
+    most = cost + model.split_gap_ * float(model.history_["objective"].max())
+    return cost - rounding, most + rounding
 
 
 def norms(X: Any) -> Any:
@@ -112,8 +147,6 @@ def norms(X: Any) -> Any:
 def adaptive_claim(case: Case, model: Any, folder: str) -> Claim:
     """The last of two steps, in the bases that the first one gives."""
     claim = claim_of(case, model)
-    if case.name in ("GRMR", "GSMM"):  # whose bases are those of a whole alternation
-        return replace(claim, whole=False)
     own = {key: one for key, one in case.parameters.items() if key != "adaptive"}
     first = fitted(replace(case, extra="", parameters=own | {"tau": model.tau_}), folder).coef_
     U, d, Vt = np.linalg.svd(first)
@@ -140,7 +173,7 @@ def class_claims(case: Case, model: Any) -> Iterator[Claim]:
             name: getattr(model, name)[k] for name in names if not (sums and name == "objective_")
         }
         given = {name: getattr(model, name) for name in ("tau_", "C_")}
-        given |= {"X_clean_": model.X_clean_, "objective_": 0.0} if sums else {}
+        given |= {"X_clean_": model.X_clean_, "objective_": None} if sums else {}
         one = SimpleNamespace(**values, **given, classes_=[0, 1])
         part = s if first is None else np.where(np.isin(case.y, [first, second]), s, 0.0)
         yield claim_of(replace(case, y=(case.y == second).astype(int), s=part), one)

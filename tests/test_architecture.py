@@ -156,6 +156,17 @@ def test_what_is_against_an_arrow_is_found(file, text, found):
     assert list(against(PACKAGE / file, text)) == found
 
 
+FILTERS = {"catch_warnings", "simplefilter", "filterwarnings", "resetwarnings"}
+
+
+@each([file for file in FILES if file != PACKAGE / "cli" / "__init__.py"])
+def test_filters_of_warnings_which_all_threads_share_are_left_alone(file):
+    """``_runtime.warn`` keeps advice back; a command is a process of its own, with one thread."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = {getattr(node, "attr", getattr(node, "id", None)) for node in ast.walk(tree)}
+    assert not names & FILTERS
+
+
 FOLDERS = sorted({file.parent for file in FILES})
 
 

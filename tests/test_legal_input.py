@@ -74,6 +74,25 @@ def test_a_fold_without_weight_is_named(search):
         search(cv=KFold(5)).fit(X, labels, sample_weight=weights)
 
 
+@pytest.mark.parametrize(("first", "part"), [(0, "test"), (1, "train")])
+@pytest.mark.parametrize("search", [RGLMCV(n_taus=3), RMRCV(n_taus=3)])
+def test_a_fold_without_weight_is_named_from_blocks(search, first, part, tmp_path):
+    weights = np.where((np.arange(40) < 10) == first, 1.0, 0.0)
+    with (
+        sklearn.config_context(working_memory=1e-9),
+        pytest.raises(ValueError, match=rf"fold 0 of cv has no sample of .* to {part} on\. Leave"),
+    ):
+        clone(search).set_params(cv=KFold(4)).fit(stored(X, tmp_path), y, sample_weight=weights)
+
+
+def test_folds_that_cannot_be_are_refused_from_blocks(tmp_path):
+    with (
+        sklearn.config_context(working_memory=1e-9),
+        pytest.raises(ValueError, match=r"cannot split the 1 samples"),
+    ):
+        RGLMCV(cv=2).fit(stored(X[:1], tmp_path), y[:1])
+
+
 def test_a_fold_of_one_class_is_named():
     with pytest.raises(ValueError, match=r"fold 0 of cv .*StratifiedKFold"):
         SMMCV(cv=KFold(2)).fit(X, np.repeat([0, 1], 20))

@@ -89,6 +89,32 @@ def test_new_files_have_the_usual_permissions_and_links_stay(tmp_path):
     assert len(modes) == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions and pipes of POSIX")
+def test_a_private_file_stays_private(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    path.chmod(0o600)
+    with writing(str(path), "w") as stream:
+        stream.write("new")
+        (beside,) = set(tmp_path.iterdir()) - {path}
+        assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions and pipes of POSIX")
+def test_a_pipe_is_not_replaced(fitted, npz, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    link = tmp_path / "out.csv"
+    link.symlink_to(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no file that can be replaced"), writing(link, "w"):
+        pass
+    assert main(["predict", fitted, npz, "-o", str(link)]) == 1
+    assert "out.csv is a pipe or a device" in capsys.readouterr().err
+    assert stat.S_ISFIFO(link.stat().st_mode)
+    assert {one.name for one in tmp_path.iterdir()} >= {"pipe", "out.csv"}
+
+
 def interrupt(*_, **__):
     signal.raise_signal(signal.SIGINT)
 

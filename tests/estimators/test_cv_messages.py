@@ -11,7 +11,7 @@ from sklearn.model_selection import (
     LeaveOneOut,
 )
 
-from matreg import GRMRCV, RMRCV
+from matreg import GRMRCV, RMRCV, SMMCV, AdviceWarning
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
 
@@ -162,3 +162,17 @@ def test_a_choice_without_signal_is_reported(data):
     with pytest.warns(UserWarning, match="is the largest of the 10 values tried.*W may be zero"):
         model = RMRCV(n_taus=10, C="scale", cv=3).fit(data.X, noise)
     assert model.rank_ == 0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_score_that_warns_of_bad_predictions_is_not_tried_on_those(data, k):
+    """Its warnings of real predictions are the user's; there are none for separable classes."""
+    X = np.array(data.X)
+    y = np.arange(len(X)) % k
+    X[:, 0, 0] += 40.0 * y
+    X[:, 1, 1] += 40.0 * (y == 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", AdviceWarning)
+        model = SMMCV([1e-3, 1e-2], C=1.0, cv=3, scoring="precision_macro").fit(X, y)
+    assert model.best_score_ == 1.0

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import sys
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -11,7 +12,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from matreg import GRMR, RGLM, RMR, RMRCV, SMM
+from matreg._runtime.warn import kept_back
 from matreg.datasets import make_matrix_regression
+from matreg.preprocessing.units import AXES, quantiles
 
 MODELS = {
     "RMR": RMR(tau=1.0),
@@ -93,6 +96,43 @@ def test_threads_of_joblib_around_a_search(data):
         delayed(clone(search).fit)(data.X, data.y) for _ in range(2)
     )
     assert [one.tau_ for one in found] == [expected, expected]
+
+
+@pytest.mark.filterwarnings("ignore::matreg.AdviceWarning")
+def test_fits_in_threads_leave_the_warnings_of_the_process_alone(data):
+    """Filters belong to all threads: one that another thread left behind hides all warnings."""
+    Y = np.column_stack([data.y, -data.y])
+    gaps = np.where(np.arange(3) == 1, np.nan, data.X)  # a column of nothing but NaN
+    tasks = [
+        lambda: RMR(tau=1.0).fit(data.X, Y),
+        lambda: RMRCV(C=1.0, epsilon=0.1, cv=2, n_taus=2, tau_per_label=False).fit(data.X, Y),
+        lambda: RMR(tau=1.0, solver="admm", epsilon=0.1, tol=1e-2).fit(data.X, data.y),
+        lambda: quantiles(gaps, AXES["columns"]),
+    ]
+    before = list(warnings.filters), warnings.showwarning, warnings._showwarnmsg_impl
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda k: tasks[k % 4](), range(32)))
+    finally:
+        sys.setswitchinterval(interval)
+    after = list(warnings.filters), warnings.showwarning, warnings._showwarnmsg_impl
+    warnings.filters[:], warnings.showwarning, warnings._showwarnmsg_impl = before
+    assert after == before
+
+
+def test_advice_in_threads_is_that_of_each_label(data):
+    """No thread takes that of another."""
+
+    def advice(k):
+        with kept_back() as found:
+            RMR(tau=1.0, max_iter=1, tol=1e-12).fit(data.X, np.column_stack([data.y] * (2 + k)))
+        return [text.partition(":")[0] for text, _ in found]
+
+    with ThreadPoolExecutor(4) as pool:
+        for k, found in enumerate(pool.map(advice, range(4))):
+            assert found == [f"Label {j}" for j in range(2 + k)]
 
 
 METHODS = [

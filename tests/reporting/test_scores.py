@@ -223,6 +223,15 @@ def test_markup_and_dollars_in_all_names_are_harmless(tmp_path):
         assert report.save(tmp_path / "a<b>&.html").read_text(encoding="utf-8") == report.html
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_characters_that_act_hide_or_reorder_others_are_shown():
+    kinds = np.where(Y > 0.0, "one\u202eeno", "two\x1b[31m\x00two")
+    page = make_report(SMM().fit(X, kinds), X, kinds, title="a\x07", cv=None).html
+    assert {one for one in page if not one.isprintable()} <= {"\n", "\u00a0"}
+    for shown in ("one\\u202eeno", "two\\x1b[31m\\x00two", "a\\x07"):
+        assert shown in page
+
+
 @pytest.mark.slow
 def test_numbers_agree_with_their_nouns():
     assert counted(1, "label is", "labels are") == "1 label is"

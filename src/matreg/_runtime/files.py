@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,8 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
     Parameters
     ----------
     path : path-like
-        File to write; a link stays one, and its target is written.
+        File to write; a link stays one, and its target is written. A file that is there keeps its
+        permissions; what is no file, such as a pipe or a device, is refused.
     mode : {"wb", "w"}, default="wb"
         Bytes, or text in UTF-8 without translation of line ends.
 
@@ -44,11 +46,16 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
     ['a.txt']
     """
     target = Path(path).resolve()
+    mode_before = target.stat().st_mode if target.exists() else None
+    if mode_before is not None and not stat.S_ISREG(mode_before) and not target.is_dir():
+        raise OSError(errno.EINVAL, "this is no file that can be replaced", os.fspath(path))
     # A random name: threads may write the same file, and killed processes leave theirs.
     beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.part")
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
         with open(beside, mode.replace("w", "x"), **text) as stream:
+            if mode_before is not None:
+                os.chmod(beside, stat.S_IMODE(mode_before))
             yield stream
         os.replace(beside, target)
         WRITTEN.append(os.fspath(path))

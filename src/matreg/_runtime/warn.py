@@ -1,12 +1,23 @@
-"""Warnings that point at the line of the user's code which called the library."""
+"""Warnings that point at the line of the user's code which called the library.
+
+The filters of Python's ``warnings`` belong to the whole process: ``catch_warnings`` in two threads
+may leave those of the other behind. So the library keeps its own advice back by a variable of the
+context, which every thread has for itself.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 # Packages whose lines are not the user's.
 INSIDE = ("matreg", "sklearn", "joblib", "contextlib")
+
+Advice = list[tuple[str, type[Warning]]]  # messages and their kinds
+_kept: ContextVar[Advice | None] = ContextVar("kept", default=None)
 
 
 class AdviceWarning(UserWarning):
@@ -37,6 +48,10 @@ def warn(message: str, category: type[Warning] = AdviceWarning) -> None:
     category : type of Warning, default=AdviceWarning
         Kind of warning.
     """
+    kept = _kept.get()
+    if kept is not None:
+        kept.append((message, category))
+        return
     frame, level = sys._getframe(), 1
     while (
         frame.f_back is not None
@@ -44,3 +59,24 @@ def warn(message: str, category: type[Warning] = AdviceWarning) -> None:
     ):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def kept_back() -> Iterator[Advice]:
+    """Collect what this thread would warn of in the context, instead of showing it."""
+    found: Advice = []
+    token = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(token)
+
+
+@contextmanager
+def without(start: str = "", category: type[Warning] = Warning) -> Iterator[None]:
+    """Drop the advice of this thread whose text starts like this and that is of this kind."""
+    with kept_back() as found:
+        yield
+    for message, kind in found:
+        if not (message.startswith(start) and issubclass(kind, category)):
+            warn(message, kind)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+from .._runtime.text import printable
+
 # First characters by which spreadsheets take a cell for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -23,6 +25,8 @@ def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> No
         )
     if target.is_dir():
         raise IsADirectoryError(f"-o must be a file; {path} is a folder.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"-o must be a file; {path} is a pipe or a device.")
     if not os.access(target.parent, os.W_OK):
         raise PermissionError(f"-o must be in a folder that you may write to; got {path}.")
     if any(one is not None and Path(one).resolve() == target for one in inputs):
@@ -53,11 +57,6 @@ def say(text: str, stream: TextIO | None = None) -> None:
     stream = sys.stdout if stream is None else stream
     lines = text.splitlines() if stream is sys.stdout else [" ".join(text.split())]
     print("\n".join(printable(line) for line in lines), file=stream)
-
-
-def printable(text: str) -> str:
-    """A line with control characters as escape sequences."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def safe_cell(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from .._runtime.warn import without
 from .._typing import Array, Index
 
 
@@ -24,9 +24,7 @@ def near_ties(search: Any, X: Array, y: Array) -> list[Any]:
         {name: table[key][k] for name, key in columns.items()}
         for k in np.flatnonzero(table["mean_test_score"] >= enough)
     ]
-    with warnings.catch_warnings():
-        # The largest tau, where W is zero, may be a near tie.
-        warnings.filterwarnings("ignore", message="W = 0", category=UserWarning)
+    with without("W = 0"):  # the largest tau, where W is zero, may be a near tie
         return [clone(search.best_estimator_).set_params(**one).fit(X, y) for one in near]
 
 

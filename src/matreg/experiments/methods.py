@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
 from .. import GRMRCV, RGLMCV, RMRCV
+from .._runtime.warn import without
 from .._typing import Array
 
 METHODS = ("SVR", "R-GLM", "RMR", "G-RMR")
@@ -82,9 +82,8 @@ def fit_methods(
     for method in methods:
         start = time.perf_counter()
         model = _BUILD[method](tuning, fits)
-        with warnings.catch_warnings():
-            # The grids are the paper's, a choice at an edge is no mistake, and the record has it.
-            warnings.filterwarnings("ignore", "The choice", UserWarning)
+        # The grids are the paper's, a choice at an edge is no mistake, and the record has it.
+        with without("The choice"):
             if hasattr(model, "cv"):
                 model.set_params(n_jobs=jobs).fit(X, y, groups=groups)
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from .._runtime.parallel import in_parallel
 from .._runtime.progress import track
-from .._runtime.warn import warn
+from .._runtime.warn import kept_back, warn, without
 from .._typing import Array
 from .._validation.stored import refuse_streamed
 from ..estimators._fit.base import MatrixEstimator
@@ -37,8 +36,7 @@ def warm(model: Any, X: Any, y: Any, Z: Array | None = None) -> Any:
     last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
     if isinstance(last, MatrixEstimator) and "warm_start" in last.get_params():
         last.set_params(warm_start=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without(category=ConvergenceWarning):
         return fit_with(fresh, X, y, Z)
 
 
@@ -66,10 +64,9 @@ def refits(
 
 def quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, bool]:
     """Result of a task, and whether a fit in it has not converged."""
-    with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
-        warnings.simplefilter("always", ConvergenceWarning)
+    with kept_back() as advice, threadpool_limits(limits=1):
         value = task(*arguments)
-    return value, any(issubclass(one.category, ConvergenceWarning) for one in caught)
+    return value, any(issubclass(kind, ConvergenceWarning) for _, kind in advice)
 
 
 def refit_coef(model: Any, X: Any, y: Any, Z: Array | None = None) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -67,12 +66,12 @@ def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
 
 def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Low decile, median and high decile of each unit."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nothing but NaN
+    with np.errstate(over="ignore", invalid="ignore"):  # differences of the largest numbers
         # Faster than its kin for NaN, which is called only where there are some.
         found = np.quantile(X, SHARES, axis=axes, keepdims=True)
         if np.isnan(found).any():
-            found = np.nanquantile(X, SHARES, axis=axes, keepdims=True)
+            empty = np.isnan(X).all(axis=axes, keepdims=True)
+            found = np.nanquantile(np.where(empty, 0.0, X), SHARES, axis=axes, keepdims=True)
     low, middle, high = np.nan_to_num(found[:, 0], nan=0.0)
     return low, middle, high
 

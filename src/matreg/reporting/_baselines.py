@@ -97,7 +97,7 @@ def logistic(fold: Fold) -> Fits:
     from sklearn.linear_model import LogisticRegression
 
     for alpha in FEW_ALPHAS:
-        yield alpha, LogisticRegression(C=1.0 / alpha, max_iter=200).fit(fold.train, fold.y)
+        yield alpha, LogisticRegression(C=1.0 / alpha, max_iter=10_000).fit(fold.train, fold.y)
 
 
 def poisson(fold: Fold) -> Fits:
@@ -105,7 +105,7 @@ def poisson(fold: Fold) -> Fits:
     from sklearn.linear_model import PoissonRegressor
 
     for alpha in FEW_ALPHAS:
-        model = PoissonRegressor(alpha=alpha / len(fold.y), max_iter=200)
+        model = PoissonRegressor(alpha=alpha / len(fold.y), max_iter=10_000)
         yield alpha, model.fit(fold.train, fold.y)
 
 

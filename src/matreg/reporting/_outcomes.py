@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,12 +122,10 @@ class Grid:
     ) -> None:
         """Fit to one more fold."""
         self.folds += 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # for penalties that are not chosen
-            for value, model in self.baseline.fits(fold):
-                self.predicted.setdefault(value, np.zeros_like(self.like))
-                self.predicted[value][test] = model.predict(fold.test)
-                self.scores.setdefault(value, []).append(scoring(model, fold.test, labels))
+        for value, model in self.baseline.fits(fold):
+            self.predicted.setdefault(value, np.zeros_like(self.like))
+            self.predicted[value][test] = model.predict(fold.test)
+            self.scores.setdefault(value, []).append(scoring(model, fold.test, labels))
 
     def best(self) -> Outcome:
         """The value with the best mean score, of those that all folds have."""

@@ -6,6 +6,8 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .._runtime.text import printable
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --quiet: #5c6370; --paper: #fff; --card: #f6f7f9;
   --line: #d9dce1; }
@@ -89,9 +91,9 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def page(title: str, summary: str, sections: Sequence[Section], footer: str) -> str:
-    """A whole page of HTML."""
+    """A whole page of HTML, without characters that hide or reorder others."""
     links = "".join(f'<a href="#{one.anchor}">{html.escape(one.title)}</a>' for one in sections)
-    return (
+    return printable(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         # Without an icon a browser asks the server for one.

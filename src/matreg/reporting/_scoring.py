@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,12 +31,10 @@ class Scoring:
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         """Score of a model, more is better; NaN where it is not defined."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return float(self.scorer(model, X, y))
-            except (ValueError, AttributeError):  # one sample, one class, no probabilities
-                return float("nan")
+        try:
+            return float(self.scorer(model, X, y))
+        except (ValueError, AttributeError):  # one sample, one class, no probabilities
+            return float("nan")
 
     def shown(self, score: float) -> float:
         """The number that a reader expects: an error is positive."""

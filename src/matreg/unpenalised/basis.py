@@ -12,7 +12,7 @@ onto the equations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,8 @@ from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
 from .best_columns import best_coefficients, into_box
 
-# A column whose part outside of the columns before it is smaller than this, relative to the column,
-# is a combination of those.
-COLLINEAR = 1e-8
+# A combination of columns of length 1 that is shorter than this, beside the longest, is zero.
+COLLINEAR = 1e-12
 
 
 class Basis(Protocol):
@@ -254,8 +253,13 @@ class Columns:
 
     def given(self, Z: Array) -> Array:
         """Rows of the columns as they were given, up to a constant, from rows of these."""
+        if self.back is None:
+            return Z
+        back = self.back.copy()
+        if not back[1:, 0].any():  # the rest of the first row are means, which may be huge
+            back[0, 1:] = 0.0
         # All singular values count: columns may be of very different units.
-        return Z if self.back is None else Z @ np.linalg.pinv(self.back, rcond=0.0)
+        return Z @ np.linalg.pinv(back, rcond=0.0)
 
 
 NOTHING = NoColumns()
@@ -297,12 +301,11 @@ def covariates(Z: Array, fit_intercept: bool = True) -> Columns:
     array([1.  , 0.25, 0.25, 0.  ])
     """
     Z = np.asarray(Z, dtype=np.float64)
-    mean = Z.mean(axis=0) if fit_intercept else np.zeros(Z.shape[1])
-    map_ = independent(Z - mean, np.abs(Z).max(axis=0, initial=0.0))
-    own = (Z - mean) @ map_
-    there = np.abs(map_).sum(axis=1) > 0.0
+    found = directions(Z, fit_intercept)
+    own, mean, there = found.Z @ found.map, found.mean, found.scale > 0.0
+    map_ = found.map
     if own.shape[1] < np.count_nonzero(there):  # onto the span of the rows of Z - mean
-        span, _ = np.linalg.qr(np.where(there[:, None], (Z - mean).T @ own, 0.0))
+        span, _ = np.linalg.qr(np.where(there[:, None], found.Z.T @ own, 0.0))
         map_ = span @ (span.T @ map_)
     if not fit_intercept:
         return Columns(own, map_)
@@ -311,18 +314,43 @@ def covariates(Z: Array, fit_intercept: bool = True) -> Columns:
     return Columns(np.column_stack([np.ones(len(Z)), own]), back)
 
 
-def independent(Z: Array, size: Array) -> Array:
-    """Map M with ``Z M`` of orthogonal columns of mean square 1, by singular values.
+class Directions(NamedTuple):
+    """Columns, around their means if there is an intercept, and their singular vectors."""
 
-    Columns of Z no larger than the rounding of numbers of `size` are zero.
+    Z: Array  # (n, m)
+    mean: Array  # (m,)
+    scale: Array  # (m,), by which columns have mean square 1; 0 for columns that do not vary
+    Vt: Array  # (m, m), combinations of these columns of length 1, the longest first
+    d: Array  # (m,), their lengths
+    rank: int  # how many of them are not rounding
+
+    @property
+    def map(self) -> Array:
+        """Map M with ``Z M`` of orthogonal columns of mean square 1."""
+        kept, n = slice(self.rank), len(self.Z)
+        return np.asarray(self.scale[:, None] * self.Vt[kept].T / self.d[kept] * np.sqrt(n))
+
+
+def directions(Z: Array, fit_intercept: bool) -> Directions:
+    """Singular vectors of columns (n, m), whatever their means and units are.
+
+    What is no larger than the rounding of the numbers of Z is zero: a column around its mean, or a
+    combination of columns.
     """
-    n = len(Z)
+    n, size = len(Z), np.abs(Z).max(axis=0, initial=0.0)
+    mean = np.zeros(Z.shape[1])
+    if fit_intercept and n:
+        mean = Z.mean(axis=0)
+        # The mean is rounded, by as much as a column may vary; this is the rest of it.
+        Z, mean = (rest := Z - mean) - (more := rest.mean(axis=0)), mean + more
     length = np.sqrt((Z * Z).mean(axis=0)) if n else np.zeros(Z.shape[1])
-    there = length > COLLINEAR * size
+    there = length > ROUNDING * size
     scale = np.where(there, 1.0 / np.where(there, length, 1.0), 0.0)
     _, d, Vt = np.linalg.svd(Z * scale, full_matrices=False)
-    kept = d > COLLINEAR * d.max(initial=0.0)
-    return np.asarray(scale[:, None] * Vt[kept].T / d[kept] * np.sqrt(n))
+    rounding = np.sqrt(n) * ROUNDING * np.linalg.norm(Vt * (size * scale), axis=1)
+    kept = d > np.maximum(COLLINEAR * d.max(initial=0.0), rounding)
+    # In order: a combination after one that is rounding is rounding, too.
+    return Directions(Z, mean, scale, Vt, d, int(np.logical_and.accumulate(kept).sum()))
 
 
 def ratio(part: float, whole: float) -> float:

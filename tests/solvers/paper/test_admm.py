@@ -172,3 +172,14 @@ def test_the_restart_goes_back_to_the_previous_point(monkeypatch):
     np.testing.assert_allclose(seen[1], S[1], atol=1e-7)
     np.testing.assert_allclose(seen[2], S[1], atol=1e-7)
     np.testing.assert_allclose(seen[3], S[2], atol=1e-7)
+
+
+def test_a_step_that_is_cut_short_is_counted_without_the_words_of_libsvm():
+    """Warnings are errors here; one sentence at the end says how many steps there were."""
+    X, y = random_data(30, 3, 2, seed=7)
+    step = RegressionStep(make_problem(X, y, C=1e3), 1.0, 1e-12)
+    step.svr.set_params(max_iter=2)
+    step(np.zeros((3, 2)), np.zeros((3, 2)))
+    assert step.cut_short == 1
+    with pytest.warns(ConvergenceWarning, match="in 1 of the 1 steps"):
+        step.warn_if_cut_short(1)

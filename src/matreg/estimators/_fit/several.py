@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from sklearn.base import clone
 
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import track
-from ..._runtime.warn import warn
+from ..._runtime.warn import kept_back, warn
 from ..._typing import Array, Values, Weights
 from ..._validation.arrays import reject_complex, unmasked
 from .._input.covariates import INPUT
@@ -78,10 +77,9 @@ def label_columns(y: ArrayLike) -> Array:
 
 def _fit(model: MatrixEstimator, given: FitInput) -> Any:
     """A fitted model, and what it warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with kept_back() as advice:
         given.fit(model)
-    return model, [(str(one.message), one.category) for one in caught]
+    return model, advice
 
 
 def stack(model: MatrixEstimator, fits: list[MatrixEstimator]) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._runtime.warn import warn
-from ..._typing import Array, Covariates, Mask, Values
+from ..._typing import Array, Covariates, Values
 from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
 from ...preprocessing.covariates import CovariateEncoder
-from ...unpenalised.basis import COLLINEAR
+from ...unpenalised.basis import Directions, directions
 
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
@@ -40,9 +40,10 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
     state = {name: one for name, one in vars(encoder).items() if name != "unknown"}
     model.covariate_encoding_ = state  # plain, to be stored
     model.covariate_names_ = encoder.get_feature_names_out()
-    warn_of_constant(Z, encoder, model.fit_intercept)
+    found = directions(Z, model.fit_intercept)
+    warn_of_constant(found, encoder, model.fit_intercept)
     if not penalised:  # a ridge has one solution
-        warn_of_collinear(Z, model.covariate_names_, model.fit_intercept)
+        warn_of_collinear(found, model.covariate_names_, model.fit_intercept)
     return Z
 
 
@@ -79,7 +80,7 @@ def checked(Z: Array, n: int) -> Array:
     return Z
 
 
-def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -> None:
+def warn_of_constant(found: Directions, encoder: CovariateEncoder, fit_intercept: bool) -> None:
     """Name columns that are constant."""
     names = encoder.get_feature_names_out()
     single = [
@@ -87,7 +88,7 @@ def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -
         for name, known in zip(encoder.names_ or (), encoder.categories_, strict=False)
         if known is not None and len(known) == 1
     ]
-    constant = [*names[~varying(Z, fit_intercept)[1]], *(single if fit_intercept else ())]
+    constant = [*names[found.scale == 0.0], *(single if fit_intercept else ())]
     if constant:
         what = "constant" if fit_intercept else "zero"
         one = len(constant) == 1
@@ -98,28 +99,19 @@ def warn_of_constant(Z: Array, encoder: CovariateEncoder, fit_intercept: bool) -
         )
 
 
-def warn_of_collinear(Z: Array, names: Values, fit_intercept: bool) -> None:
+def warn_of_collinear(found: Directions, names: Values, fit_intercept: bool) -> None:
     """Name columns that are combinations of each other."""
-    centred, there = varying(Z, fit_intercept)
-    length = np.sqrt((centred * centred).mean(axis=0))
-    _, d, Vt = np.linalg.svd(centred[:, there] / length[there], full_matrices=False)
-    rank, kept = int((d > COLLINEAR * d.max(initial=0.0)).sum()), int(there.sum())
+    there = found.scale > 0.0
+    rank, kept = found.rank, int(there.sum())
     if rank < kept:
-        part = np.linalg.norm(Vt[rank:], axis=0)
-        among = names[there][part > NAMED]
+        part = np.linalg.norm(found.Vt[rank:], axis=0)
+        among = names[there & (part > NAMED)]
         warn(
             f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
             f": {kept - rank} of them follow{'s' if kept - rank == 1 else ''} from the others. Of "
             "all coefficients with the same predictions those of smallest norm are taken; do not "
             "interpret them one by one. Leave out what repeats."
         )
-
-
-def varying(Z: Array, fit_intercept: bool) -> tuple[Array, Mask]:
-    """Columns, centred if there is an intercept, and which of them vary beyond rounding."""
-    centred = Z - Z.mean(axis=0) if fit_intercept else Z
-    length = np.sqrt((centred * centred).mean(axis=0))
-    return centred, length > COLLINEAR * np.abs(Z).max(axis=0, initial=0.0)
 
 
 def listed(names: Sequence[str] | Values) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from inspect import isfunction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
@@ -88,18 +87,11 @@ class FoldScore:
 
     def check(self, samples: Samples, folds: list[Fold]) -> None:
         """Refuse a scorer that fails on guesses, or that is not defined on one of the folds."""
-        y, table = samples.y, samples.table
-        columns = self.model._combiner()[1] if table is None else table.shape[1]
-        for train, index in folds:
+        for _, index in folds:
             test = samples.take(index)
-            # No integers, which pass for classes, and not all equal, where correlations fail.
-            guess = min(y[train].mean(), 30.0) + 1e-3 * y.std() * np.linspace(1.0, 2.0, test.n)
-            if columns is not None:
-                guess = np.outer(guess, np.linspace(1.0, 2.0, columns))
+            guess = self._guess(test, 1e-3 * samples.y.std())
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    (value,) = np.ravel(self(guess[None], test))
+                (value,) = np.ravel(self(guess[None], test))
             except Exception as error:  # a scorer may fail in any way
                 raise ValueError(
                     f"scoring={self.model.scoring!r} cannot score the predictions of "
@@ -112,3 +104,18 @@ class FoldScore:
                     "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
                     "like."
                 )
+
+    def _guess(self, samples: Samples, near: float) -> Array:
+        """Decisions near the labels: no score warns of them that would not warn of a good fit.
+
+        They are no integers, which pass for classes, and not all equal, where correlations fail.
+        """
+        y, table = samples.y, samples.table
+        columns = self.model._combiner()[1] if table is None else table.shape[1]
+        ramp = near * np.linspace(1.0, 2.0, samples.n)
+        if not is_classifier(self.model):
+            guess = np.minimum(y, 30.0) + ramp  # beyond, a mean of counts overflows
+            return guess if columns is None else np.outer(guess, np.linspace(1.0, 2.0, columns))
+        if columns is None:
+            return y - 0.5 + ramp
+        return np.asarray(np.eye(columns)[y.astype(int)] + ramp[:, None])

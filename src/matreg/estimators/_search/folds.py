@@ -126,9 +126,13 @@ def _check_part(name: str, part: Index, y: Array) -> None:
 def fold_of_each(cv: Any, given: FitInput) -> Index:
     """Fold of each sample, (n,), for splitters that test every sample once."""
     splitter = make_splitter(cv, given.y, given.groups, classifier=False)
-    n = int(given.X.shape[0])
+    n, weights = int(given.X.shape[0]), given.sample_weight
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64)
+        weights = weights if weights.shape == (n,) else None  # else the fit refuses
+    folds = make_folds(splitter, np.zeros((n, 1)), np.zeros(n), given.groups, False, weights)
     fold = np.full(n, -1, dtype=np.intp)
-    for k, (_, test) in enumerate(splitter.split(np.zeros((n, 1)), np.zeros(n), given.groups)):
+    for k, (_, test) in enumerate(folds):
         if (fold[test] >= 0).any():
             break
         fold[test] = k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import cache, partial
 from typing import Any, ClassVar, Self
@@ -13,6 +13,7 @@ from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._runtime.progress import Line, equal_parts, span, without_progress
+from ..._runtime.warn import without
 from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import refuse_streamed
@@ -358,9 +359,8 @@ def fit_alike(search: Search, given: FitInput) -> None:
         raise KeyboardInterrupt  # in the folds of one of the labels
     mean = np.mean([one.scores for one in tried], axis=0)
     for j, (one, own) in enumerate(zip(fits, tried, strict=True)):
-        with warnings.catch_warnings():
-            if j > 0:  # the choice is that of the first one
-                warnings.filterwarnings("ignore", message=".*The choice")
+        # The choice is that of the first one.
+        with without("The choice") if j > 0 else nullcontext():
             one._choose_and_fit(own, mean)
     stack(search, fits)
 

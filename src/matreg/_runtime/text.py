@@ -1,0 +1,19 @@
+"""Text that terminals and browsers show as it is."""
+
+from __future__ import annotations
+
+# Spaces and ends of lines, which Python does not call printable.
+HARMLESS = "\n\u00a0"
+
+
+def printable(text: str) -> str:
+    r"""A text with characters that act, hide or reorder others as escape sequences.
+
+    Examples
+    --------
+    >>> printable("red" + chr(27) + "[31m")
+    'red\\x1b[31m'
+    """
+    return "".join(
+        one if one.isprintable() or one in HARMLESS else ascii(one)[1:-1] for one in text
+    )
