@@ -55,6 +55,8 @@ from matreg.solvers.rglm import least_squares, standard_form
 from matreg.solvers.rglm.solve import solve_rglm
 from matreg.solvers.warm_start import Start
 
+SEEDS = "0, without --quick 0 and 1; tiny problems from 0 on"
+
 TOL = 1e-6
 
 

@@ -29,6 +29,8 @@ from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.neighbours import walk
 
+SEEDS = "0"
+
 
 def path(problem, count, tol=1e-4, ratio=1e-2):
     """CPU seconds and results of a path."""

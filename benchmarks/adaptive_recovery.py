@@ -21,6 +21,8 @@ from benchmarks.timing import cpu_time, print_table
 from matreg import RGLMCV, RMRCV
 from matreg.datasets import load_cmu_faces, load_eem_cells, load_sugar
 
+SEEDS = "{ranks} and {replicates} from {first} on, ridge 10; real data {splits} from 0 on"
+
 RATIOS = (0.03, 0.08, 0.2)  # of the weights of the entries to that of the nuclear norm
 # Means of 100 replicates that SpINNEr stores, by the number of samples: its own and those of the
 # nuclear norm alone.

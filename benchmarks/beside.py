@@ -24,6 +24,8 @@ from matreg.datasets import load_air_quality, load_gas_sensors
 from matreg.experiments.methods import rae
 from matreg.preprocessing import MatrixScaler
 
+SEEDS = "confounding 0 to 4; units {splits} from 0 on"
+
 N, P, RUNS = 250, 16, 5
 GASES = ("Acetaldehyde", "Acetone", "Ammonia")
 SCALERS = {"raw": None, "deciles": {}, "standard deviation": {"robust": False}}

@@ -34,6 +34,8 @@ from matreg.problem import Problem
 from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
 
+SEEDS = "{seeds} from 0 on"
+
 FLAT = 0.3  # MCP does not shrink singular values or entries above this share of the largest
 STEPS, TAUS = 2, 10
 

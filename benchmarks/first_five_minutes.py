@@ -40,6 +40,8 @@ from matreg.datasets import (
 )
 from matreg.experiments.methods import on_vectors
 
+SEEDS = "0"
+
 WRONG = 0.1
 FACTORS = (1e6, 1e-6)
 

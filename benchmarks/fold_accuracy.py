@@ -23,6 +23,8 @@ from matreg import GRMRCV, GSMMCV, RGLMCV, RMRCV, SMMCV
 from matreg.datasets import load_istanbul, make_matrix_regression
 from matreg.experiments.methods import rae
 
+SEEDS = "the planted problems: {rounds} from 0 on"
+
 ROUGH = {"fold_tol": 1.0, "fold_split_tol": 1e-2}
 
 

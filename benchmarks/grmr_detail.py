@@ -35,6 +35,8 @@ from matreg.datasets import (
 )
 from matreg.experiments.methods import rae
 
+SEEDS = "{planted} planted problems from 0 on; the first {splits} that REAL lists for each data set"
+
 BLOCK, BAND = 0.3, 0.1
 KINDS = ("white", "black", "pepper", "stripe")
 COLUMNS = ("honest", "clean", "a tenth", "all")

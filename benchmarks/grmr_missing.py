@@ -24,6 +24,8 @@ from benchmarks.timing import print_table
 from matreg import GRMR, RMRCV
 from matreg.datasets import load_air_quality
 
+SEEDS = "none: nothing is drawn"
+
 BLOCKS = (5, 7, 10)
 WAYS = ("left out", "kept", "means")
 

@@ -21,6 +21,8 @@ from matreg import GRMR, RGLM, RMR
 from matreg.datasets import make_matrix_regression
 from matreg.experiments.methods import coef_of, on_vectors, rae
 
+SEEDS = "{seeds} from 0 on"
+
 CORRUPTION = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 SHAPE, RANK, TAU, C, EPSILON = (16, 16), 20, 20.0, 1.0, 0.1
 MEASURES = {

@@ -19,6 +19,8 @@ from benchmarks.timing import cpu_time, print_table
 from matreg import RMR
 from matreg.datasets import make_matrix_regression
 
+SEEDS = "{data_sets} from 0 on"
+
 CONFIDENCE = 0.9
 NOISES = ("normal", "heavy tails", "a tenth wrong")
 

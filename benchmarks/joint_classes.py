@@ -27,6 +27,8 @@ from matreg import RGLM, RGLMCV, SMMCV
 from matreg.datasets import load_gas_sensors
 from matreg.preprocessing import MatrixScaler
 
+SEEDS = "{rounds} from 0 on"
+
 WAYS = {
     "pairs": {"multi_class": "one_vs_one"},
     "each class": {"multi_class": "one_vs_rest"},

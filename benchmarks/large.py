@@ -28,6 +28,8 @@ from benchmarks.timing import print_table, wall_time
 from matreg import RMR, AdviceWarning
 from matreg.datasets import make_matrix_regression, make_shape
 
+SEEDS = "0"
+
 SIDE = 32
 
 

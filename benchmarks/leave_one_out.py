@@ -51,6 +51,8 @@ from matreg.solvers.loo.refits import solve_again, without
 from matreg.solvers.loo.residuals import spans_of
 from matreg.unpenalised.basis import Basis, covariates, intercept
 
+SEEDS = "{count} from {seed} on"
+
 
 @dataclass(frozen=True)
 class Case:

@@ -20,6 +20,8 @@ from benchmarks.timing import cpu_time, print_table
 from matreg import RMRCV
 from matreg.datasets import load_cmu_faces, load_eem_cells, load_sugar, make_matrix_regression
 
+SEEDS = "{splits} from 0 on"
+
 C = ("0.1*scale", "3*scale", "100*scale")
 REAL = {
     "EEM": (load_eem_cells, (26,)),

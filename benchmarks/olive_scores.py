@@ -20,6 +20,8 @@ from matreg import RMRCV
 from matreg.datasets import load_olive
 from matreg.preprocessing import mask_scatter
 
+SEEDS = "none: nothing is drawn"
+
 SCORES = {
     "median absolute error": "neg_median_absolute_error",
     "mean absolute error": "neg_mean_absolute_error",

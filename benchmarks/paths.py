@@ -20,6 +20,8 @@ from benchmarks.timing import print_table, wall_time
 from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, tau_max
 from matreg.datasets import make_matrix_regression, make_shape
 
+SEEDS = "0; noise of samples 1"
+
 REPEATS, TAUS = 3, 25
 
 

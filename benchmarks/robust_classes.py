@@ -22,6 +22,8 @@ from benchmarks.timing import print_table
 from matreg import GRMR, GSMM, SMM
 from matreg.datasets import load_cmu_faces, load_mnist
 
+SEEDS = "{rounds} from 0 on"
+
 
 def digits(samples, rng):
     data = load_digits()

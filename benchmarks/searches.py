@@ -37,6 +37,8 @@ from matreg.datasets import (
 )
 from matreg.experiments.methods import on_vectors
 
+SEEDS = "{splits} from 0 on; simulated samples their number; single fits 0"
+
 
 def real(load, standardise: bool = False):
     """Samples and labels in units of their spread, columns too if their units differ."""

@@ -17,6 +17,8 @@ from typing import Any
 
 from benchmarks.timing import print_table
 
+SEEDS = "0"
+
 PACKAGE = Path(__file__).parents[1] / "src" / "matreg"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 FOLDERS = (".", "estimators", "_validation", "solvers")

@@ -23,6 +23,8 @@ from matreg import RMR
 from matreg.datasets import make_matrix_regression, make_shape
 from matreg.problem import relative_gap
 
+SEEDS = "0"
+
 C, EPSILON, SIZE, N = 1e3, 1e-2, 64, 500
 
 

@@ -29,6 +29,8 @@ from matreg.datasets import (
     make_matrix_regression,
 )
 
+SEEDS = "{seeds} from 0 on; those of the wrong labels are larger by 100"
+
 SIMULATED = ((40, 16, 1, 1.0), (60, 8, 2, 1.0), (150, 12, 2, 1.0), (250, 16, 3, 2.0))
 REAL = {"EEM": (load_eem_cells, 38), "faces": (load_cmu_faces, 150), "sugar": (load_sugar, 150)}
 

@@ -15,13 +15,21 @@ import matreg
 from matreg.experiments.tables import Table
 
 
-def first_table(record):
-    """Cells of the first table of a record by row and column, as the table prints them."""
-    table = Table.from_record(record["tables"][0])
-    return {
-        row[0]: dict(zip(table.columns, (cell.split(" ±")[0] for cell in row), strict=True))
-        for row in reversed(table.formatted())  # the first of several rows with one name counts
-    }
+def quoted(path):
+    """Tables of a record by name, each a dict of rows and columns with the cells that it prints.
+
+    The tables of label-noise.json are label_noise, label_noise_2 and so on. The name of a row is
+    its first cell, or as many of its first cells as tell it from the rows above: "cross, MCP".
+    """
+    record = json.loads(path.read_text(encoding="utf-8"))
+    name = path.stem.replace("-", "_")
+    for number, one in enumerate(record["tables"], start=1):
+        table, rows = Table.from_record(one), {}
+        for row in table.formatted():
+            cells = dict(zip(table.columns, (cell.split(" ±")[0] for cell in row), strict=True))
+            for count in range(1, len(row)):
+                rows.setdefault(", ".join(row[:count]), cells)
+        yield (name if number == 1 else f"{name}_{number}"), rows
 
 
 project = "matreg"
@@ -46,11 +54,9 @@ templates_path = ["_templates"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath", "substitution"]
 # Numbers within sentences: {{ label_noise["10% wrong"]["RMR"] }} is a mean of the first table of
-# docs/records/label-noise.json.
-myst_substitutions = {
-    path.stem.replace("-", "_"): first_table(json.loads(path.read_text(encoding="utf-8")))
-    for path in (Path(__file__).parent / "records").glob("*.json")
-}
+# docs/records/label-noise.json, {{ label_noise_3["rank 1, 20% shifted"]["RMR"] }} of the third.
+records = sorted((Path(__file__).parent / "records").glob("*.json"))
+myst_substitutions = dict(table for path in records for table in quoted(path))
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

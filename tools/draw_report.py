@@ -2,7 +2,7 @@
 
     python tools/draw_report.py
 
-Writes docs/_static/report.png. Needs Chromium and Pillow. Run it again when reports look different.
+Writes docs/_static/report.png. Needs Chromium and Pillow. `make records WHAT=report` runs it too.
 """
 
 from __future__ import annotations

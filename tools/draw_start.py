@@ -2,7 +2,7 @@
 
     python tools/draw_start.py
 
-Writes docs/figures/start.png.
+Writes docs/figures/start.png. `make records WHAT=start` runs it too.
 """
 
 from __future__ import annotations

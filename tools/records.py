@@ -4,7 +4,8 @@
     python tools/records.py finance tau-path   some
     python tools/records.py --rounds 1 shapes  fewer repetitions than the documents should show
 
-Writes docs/records/NAME.json, NAME.md and the figures NAME-*.png, which the pages include.
+Writes docs/records/NAME.json, NAME.md and the figures NAME-*.png, which the pages include, and
+draws the figures of start.md and of the report.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ BENCHMARKS: dict[str, list[str]] = {
     "beside-confounding": ["confounding"],
     "beside-units": ["units"],
 }
+# Figures that code of a page or the README draws, without a record.
+FIGURES = {"start": "draw_start.py", "report": "draw_report.py"}
 KEPT = (".json", ".md", ".png")
 
 
@@ -78,10 +81,15 @@ def benchmark(name: str, folder: str) -> None:
     subprocess.run(command, check=True, cwd=DOCS.parent)
 
 
+def draw(script: str) -> None:
+    """Run a script of tools/ that draws a figure of the documents."""
+    subprocess.run([sys.executable, DOCS.parent / "tools" / script], check=True)
+
+
 def main() -> None:
     """Run all, one by one; a record is replaced when the new one is complete."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*EXPERIMENTS, *BENCHMARKS]
+    every = [*EXPERIMENTS, *BENCHMARKS, *FIGURES]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(every)}; by default all")
     parser.add_argument("--rounds", type=int, help="repetitions of the experiments")
     args = parser.parse_args()
@@ -91,6 +99,9 @@ def main() -> None:
     kept = DOCS / "records"
     kept.mkdir(exist_ok=True)
     for name in args.names or every:
+        if name in FIGURES:
+            draw(FIGURES[name])
+            continue
         with tempfile.TemporaryDirectory(dir=DOCS.parent, prefix=".records-") as folder:
             if name in EXPERIMENTS:
                 experiment(name, args.rounds, folder)
@@ -100,7 +111,7 @@ def main() -> None:
                 if path.suffix in KEPT:
                     shutil.move(path, kept / path.name)
         if name == "label-noise":  # the first figure of the README and of the site
-            subprocess.run([sys.executable, DOCS.parent / "tools/draw_wrong_labels.py"], check=True)
+            draw("draw_wrong_labels.py")
 
 
 if __name__ == "__main__":

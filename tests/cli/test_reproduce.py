@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -22,7 +23,7 @@ def fake(monkeypatch):
     def run(options):
         asked.append(options)
         table = Table("Title", ["x"], [[1.0]])
-        return Result("fake", "The form.", [table], {}, {"a": np.float64(1.0)}, {})
+        return Result("fake", "The form.", [table], {}, [3], {"a": np.float64(1.0)}, {})
 
     for name in EXPERIMENTS:
         monkeypatch.setitem(EXPERIMENTS, name, run)
@@ -38,6 +39,7 @@ def test_prints_the_table_and_writes_the_files(fake, tmp_path, capsys):
     assert "Title" in printed
     assert "The form." in printed
     assert {path.name for path in out.iterdir()} == {"fake.csv", "fake.md", "fake.json"}
+    assert json.loads((out / "fake.json").read_text())["seeds"] == [3]
 
 
 def test_the_names_are_those_of_the_experiments():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -83,14 +85,31 @@ def test_the_readme_has_the_numbers_of_the_record():
         assert typed == f"{mean:.2f}".removeprefix("0"), f"the record says {mean:.4f}"
 
 
+def modules(name):
+    """A file of benchmarks/ and those that it imports; nothing for an experiment."""
+    if not (ROOT / name).is_file():
+        return set()
+    imports = r"^from benchmarks(?:\.(\w+) import|\s+import (.*))"
+    text = (ROOT / name).read_text(encoding="utf-8")
+    words = " ".join(" ".join(found) for found in re.findall(imports, text, flags=re.MULTILINE))
+    return {name}.union(*(modules(f"benchmarks/{one}.py") for one in re.findall(r"\w+", words)))
+
+
+def test_what_a_benchmark_imports_is_part_of_it():
+    assert "benchmarks/ablation_problems.py" in modules("benchmarks/ablation.py")
+    streamed = {f"benchmarks/{name}.py" for name in ("streamed", "streamed_dask", "streamed_data")}
+    assert streamed < modules("benchmarks/large.py")
+    assert not modules("benchmarks/finance.py")
+
+
 @every_record
 def test_a_record_is_as_new_as_the_code(path):
     """Skipped with the reason if it is not: `make records` may take an hour."""
     commit = (read(path)["commit"] or "").removesuffix("+")
     if not commit:
         pytest.skip(f"{path.name} does not know its commit")
-    own = f"benchmarks/{path.stem.partition('-')[0]}.py"
-    later = ["log", "-1", "--format=%h of %as: %s", f"{commit}..HEAD", "--", own, *SOURCES]
+    own = sorted(modules(f"benchmarks/{path.stem.partition('-')[0]}.py"))
+    later = ["log", "-1", "--format=%h of %as: %s", f"{commit}..HEAD", "--", *own, *SOURCES]
     try:
         done = subprocess.run(["git", "-C", ROOT, *later], capture_output=True, text=True)
     except OSError:
@@ -106,11 +125,47 @@ def test_a_benchmark_keeps_the_tables_that_it_printed(tmp_path, monkeypatch, cap
     main = pytest.importorskip("benchmarks.__main__")
     timing = pytest.importorskip("benchmarks.timing")
     monkeypatch.setattr(timing, "PRINTED", [])
+    drawn = {"options": {"repeats": 3}, "seeds": "0"}
     with pytest.raises(SystemExit, match="no table"):
-        main.save("none", [], tmp_path, 1.0)
+        main.save("none", [], drawn, tmp_path, 1.0)
     timing.print_table("Title", ["solver", "seconds"], [["ours", 0.12345]])
-    main.save("some", ["--repeats", "3"], tmp_path, 1.0)
+    with pytest.raises(SystemExit, match="seeds"):
+        main.save("none", [], {"options": {}, "seeds": None}, tmp_path, 1.0)
+    main.save("some", ["--repeats", "3"], drawn, tmp_path, 1.0)
     record = read(tmp_path / "some.json")
     assert record["command"] == "python -m benchmarks some --repeats 3"
+    assert record["options"] == {"repeats": 3}
+    assert record["seeds"] == "0"
     assert record["tables"][0]["rows"] == [["ours", "0.123"]]
     assert "| ours | 0.123 |" in (tmp_path / "some.md").read_text()
+
+
+def test_a_benchmark_names_the_seeds_that_its_options_ask_for(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    main = pytest.importorskip("benchmarks.__main__")
+    code = """
+        import argparse
+        from pathlib import Path
+
+        SEEDS = "{count} from {seed} on"
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--count", type=int, default=60)
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--folder", type=Path, default=Path("here"))
+        parser.parse_args()
+        """
+    (tmp_path / "drawing.py").write_text(dedent(code))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["drawing", "--seed", "7"])
+    drawn = main.run_module("drawing")
+    assert drawn == {"options": {"count": 60, "seed": 7}, "seeds": "60 from 7 on"}
+
+
+def test_every_recorded_benchmark_has_seeds_of_options_that_it_has():
+    """Fails here and not after an hour of `make records`."""
+    recorded = runpy.run_path(str(ROOT / "tools" / "records.py"))["BENCHMARKS"]
+    for name in sorted({one.partition("-")[0] for one in recorded}):
+        code = (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+        (seeds,) = re.findall(r'^SEEDS = \(?\s*"(.+)"', code, flags=re.MULTILINE)
+        for option in re.findall(r"\{(\w+)\}", seeds):
+            assert f'"--{option.replace("_", "-")}"' in code, f"{name}: {option}"

@@ -103,7 +103,7 @@ def test_records_of_experiments_are_whole_or_as_they_were(tmp_path, monkeypatch)
     from matreg.experiments.tables import Table
 
     table = Table("t", ["a"], [[1.0]])
-    result = Result("name", "form", [table], {"one": Figure}, {}, {})
+    result = Result("name", "form", [table], {"one": Figure}, [0], {}, {})
     for path in result.save(tmp_path, Options(), 1.0):
         path.write_text("old")
 
@@ -128,7 +128,7 @@ def test_an_experiment_that_is_interrupted_says_what_it_has_written(tmp_path, mo
     def draw():
         raise KeyboardInterrupt
 
-    result = Result("tau-path", "form", [Table("t", ["a"], [[1.0]])], {"one": draw}, {}, {})
+    result = Result("tau-path", "form", [Table("t", ["a"], [[1.0]])], {"one": draw}, [0], {}, {})
     monkeypatch.setitem(EXPERIMENTS, "tau-path", lambda options: result)
     assert main(["reproduce", "tau-path", "--out", str(tmp_path)]) == 130
     written = capsys.readouterr().err.removeprefix("matreg: interrupted; written: ").strip()

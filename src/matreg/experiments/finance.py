@@ -108,6 +108,7 @@ def run(options: Options) -> Result:
         f"{'short' if options.quick else 'whole'} grids.",
         tables=[_table(scores | careful_scores), _certainty_table(tied, drawn)],
         figures={"growth": lambda: _draw(dates, predictions, data.y_test)},
+        seeds=[options.seed],
         parameters={
             "tuning": vars(tuning),
             "chosen": chosen,

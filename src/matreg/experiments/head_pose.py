@@ -82,6 +82,7 @@ def run(
             "coef": lambda: _draw_coefs(clean, corrupted),
             "cleaning": lambda: _draw_cleaning(options.data, people[-1], options.seed, tuning),
         },
+        seeds=seeds,
         parameters={
             "tuning": vars(tuning),
             "people": people,

@@ -101,6 +101,7 @@ def run(
             shifted_labels.table(ranks, shares, shifted),
         ],
         figures={"error": lambda: _draw(fractions, tails, methods, errors)},
+        seeds=seeds,
         parameters={"tuning": vars(tuning), "settings": settings, "rounds": rounds}
         | {"chosen": [outcome["parameters"] for outcome in outcomes]},
         values={"rae": errors[:, :, 0], "test_rae": errors[:, :, 1], "shifted_rae": shifted}

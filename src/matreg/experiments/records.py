@@ -52,6 +52,7 @@ class Result:
     form: str  # which form was run, in a sentence
     tables: Sequence[Table]  # the main table first
     figures: Mapping[str, Callable[[], Any]]  # functions that draw, by name
+    seeds: Sequence[int]  # of the rounds
     parameters: Mapping[str, Any]  # everything that was set or chosen
     values: Mapping[str, Any]  # raw numbers
     notes: Sequence[str] = ()
@@ -80,6 +81,7 @@ class Result:
             "command": _command(self.name, options),
             "form": self.form,
             "options": vars(options),
+            "seeds": list(self.seeds),
             "parameters": self.parameters,
             "values": self.values,
             "notes": list(self.notes),

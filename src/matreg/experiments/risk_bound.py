@@ -81,6 +81,7 @@ def run(
         form=f"Rounds: {rounds}, {which_form(rounds)}; {shape[0]} x {shape[1]}, rank {rank}.",
         tables=[_table(samples, excess, bounds)],
         figures={"excess": lambda: _draw(np.array(samples), excess, bounds.sum(axis=1))},
+        seeds=seeds,
         parameters={
             "samples": samples,
             "shape": shape,

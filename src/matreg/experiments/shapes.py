@@ -70,6 +70,7 @@ def run(
         form=_form(rounds, size, n_samples),
         tables=[_table(shapes, errors)],
         figures={"coef": lambda: _draw(first)},
+        seeds=seeds,
         parameters={
             "tuning": vars(tuning),
             "size": size,

@@ -75,6 +75,7 @@ def run(
             _real_table(real, accuracy, outcomes),
         ],
         figures={"noise": lambda: _draw(noisy)},
+        seeds=seeds,
         parameters={
             "C": Cs,
             "n_taus": n_taus,

@@ -48,6 +48,7 @@ def run(options: Options, *, shape: str = "square", size: int = 64, n_train: int
         form=f"One data set: {shape}, {size} x {size}, {n_train} samples.",
         tables=[Table("Figure 2: error on W along the path of tau", columns, rows)],
         figures={"error": lambda: _draw(path.taus, errors, path.ranks, support, svr_error)},
+        seeds=[options.seed],
         parameters={"C": C, "epsilon": EPSILON, "size": size, "n_train": n_train, "shape": shape},
         values={"tau": path.taus, "rae": errors, "svr_rae": svr_error, "gaps": path.gaps},
         notes=[
