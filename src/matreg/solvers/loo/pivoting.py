@@ -78,7 +78,7 @@ class Pivoting:
         self.loss, self.r = loss, r
         self.D = np.where(loss.curvature > 0.0, loss.curvature, kink)
         self.no_inside = without_inside(loss)
-        self.side = sides_at(loss, beta)
+        self.side = sides_at(loss, r, beta)
         self.free = np.abs(self.side) == 1.0
         self.beta = np.where(self.free, beta, self.bounds(self.side))
         self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
@@ -94,26 +94,30 @@ class Pivoting:
 
     def without(self, i: int) -> Solution:
         """Solution without sample i."""
-        return self._all_at_once(i) or self._one_by_one(i)
+        side = self.side.copy()
+        side[i] = 0.0
+        return self._from(i, Solution(self.beta, self.e, side, True), self.e)
+
+    def shifted(self, i: int, solution: Solution, shift: Array) -> Solution:
+        """The solution without sample i if predictions move by `shift` (n,)."""
+        return self._from(i, solution, self.e - shift)
+
+    def _from(self, i: int, start: Solution, e: Array) -> Solution:
+        """Solution without sample i from one nearby, with `e` that of all samples."""
+        return self._all_at_once(i, start, e) or self._one_by_one(i, start, e)
 
     def residual_of(self, i: int, solution: Solution) -> float:
         """Residual of sample i, whose dual variable is 0."""
         return float(self.r[i] + solution.e[i] - self.e[i] - self.D[i] * self.beta[i])
 
-    def shifted(self, i: int, solution: Solution, shift: Array) -> float:
-        """How its residual moves if predictions move by `shift` (n,) and sides stay."""
-        _, e = self._solve(solution.side, i, self.e - shift)
-        return float(e[i] - solution.e[i])
-
-    def _all_at_once(self, i: int) -> Solution | None:
+    def _all_at_once(self, i: int, start: Solution, e0: Array) -> Solution | None:
         """Solution by changing all wrong sides at once; None where that does not end.
 
         It gives up after three rounds in which no fewer samples were on a wrong side.
         """
-        side, fewest, patience = self.side.copy(), len(self.side) + 1, 3
-        side[i] = 0.0
+        side, fewest, patience = start.side, len(self.side) + 1, 3
         while patience > 0:
-            beta, e = self._solve(side, i, self.e)
+            beta, e = self._solve(side, i, e0)
             after = next_sides(
                 self.loss,
                 side,
@@ -131,15 +135,14 @@ class Pivoting:
             side = after
         return None
 
-    def _one_by_one(self, i: int) -> Solution:
-        """Solution along the path on which beta_i goes to 0, from one change of sides to the next.
+    def _one_by_one(self, i: int, start: Solution, e0: Array) -> Solution:
+        """Solution along the straight path from the start, from one change of sides to the next.
 
-        Between two changes all numbers are linear in beta_i.
+        Between two changes all numbers are linear in beta_i, or in the share of the shift.
         """
-        side, beta, e, last = self.side.copy(), self.beta, self.e, -1
-        side[i] = 0.0
+        side, beta, e, last = start.side.copy(), start.beta, start.e, -1
         for _ in range(200):  # few samples need more than a dozen changes
-            end_beta, end_e = self._solve(side, i, self.e)
+            end_beta, end_e = self._solve(side, i, e0)
             reach, after = self._reach(side, beta, e, end_beta, end_e)
             reach[i] = np.inf
             if last >= 0 and reach[last] <= ROUNDING:  # this sample has just changed its side
@@ -197,15 +200,20 @@ class Pivoting:
         return self.beta + dbeta, e + de
 
 
-def sides_at(loss: PiecewiseLoss, beta: Array) -> Array:
-    """The side of each sample at a solution, by its dual variable.
+def sides_at(loss: PiecewiseLoss, r: Array, beta: Array) -> Array:
+    """The side of each sample at a solution.
 
-    A dual variable within 1e-4 of zero or of its bound, relative to the bound, is there.
+    There one of two numbers is zero: the distance of the dual variable from its bound, or from
+    zero, and that of the residual from the edge. What rounding leaves of it is the smaller one, in
+    units of the means of the dual variables and residuals.
     """
-    bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    finite = np.where(np.isfinite(bound), bound, np.abs(beta).max(initial=0.0))
-    size = np.where(np.abs(beta) <= 1e-4 * finite, 0.0, 1.0)
-    size[np.abs(beta) >= bound - 1e-4 * finite] = 2.0
-    size[bound == 0.0] = 0.0
-    size[without_inside(loss) & (size == 0.0)] = 1.0
-    return np.where(beta < 0.0, -size, size)
+    unit_r, unit_beta = (max(float(np.abs(one).mean()), 1e-300) for one in (r, beta))
+    curvature = loss.curvature * beta
+    sign = np.where(beta == 0.0, r - curvature, beta)
+    sign = np.where(loss.upper <= 0.0, -1.0, np.where((loss.lower >= 0.0) | (sign > 0.0), 1.0, -1.0))
+    bound = np.where(sign > 0.0, loss.upper, -loss.lower)
+    over, size = (sign * (r - curvature) - loss.epsilon) / unit_r, sign * beta / unit_beta
+    out = np.ones(len(beta))
+    out[(size < -over) & ~without_inside(loss)] = 0.0
+    out[bound / unit_beta - size < over] = 2.0
+    return sign * out

@@ -98,19 +98,9 @@ class LeaveOneOut:
                     dbeta = solution.beta - pivoting.beta
                     dW = self.response.error(problem.design.adjoint(dbeta))
                     shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
-                    out[i] = pivoting.shifted(i, solution, shift)
+                    again = pivoting.shifted(i, solution, shift)
+                    out[i] = again.e[i] - solution.e[i]
         return out
-
-    @property
-    def doubt(self) -> float:
-        """Mean size of :attr:`error` relative to that of the residuals."""
-        size = float(np.abs(self.residuals).mean())
-        return float(np.abs(self.error).mean()) / size if size > 0.0 else 0.0
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the residuals can be used: all of them found, and a doubt of at most 5 %."""
-        return bool(self.ended.all()) and self.doubt <= 0.05
 
     @cached_property
     def shifts(self) -> Array:
@@ -227,7 +217,7 @@ def _by_pivoting(
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
     """The first-order formula, where a matrix of the order of the samples is too large."""
     loss = parabola(problem.loss, residual)
-    free = np.abs(sides_at(loss, beta)) == 1.0
+    free = np.abs(sides_at(loss, residual, beta)) == 1.0
     S = spans(response.F, np.maximum(loss.curvature, response.kink), free)
     h = leverage(S, loss.curvature, free)
     ended = np.ones(len(beta), dtype=bool)

@@ -67,9 +67,9 @@ class Response:
         self.coordinates = self.threshold.coordinates(self.phi)
         Phi = self.coordinates.of_samples(problem.design)
         size = 10.0 * curvature
-        if not curvature:  # a typical entry of the diagonal of K, without free directions
-            size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
-            size = size or squares / self.sigma or 1.0
+        if not curvature:  # what turns dual variables into residuals
+            duals = float(np.abs(beta).mean())
+            size = float(np.abs(problem.y - problem.y.mean()).mean()) / duals if duals else 1.0
         self.kink = 1e-7 * size
         own = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
         self.unit = np.sqrt(1e7 * size / own)
