@@ -210,7 +210,9 @@ def sides_at(loss: PiecewiseLoss, r: Array, beta: Array) -> Array:
     unit_r, unit_beta = (max(float(np.abs(one).mean()), 1e-300) for one in (r, beta))
     curvature = loss.curvature * beta
     sign = np.where(beta == 0.0, r - curvature, beta)
-    sign = np.where(loss.upper <= 0.0, -1.0, np.where((loss.lower >= 0.0) | (sign > 0.0), 1.0, -1.0))
+    sign = np.where(
+        loss.upper <= 0.0, -1.0, np.where((loss.lower >= 0.0) | (sign > 0.0), 1.0, -1.0)
+    )
     bound = np.where(sign > 0.0, loss.upper, -loss.lower)
     over, size = (sign * (r - curvature) - loss.epsilon) / unit_r, sign * beta / unit_beta
     out = np.ones(len(beta))

@@ -14,7 +14,6 @@ from ..dispatch import solve_problem
 from ..warm_start import Start
 from .residuals import LeaveOneOut
 
-
 # Fits that measure the error of the others: the worst one, and those at the quarters of the order.
 CHECKS = 5
 # Mean error relative to the mean residual, at which there are no more fits.

@@ -107,7 +107,9 @@ class LeaveOneOut:
         """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
         if self.dbeta is None:
             raise ValueError(
-                f"There are too many samples, {len(self.beta)}, for all changes of all predictions."
+                f"There are too many samples, {len(self.beta)}, for the changes of all "
+                "predictions, which intervals and influence need. For intervals take MAPIE's "
+                "CrossConformalRegressor, or its SplitConformalRegressor with held-out samples."
             )
         return self.dbeta @ self.response.F
 
