@@ -273,7 +273,7 @@ def awkward():
     return posed("absolute", 1.0, n=14, shape=(5, 4), seed=2, C=5.0)
 
 
-def refit(problem, most=50):
+def refit(problem, most=100):
     fit = solve(problem)
     return refined(formula(problem, fit), problem, fit.W, fit.gamma, fit.beta, most=most)
 

@@ -74,7 +74,7 @@ class Fitted(BaseEstimator):
         sample_weight: Weights = None,
         covariates: Covariates = None,
         *,
-        refits: int = 50,
+        refits: int = 100,
     ) -> LeaveOneOutResult:
         """Predict each sample of the fit by the model without it, from the one fit.
 
@@ -85,7 +85,7 @@ class Fitted(BaseEstimator):
         ----------
         X, y, sample_weight, covariates
             Those of `fit`. A number that is missing in y is NaN; its sample has weight zero.
-        refits : int, default=50
+        refits : int, default=100
             Fits without single samples at most. Five of them measure the error of the residuals;
             the others go to the residuals in doubt until the mean error is about 2 %.
 

@@ -46,7 +46,7 @@ def refined(
     gamma: Array,
     beta: Array,
     *,
-    most: int = 50,
+    most: int = 100,
 ) -> Refined:
     """Fit again without some samples until the error of the others is small.
 
@@ -63,7 +63,7 @@ def refined(
         The problem with all samples.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution, from which the fits start.
-    most : int, default=50
+    most : int, default=100
         Largest number of fits.
 
     Returns
