@@ -9,8 +9,8 @@ leave-one-out fits each problem as often as it has samples, 38 to 80, each time 
 all of them. Real data comes from the folder that the environment variable MATREG_DATA names; data
 that is not there is left out. Errors are those of the mean absolute leave-one-out residual, in per
 cent of the true one: of the first-order formula, of the quadratic problems, with the terms of
-second order, with at most hundred refits (what `model.leave_one_out` takes), and with at most twenty
-(what searches take). The doubt is what is left after these; above 5 per cent it is a flag.
+second order, with at most 100 refits (what `model.leave_one_out` takes), and with at most 20 (what
+searches take). The doubt is what is left after the 100; above 5 per cent it is a flag.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     head = (
         "problem", "rank", "free", "training", "first order", "quadratic", "second order",
-        "hundred refits", "search", "refits", "doubt", "correlation", "ms", "with second order",
+        "100 refits", "search", "refits", "doubt", "correlation", "ms", "with second order",
         "ms of true fits",
     )  # fmt: skip
     print("| " + " | ".join(head) + " |", "|---" * len(head) + "|", sep="\n")
