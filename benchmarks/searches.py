@@ -108,7 +108,7 @@ METHODS = {
     "whole grid": WholeRMRCV,
 }
 TUBES = {
-    'epsilon="scale"': RMRCV,
+    'epsilon="scale"': lambda: RMRCV(epsilon="scale"),
     'epsilon="noise"': lambda: RMRCV(epsilon="noise"),
 }
 CLASSIFIERS = {

@@ -75,8 +75,9 @@ def refined(
     terms = np.where(loo.ended, np.abs(loo.error), np.inf)[:own]
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
     order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
-    places = np.unique(np.linspace(0, len(order) - 1, CHECKS).astype(int)) if len(order) else []
-    checks = order[places]
+    checks = order
+    if len(order) > CHECKS:
+        checks = order[np.linspace(0, len(order) - 1, CHECKS).astype(int)]
     queue = np.concatenate([checks, order[~np.isin(order, checks)]])[:most]
     every = np.append(beta, loo.beta[own:])
     out, done, off = loo.residuals + loo.error, np.zeros(len(loo.beta), dtype=bool), 0.0
