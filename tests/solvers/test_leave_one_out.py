@@ -319,6 +319,15 @@ def test_large_slopes(C, epsilon, share):
         assert off(formula(problem).residuals, true)[1] < 1e-3
 
 
+@pytest.mark.parametrize("name", ["hinge", "absolute"])
+def test_all_samples_on_a_kink(name):
+    """Where no residual is left, their rounding does not say on which side the samples are."""
+    problem = posed(name, 0.0, n=8, shape=(12, 10), C=100.0)
+    loo = formula(problem)
+    assert np.abs(loo.training).max() < 1e-4
+    np.testing.assert_allclose(loo.residuals, brute_force(problem), atol=1e-3)
+
+
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
 def test_refits_of_a_family(ridge):
     problem = glm("binomial", 1.0, n=30)

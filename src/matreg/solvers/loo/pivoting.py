@@ -32,6 +32,9 @@ from ...linalg.bordered import cholesky
 from ...losses.piecewise import PiecewiseLoss
 from ..active_set.box_qp import next_sides, without_inside
 
+# Curvature that stands for that of a kink, relative to the scale: with more samples on an edge than
+# coordinates, K alone is singular.
+KINK = 1e-7
 # Violations that are rounding, relative to bounds and residuals.
 ROUNDING = 1e-7
 
@@ -71,15 +74,15 @@ class Pivoting:
         Bounds, tube and curvature.
     r, beta : ndarray of shape (n,)
         Residuals and dual variables of the solution.
-    kink : float
-        Curvature of a kink.
+    scale : float
+        What turns dual variables into residuals.
     """
 
-    def __init__(self, F: Array, loss: PiecewiseLoss, r: Array, beta: Array, kink: float) -> None:
+    def __init__(self, F: Array, loss: PiecewiseLoss, r: Array, beta: Array, scale: float) -> None:
         self.loss, self.r = loss, r
-        self.D = np.where(loss.curvature > 0.0, loss.curvature, kink)
+        self.D = np.where(loss.curvature > 0.0, loss.curvature, KINK * scale)
         self.no_inside = without_inside(loss)
-        self.side = sides_at(loss, r, beta)
+        self.side = sides_at(loss, r, beta, scale)
         self.free = np.abs(self.side) == 1.0
         self.beta = np.where(self.free, beta, self.bounds(self.side))
         self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
@@ -233,22 +236,19 @@ class Pivoting:
         return self.beta + dbeta, e + de
 
 
-def sides_at(loss: PiecewiseLoss, r: Array, beta: Array) -> Array:
+def sides_at(loss: PiecewiseLoss, r: Array, beta: Array, scale: float) -> Array:
     """The side of each sample at a solution.
 
     There one of two numbers is zero: the distance of the dual variable from its bound, or from
-    zero, and that of the residual from the edge. What rounding leaves of it is the smaller one, in
-    units of the means of the dual variables and residuals.
+    zero, and that of the residual from the edge. What rounding leaves of it is the smaller one,
+    with the scale that turns dual variables into residuals.
     """
-    unit_r, unit_beta = (max(float(np.abs(one).mean()), 1e-300) for one in (r, beta))
-    curvature = loss.curvature * beta
-    sign = np.where(beta == 0.0, r - curvature, beta)
-    sign = np.where(
-        loss.upper <= 0.0, -1.0, np.where((loss.lower >= 0.0) | (sign > 0.0), 1.0, -1.0)
-    )
+    e = r - loss.curvature * beta
+    up = np.where(beta == 0.0, e, beta) > 0.0
+    sign = np.where(loss.upper <= 0.0, -1.0, np.where((loss.lower >= 0.0) | up, 1.0, -1.0))
     bound = np.where(sign > 0.0, loss.upper, -loss.lower)
-    over, size = (sign * (r - curvature) - loss.epsilon) / unit_r, sign * beta / unit_beta
+    over, size = sign * e - loss.epsilon, sign * beta
     out = np.ones(len(beta))
-    out[(size < -over) & ~without_inside(loss)] = 0.0
-    out[bound / unit_beta - size < over] = 2.0
+    out[(scale * size < -over) & ~without_inside(loss)] = 0.0
+    out[scale * (bound - size) < over] = 2.0
     return sign * out

@@ -29,7 +29,7 @@ from ...losses.piecewise import PiecewiseLoss, squared
 from ...losses.smooth import SmoothLoss
 from ...problem import Problem
 from ..choose import follows
-from .pivoting import Pivoting, Solution, sides_at
+from .pivoting import KINK, Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
 
@@ -200,7 +200,7 @@ def _by_pivoting(
     """The quadratic problem without each of the first samples that takes part in the fit."""
     n = len(beta)
     loss = parabola(problem.loss, residual)
-    pivoting = Pivoting(response.F, loss, residual, beta, response.kink)
+    pivoting = Pivoting(response.F, loss, residual, beta, response.scale)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     removed = np.flatnonzero(pivoting.beta[:own])
@@ -219,8 +219,8 @@ def _by_pivoting(
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
     """The first-order formula, where a matrix of the order of the samples is too large."""
     loss = parabola(problem.loss, residual)
-    free = np.abs(sides_at(loss, residual, beta)) == 1.0
-    S = spans(response.F, np.maximum(loss.curvature, response.kink), free)
+    free = np.abs(sides_at(loss, residual, beta, response.scale)) == 1.0
+    S = spans(response.F, np.maximum(loss.curvature, KINK * response.scale), free)
     h = leverage(S, loss.curvature, free)
     ended = np.ones(len(beta), dtype=bool)
     return LeaveOneOut(residual, residual + beta * S, h, beta, ended, free, response)
