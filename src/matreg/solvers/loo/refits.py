@@ -16,8 +16,6 @@ from .residuals import LeaveOneOut
 
 # Fits that measure the error of the others: the worst one, and those at the quarters of the order.
 CHECKS = 5
-# Mean error relative to the mean residual, at which there are no more fits.
-ENOUGH = 0.02
 
 
 class Refined(NamedTuple):
@@ -91,7 +89,7 @@ def refined(
 
     with span(0.6, 1.0):
         for k, i in enumerate(track(queue, "refits", len(queue))):
-            if k >= len(checks) and doubt() <= ENOUGH:
+            if k >= len(checks) and doubt() <= 0.02:  # less is not worth a fit
                 break
             true = residual_without(problem, int(i), W, gamma, every)
             off += abs(true - out[i]) if 0 < k < len(checks) else 0.0
