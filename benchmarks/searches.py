@@ -1,9 +1,10 @@
 """Searches of parameters beside each other: scores on new samples and seconds of one core.
 
-    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar digits] [--single]
+    python -m benchmarks.searches [--splits 3] [--tasks EEM sugar digits] [--single] [--epsilon]
 
 The multiple behind the seconds is that of the first search. "Whole grid" tries all combinations.
-With `--single`, single fits beside those of SVR, and with words beside those with numbers.
+With `--single`, single fits beside those of SVR, and with words beside those with numbers. With
+`--epsilon`, only the tube of RMRCV from the spread of the labels beside that from their noise.
 
 Each task is split into training and new samples, the same for all; with wrong labels a tenth of the
 training labels is another label of the task plus or minus three standard deviations. Real data
@@ -108,6 +109,10 @@ METHODS = {
     "RMRCV()": RMRCV,
     "whole grid": WholeRMRCV,
 }
+TUBES = {
+    'epsilon="scale"': lambda: RMRCV(epsilon="scale"),
+    'epsilon="noise"': lambda: RMRCV(epsilon="noise"),
+}
 CLASSIFIERS = {
     "GridSearchCV(LinearSVC), 5 folds": lambda: flat(LinearSVC()),
     "SMMCV()": SMMCV,
@@ -203,10 +208,14 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--single", action="store_true", help="single fits, too")
+    parser.add_argument("--epsilon", action="store_true", help="only the two tubes of RMRCV")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     regressions = [task for task in given.tasks if task not in CLASSES]
+    if given.epsilon:
+        table(TUBES, regressions, given.splits)
+        return
     if regressions:
         table({name: METHODS[name] for name in given.methods}, regressions, given.splits)
     if classes := [task for task in given.tasks if task in CLASSES]:

@@ -40,6 +40,10 @@ BENCHMARKS: dict[str, list[str]] = {
         *("--splits=2", "--single", "--methods", "GridSearchCV(SVR), 5 folds", "RMRCV()"),
         *("--tasks", "EEM", "olive", "air", "cross", "faces", "sugar", "digits", "MNIST"),
     ],
+    "searches-epsilon": [
+        *("--epsilon", "--splits=3", "--tasks"),
+        *("EEM", "olive", "air", "cross", "faces", "sugar"),
+    ],
     "adaptive": [],
     "adaptive_recovery": ["--ranks", "20", "--replicates", "4", "--first", "1000"],
     "concave": ["--seeds", "3"],

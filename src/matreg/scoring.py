@@ -27,13 +27,15 @@ WORDS = {
 }
 
 
-def check_score_name(name: str) -> None:
+def check_score_name(name: str, bounded: bool = True) -> None:
     """Refuse a score that neither scikit-learn nor matreg knows, and name similar ones.
 
     Parameters
     ----------
     name : str
         Name of the score.
+    bounded : bool, default=True
+        Whether there is a search that knows the scale of the bounded error.
 
     Examples
     --------
@@ -44,6 +46,12 @@ def check_score_name(name: str) -> None:
     """
     from sklearn.metrics import get_scorer_names  # late: it takes long to import
 
+    if name == BOUNDED and not bounded:
+        raise ValueError(
+            f"{BOUNDED} is a score for searches of models of numbers, such as RMRCV, which compute "
+            "its scale. For classes take another score; for a model without a search pass the "
+            "function matreg.scoring.bounded_scorer(scale)."
+        )
     known = [*get_scorer_names(), BOUNDED]
     if name not in known:
         likeness = {one: _likeness(name.lower(), one) for one in known}

@@ -263,7 +263,7 @@ def test_a_search_says_where_it_is_not_to_be_trusted(monkeypatch):
 
     model = RGLMCV(ridge=0.0, n_taus=5, cv="loo", scoring="neg_mean_absolute_error")
     trusted = clone(model).fit(data.X, data.y)
-    monkeypatch.setattr(left_out, "REFITS", 0)
+    monkeypatch.setattr(left_out, "REFITS", 5)
     monkeypatch.setattr(left_out, "TRUSTED", 1e-4)
     with pytest.warns(UserWarning, match=r"in doubt: of the \d+ points .* such as cv=5"):
         clone(model).fit(data.X, data.y)
@@ -319,3 +319,41 @@ def test_a_search_of_classes_that_cleans_leaves_out_single_samples(levels):
     model = GSMMCV([2.0], C=0.3, limit=4.0, gamma=30.0, cv="loo").fit(data.X, y)
     plain = SMMCV([2.0], C=0.3, cv="loo").fit(model.best_estimator_.X_clean_, y)
     assert model.best_score_ == pytest.approx(plain.best_score_, abs=1.5 / N)
+
+
+def test_missing_labels():
+    """A sample without the label has weight zero, a prediction, and no residual."""
+    both = np.column_stack([data.y, -data.y])
+    both[:4, 1] = np.nan
+    model = RMR(1.0, C=0.3, epsilon=0.1).fit(data.X, both)
+    found = model.estimators_[1].leave_one_out(data.X, both[:, 1])
+    assert np.isnan(found.residuals[:4]).all()
+    rest = RMR(1.0, C=0.3, epsilon=0.1).fit(data.X[4:], both[4:, 1])
+    alone = rest.leave_one_out(data.X[4:], both[4:, 1])
+    np.testing.assert_allclose(found.residuals[4:], alone.residuals, atol=1e-3)
+    np.testing.assert_allclose(found.predictions[:4], rest.predict(data.X[:4]), atol=1e-2)
+    assert found.score == pytest.approx(alone.score, abs=1e-4)
+    lower, upper = found.predict_interval(data.X)
+    assert (lower < upper).all()
+
+
+@pytest.mark.parametrize("refits", [-1, 2.5, "a"])
+def test_the_number_of_refits_is_a_count(refits):
+    model = RMR(1.0, C=0.3).fit(data.X, data.y)
+    with pytest.raises((ValueError, TypeError), match=r"^refits "):
+        model.leave_one_out(data.X, data.y, refits=refits)
+
+
+def test_intervals_of_counts_are_not_negative():
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * data.y / data.y.std()) / 2.0)
+    result = RGLM(5.0, family="poisson").fit(data.X, counts).leave_one_out(data.X, counts)
+    lower, upper = result.predict_interval(data.X, 0.8)
+    assert lower.min() == 0.0
+    assert (upper > lower).all()
+
+
+@pytest.mark.parametrize("search", [SMMCV(), RGLMCV(family="binomial")])
+def test_the_bounded_score_is_not_for_classes(search):
+    search.set_params(scoring="neg_bounded_absolute_error")
+    with pytest.raises(ValueError, match="a score for searches of models of numbers"):
+        search.fit(data.X, data.y > 0.0)

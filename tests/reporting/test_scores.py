@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import make_scorer, max_error
+from sklearn.metrics import make_scorer, max_error, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -85,6 +85,39 @@ def test_scores_are_those_of_scikit_learn():
     assert errors["MAE, units of y"][0] == f"{np.mean(np.abs(residual)):.3g}"
 
 
+def singly(model, labels, **options):
+    """Facts of a model whose predictions are by leave-one-out, and those from that alone."""
+    facts = gather(model, X, labels, **DEFAULTS | {"cv": "auto"} | options)
+    single = model.leave_one_out(X, labels)
+    assert single.trusted and facts.test.single is not None
+    np.testing.assert_array_equal(facts.own.predicted, single.predictions)
+    return facts, single
+
+
+def test_leave_one_out_takes_the_place_of_refits(monkeypatch):
+    """Of the model alone: its predictions are scored on the same folds as the baselines."""
+    model = RMR(tau=0.5, C=1.0, epsilon=0.1).fit(X, Y)
+    monkeypatch.setattr("matreg.reporting._outcomes.fit_with", None)
+    facts, single = singly(model, Y)
+    parts = [test for _, test in KFold(5).split(X)]
+    expected = [r2_score(Y[one], single.predictions[one]) for one in parts]
+    np.testing.assert_allclose(facts.own.scores, expected)
+    assert all(len(one.scores) == 5 for one in facts.test.outcomes)
+    with pytest.raises(TypeError):
+        gather(model, X, Y, **DEFAULTS | {"cv": 5})  # which refits
+
+
+def test_leave_one_out_of_classes_has_margins_and_probabilities():
+    model = RGLM(8.0, family="binomial").fit(X, CLASSES)
+    facts, single = singly(model, CLASSES, scoring="neg_log_loss")
+    sign = np.where(CLASSES == model.classes_[1], 1.0, -1.0)
+    np.testing.assert_allclose(facts.test.margins, sign * single.decisions)
+    part = facts.own.predicted == CLASSES
+    np.testing.assert_array_equal(facts.test.margins > 0.0, part)
+    losses = np.logaddexp(0.0, -sign * single.decisions)
+    assert -facts.own.scores.mean() == pytest.approx(losses.mean(), rel=0.2)
+
+
 @pytest.mark.slow
 def test_probabilities_are_chosen_and_reported_by_the_log_loss():
     model = RGLMCV(family="binomial", n_taus=3, cv=2, ridge=0.0).fit(X, CLASSES)
@@ -110,6 +143,8 @@ def test_a_scoring_of_ones_own_and_a_mistyped_one():
         model.report(X, Y, scoring="root_mean_square_error")
     with pytest.raises(ValueError, match="scoring must be a name or a function"):
         model.report(X, Y, scoring=3)
+    with pytest.raises(ValueError, match="a score for searches of models of numbers"):
+        model.report(X, Y, scoring="neg_bounded_absolute_error")
 
 
 @pytest.mark.slow

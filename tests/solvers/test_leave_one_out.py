@@ -15,6 +15,7 @@ from matreg.solvers import (
     Start,
     jackknife_plus,
     leave_one_out,
+    problem_tau_max,
     refined,
     solve_problem,
 )
@@ -237,7 +238,7 @@ def test_units(a, c):
     one, two = formula(problem), formula(scaled)
     np.testing.assert_allclose(two.residuals / c, one.residuals, atol=1e-3)
     np.testing.assert_allclose(two.influence / c, one.influence, atol=1e-3)
-    np.testing.assert_allclose(two.doubt, one.doubt, atol=1e-3)
+    np.testing.assert_allclose(two.error / c, one.error, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -272,23 +273,59 @@ def awkward():
     return posed("absolute", 1.0, n=14, shape=(5, 4), seed=2, C=5.0)
 
 
-def test_doubt_is_where_the_formula_fails():
-    easy, hard = formula(posed("tube", C=0.05)), formula(awkward())
-    assert easy.trusted
-    assert not hard.trusted
-    assert hard.doubt > 0.05
-
-
-def test_refits_mend_it():
-    problem = awkward()
+def refit(problem, most=100):
     fit = solve(problem)
-    loo, true = formula(problem, fit), brute_force(problem)
-    some = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=5)
+    return refined(formula(problem, fit), problem, fit.W, fit.gamma, fit.beta, most=most)
+
+
+def test_refits_until_little_doubt_is_left():
+    """Few fits where the formula holds, all of them where single samples turn the model."""
+    easy, hard = refit(posed("tube", C=0.05)), refit(awkward())
+    assert easy.refitted.sum() == 5
+    assert easy.doubt < 0.02
+    assert hard.refitted.sum() > 10
+    assert off(hard.residuals, brute_force(awkward()))[0] < 0.01
+
+
+def test_doubt_says_where_there_are_too_few_refits():
+    problem, true = awkward(), brute_force(awkward())
+    some = refit(problem, 5)
     assert some.refitted.sum() == 5
     np.testing.assert_allclose(some.residuals[some.refitted], true[some.refitted], atol=2e-2)
-    assert some.doubt < loo.doubt
-    everything = refined(loo, problem, fit.W, fit.gamma, fit.beta, most=14)
-    assert off(everything.residuals, true)[0] < 0.01
+    assert some.doubt > 0.05
+    assert some.doubt > 0.5 * off(some.residuals, true)[1]
+    assert np.isnan(refit(problem, 4).doubt)  # which measure nothing
+
+
+@pytest.mark.parametrize(
+    ("C", "epsilon", "share"), [(1e4, 0.0, 0.0), (1e4, 0.0, 0.01), (1e3, 0.5, 0.05)]
+)
+def test_large_slopes(C, epsilon, share):
+    """Dual variables far from their bounds are those of the samples on a kink all the same.
+
+    The first is exact, as the response is linear; the others are as good as they say.
+    """
+    X, y = random_data(35, 6, 5, seed=2)
+    y = y + np.random.default_rng(2).standard_normal(35)
+    loss = losses.epsilon_insensitive(np.full(35, C), epsilon)
+    problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(0.0))
+    tau = share * problem_tau_max(problem)
+    problem = replace(problem, penalty=SpectralElasticNet(tau))
+    true, found = brute_force(problem), refit(problem)
+    mean, each = off(found.residuals, true)
+    assert mean < 0.02
+    assert each < found.doubt + 0.01
+    if share == 0.0:
+        assert off(formula(problem).residuals, true)[1] < 1e-3
+
+
+@pytest.mark.parametrize("name", ["hinge", "absolute"])
+def test_all_samples_on_a_kink(name):
+    """Where no residual is left, their rounding does not say on which side the samples are."""
+    problem = posed(name, 0.0, n=8, shape=(12, 10), C=100.0)
+    loo = formula(problem)
+    assert np.abs(loo.training).max() < 1e-4
+    np.testing.assert_allclose(loo.residuals, brute_force(problem), atol=1e-3)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])

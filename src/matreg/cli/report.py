@@ -15,6 +15,7 @@ DESCRIPTION = (
     "Write one self-contained HTML page: score, predictions, maps, components, "
     "the choice of parameters, labels and samples that look wrong, the certificate."
 )
+FOLDS = "folds, 0 to fit nothing; by default leave-one-out from the one fit, or 5 folds"
 EXAMPLES = """examples:
   matreg report model.skops data.npz -o report.html
   matreg report model.skops data.npz --cv 0             predictions of the training samples
@@ -25,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     add_data_options(parser)
-    parser.add_argument("--cv", type=int, default=5, metavar="K", help="folds; 0 fits nothing")
+    parser.add_argument("--cv", type=int, metavar="K", help=FOLDS)
     parser.add_argument("--title", help="heading of the page")
     parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help=".html")
 
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
             y,
             covariates=data.covariates,
             groups=data.groups,
-            cv=args.cv or None,
+            cv="auto" if args.cv is None else args.cv or None,
             names=origin.names,
             target=data.origin.target,
             title=args.title,

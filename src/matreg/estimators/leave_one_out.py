@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, Covariates, Index, Mask, Values
@@ -30,6 +31,7 @@ from ..solvers import (
 )
 from ._fit.base import MatrixEstimator
 from ._fit.convex import Part, gamma_of
+from ._fit.several import given_labels
 from ._fit.units import Units, bases_of, in_numbers, with_numbers
 from ._input.covariates import new_covariates
 from ._input.fit_input import FitInput
@@ -59,8 +61,8 @@ class LeaveOneOutResult:
     decisions : ndarray of shape (n,) or (n, n_classes)
         Their decisions, for regressors the predictions before the mean of the family.
     residuals : ndarray of shape (n,) or (problems, n)
-        Labels minus predictions; for classes -1 and 1 minus decisions, for "binomial" 0 or 1 minus
-        the probability.
+        Labels minus predictions, NaN where the label is missing; for classes -1 and 1 minus
+        decisions, for "binomial" 0 or 1 minus the probability.
     score : float
         Score of the predictions, as `score` of the model: R^2 or accuracy.
     leverage : ndarray of shape (n,) or (problems, n)
@@ -71,9 +73,10 @@ class LeaveOneOutResult:
     refitted : ndarray of bool of shape (n,)
         Samples without which the model was fitted anew, as their residuals were in doubt.
     doubt : float
-        Mean error that is left in the residuals relative to their mean size, an estimate; NaN where
-        it is not known: from about 2,900 samples on, and of adaptive models, whose bases are made
-        with the labels of all samples, so that their residuals are too small.
+        Mean error that is left in the residuals relative to their mean size, an estimate: the size
+        of their second-order terms plus the error that five of the refits have measured. NaN where
+        it is not known: with fewer refits, from about 2,900 samples on, and of adaptive models,
+        whose bases are made with the labels of all samples, so that their residuals are too small.
     """
 
     predictions: Values
@@ -152,7 +155,9 @@ class Intervals:
         at = self.loo.response.of(self.bases.image(samples), columns)
         kept = self.group >= 0
         every = self.loo.predictions(at, f)[self.group[kept]]
-        return jackknife_plus(residuals[kept], self.mean(every), confidence)
+        ends = jackknife_plus(residuals[kept], self.mean(every), confidence)
+        least = 0.0 if estimator._loss().labels == "counts" else -np.inf
+        return np.maximum(ends[0], least), np.maximum(ends[1], least)
 
 
 @dataclass(frozen=True)
@@ -177,12 +182,13 @@ class OneProblem:
 def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> LeaveOneOutResult:
     """What :meth:`MatrixEstimator.leave_one_out` returns."""
     check_is_fitted(model, "coef_")
+    check_scalar(refits, "refits", (int, np.integer), min_val=0)
     refuse_streamed("leave_one_out", given.X)
     if "estimators_" in vars(model) or (np.ndim(model.coef_) > 2 and np.ndim(given.y) > 1):
         raise ValueError(
             f"leave_one_out is of one label, and the model has {len(model.coef_)}. With joint=None "
-            "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, of the samples "
-            f"that have it. {FOLDS}"
+            "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, NaN where it is "
+            f"missing. {FOLDS}"
         )
     search = hasattr(model, "best_estimator_")
     model.dual_coef_  # noqa: B018  (of samples in blocks it is computed now, not by a copy)
@@ -190,6 +196,10 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
     new_covariates(
         fitted, given.covariates, len(given.X)
     )  # refused unless they are as those of fit
+    missing = np.zeros(len(given.X), dtype=bool)
+    if not is_classifier(fitted) and np.ndim(given.y) == 1:
+        missing = np.isnan(np.asarray(given.y, dtype=float))
+        (given,) = given_labels(given._replace(y=np.asarray(given.y, dtype=float)[:, None]))
     samples, parts, declared = pose(fitted, given)
     check_left_out(declared, "leave_one_out")
     if parts[0].joint is not None:
@@ -198,7 +208,9 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
             f"{fitted.joint!r}. {FOLDS}"
         )
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
-    return gathered(fitted, declared, samples, found)
+    result = gathered(fitted, declared, samples, found)
+    result.residuals[..., missing] = np.nan
+    return result
 
 
 def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part], Model]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..inspection._covariates import as_numbers, rows_of
 from ..inspection._refits import as_samples, take
 from ..robust import robust_scale
 from ._baselines import baselines_of
-from ._outcomes import Outcome, Test, in_folds, with_single, without_folds
+from ._outcomes import Outcome, Test, in_folds, left_out_singly, without_folds
 from ._pictures import Picture, picture_of
 from ._scoring import Scoring, scoring_of
 
@@ -32,6 +31,7 @@ SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are 
 GROSS = 4.0  # a label that is farther off, in robust standard deviations, looks wrong
 # Largest number of stored samples that are read, and the share of the memory that they may take.
 MOST_STORED, SHARE = 5000, 0.25
+FOLDS = 5  # where no others are given
 DRAWING = 0.8  # share of the progress that is reached before the figures are drawn
 
 
@@ -91,8 +91,8 @@ class Facts:
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """Predictions of the model: by leave-one-out where that is to be trusted."""
-        return self.own.predicted if self.test.single is None else self.test.single.predictions
+        """Predictions of the model."""
+        return self.own.predicted
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -227,15 +227,18 @@ def gather(
         test = without_folds(model, X, labels, rows_of(covariates, rows), score)
     else:
         X = as_samples(loaded(X))
-        with span(0.0, 0.5):
+        single, auto = None, isinstance(cv, str) and cv == "auto"
+        if auto and groups is None:
+            with span(0.0, 0.5):
+                single = left_out_singly(model, X, labels, covariates)
+        with span(0.5, DRAWING):
             test = (
                 without_folds(model, X, labels, covariates, score)
                 if cv is None
-                else in_folds(model, X, labels, Z, groups, cv, score, rivals)
+                else in_folds(
+                    model, X, labels, Z, groups, FOLDS if auto else cv, score, rivals, single
+                )
             )
-        if groups is None and isinstance(cv, Integral):  # a splitter may keep groups or an order
-            with span(0.5, DRAWING):
-                test = with_single(test, model, X, labels, covariates)
     grouped = groups is not None
     return Facts(model, X, labels, total, test, score, grouped, names, target)
 

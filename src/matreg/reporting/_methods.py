@@ -66,8 +66,11 @@ def methods(facts: Facts) -> str:
         whole = " that keep groups together" if facts.grouped else ""
         known = facts.own.scores[np.isfinite(facts.own.scores)]
         spread = f" (standard deviation {known.std():.3g})" if len(known) > 1 else ""
+        how = f"In {counted(facts.test.n_folds, 'fold')}{whole}"
+        if facts.test.single is not None:
+            how = f"By leave-one-out, as the mean over {facts.test.n_folds} parts of the samples"
         sentences.append(
-            f"In {counted(facts.test.n_folds, 'fold')}{whole}, the {facts.scoring.name} was "
+            f"{how}, the {facts.scoring.name} was "
             f"{value(facts, facts.own):.3g}{spread} on samples that were left out."
         )
     gap = float(np.max(facts.inner.dual_gap_))

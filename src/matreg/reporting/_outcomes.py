@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Test:
     tested: NDArray[np.bool_]  # (n,), which samples have a prediction
     margins: Array | None  # (n,), for classes: how far each sample is on the side of its label
     n_folds: int  # 0 if nothing was fitted again
-    single: Any = None  # LeaveOneOutResult, where it is to be trusted
+    single: Any = None  # LeaveOneOutResult, where the predictions of the model are its
 
 
 def without_folds(model: Any, X: Any, y: NDArray[Any], covariates: Any, scoring: Scoring) -> Test:
@@ -61,8 +62,12 @@ def in_folds(
     cv: Any,
     scoring: Scoring,
     baselines: list[Baseline],
+    single: Any = None,
 ) -> Test:
-    """Fit the model, with the parameters that were chosen, and the baselines to every fold."""
+    """Fit the model, with the parameters that were chosen, and the baselines to every fold.
+
+    With leave-one-out predictions the model is not fitted again; they are scored fold by fold.
+    """
     inner = linear_part(model).model
     classes = is_classifier(inner)
     folds = folds_of(cv, model, X, y, groups)
@@ -72,40 +77,47 @@ def in_folds(
     for train, test in track(folds, "report", len(folds)):
         seen, left_out = take(X, train), take(X, test)
         beside = rows_of(Z, train), rows_of(Z, test)
-        fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
-        whole = bound(fitted, beside[1])
-        predicted[test], tested[test] = whole.predict(left_out), True
-        scores.append(scoring(whole, left_out, y[test]))
+        if single is None:
+            fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
+            whole, rows, Z_rows = bound(fitted, beside[1]), left_out, beside[1]
+        else:
+            fitted = whole = as_model(model, single)
+            rows, Z_rows = test, None
+        predicted[test], tested[test] = whole.predict(rows), True
+        scores.append(scoring(whole, rows, y[test]))
         if classes:
-            margins[test] = margins_of(fitted, left_out, y[test], beside[1])
+            margins[test] = margins_of(fitted, rows, y[test], Z_rows)
         part = linear_part(fitted)
         fold = fold_of(part.transformed(seen), part.transformed(left_out), y[train], *beside)
         for grid in grids:
             grid.add(fold, test, y[test], scoring)
     own = Outcome(type(inner).__name__, predicted, np.array(scores))
     outcomes = [own, *(grid.best() for grid in grids)]
-    return Test(outcomes, tested, margins if classes else None, len(folds))
+    return Test(outcomes, tested, margins if classes else None, len(folds), single)
 
 
-def with_single(test: Test, model: Any, X: Any, y: NDArray[Any], covariates: Any) -> Test:
-    """The test with leave-one-out predictions, for a model that has them and is in no pipeline.
+def left_out_singly(model: Any, X: Any, y: NDArray[Any], covariates: Any) -> Any:
+    """Leave-one-out from the one fit; None where there is none, or where it is not trusted.
 
-    A model that was fitted with weights refuses them, as the weights are not known here. Models of
-    several classes are left as they are: leave-one-out gives no margins for them.
+    A model in a pipeline has none, as its steps saw all samples. A model that was fitted with
+    weights refuses, as the weights are not known here. Leave-one-out gives no margins for several
+    classes.
     """
     inner = linear_part(model).model
     if inner is not model or (is_classifier(inner) and len(inner.classes_) > 2):
-        return test
+        return None
     try:
         single = inner.leave_one_out(X, y, covariates=covariates)
     except ValueError:
-        return test
-    if not single.trusted:
-        return test
-    margins = test.margins
-    if margins is not None:
-        margins = np.where(y == inner.classes_[1], 1.0, -1.0) * single.decisions
-    return replace(test, single=single, margins=margins)
+        return None
+    return single if single.trusted else None
+
+
+def as_model(model: Any, single: Any) -> Any:
+    """The model with leave-one-out decisions, for the indices of samples instead of samples."""
+    out = copy.copy(model)
+    out._decide = lambda rows, covariates=None: single.decisions[rows]
+    return out
 
 
 class Grid:

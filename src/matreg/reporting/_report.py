@@ -63,7 +63,7 @@ def make_report(
     *,
     covariates: Any = None,
     groups: ArrayLike | None = None,
-    cv: Any = 5,
+    cv: Any = "auto",
     names: MapAxes | None = None,
     target: str = "y",
     title: str | None = None,
@@ -89,12 +89,13 @@ def make_report(
         Those of `fit`, if it had covariates.
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
-    cv : int, splitter or None, default=5
+    cv : "auto", int, splitter or None, default="auto"
         Folds in which the model is fitted again, with the parameters that were chosen, for the
-        score and the predictions. With a number and without groups, predictions are by
-        leave-one-out from the one fit where that holds. None fits nothing: both are then those of
-        the training samples. Stored samples larger than scikit-learn's ``working_memory`` are never
-        fitted again: the report is about up to 5000 of them, in short runs at random places.
+        score and the predictions. "auto" takes leave-one-out from the one fit where that is
+        trusted, with five folds for the baselines alone; else, and with groups, five folds. None
+        fits nothing: both are then those of the training samples. Stored samples larger than
+        scikit-learn's ``working_memory`` are never fitted again: the report is about up to 5000 of
+        them, in short runs at random places.
     names : MapAxes, default=None
         Names of rows and columns; by default those that the model remembers of its samples.
     target : str, default="y"

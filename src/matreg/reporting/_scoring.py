@@ -55,7 +55,7 @@ def scoring_of(model: Any, given: Any = None) -> Scoring:
     if isinstance(given, Scoring):
         return given
     if isinstance(given, str):
-        check_score_name(given)
+        check_score_name(given, bounded=False)
         words, is_error = score_in_print(given)
         return Scoring(words, metrics.get_scorer(given), is_error)
     if not callable(given):

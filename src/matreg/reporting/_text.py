@@ -11,7 +11,7 @@ from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
 from ._methods import counted
 from ._outcomes import Outcome
-from ._scoring import default_scoring, scoring_of
+from ._scoring import scoring_of
 
 MAPS = (
     "W is the filter that predicts; it may be large where there is only noise to subtract. The "
@@ -63,10 +63,11 @@ def score(facts: Facts) -> list[str]:
         f"{counted(facts.test.n_folds, 'fold')} is {value(facts, facts.own):.3g}. The rows below "
         "it are computed from all samples that were left out, together."
     )
-    if facts.test.single is not None and facts.scoring.name == default_scoring(facts.inner).name:
+    if facts.test.single is not None:
         text += (
-            f" By leave-one-out it is {facts.test.single.score:.3g}; the folds train on fewer "
-            "samples."
+            " The model was not fitted again: its predictions are those of leave-one-out, computed "
+            "from the one fit and scored on the samples of each fold. The others were fitted to "
+            "the folds, and so to a fifth fewer samples; cv=5 fits all of them to the same folds."
         )
     if facts.scoring.by_medians and not facts.classes:
         text += (
@@ -98,6 +99,8 @@ def _comparison(facts: Facts, rival: Outcome) -> str:
         f"the {facts.scoring.name} is {own:.3g}, that of {rival.name} on flat samples "
         f"({rival.chosen}, the best on the same folds) {other:.3g}"
     )
+    if facts.test.single is not None:
+        numbers += f", though {rival.name} was fitted to a fifth fewer samples"
     if len(differences) < 2:
         return f"{question}There are too few folds to say: {numbers}."
     mean = float(differences.mean())

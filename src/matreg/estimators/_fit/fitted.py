@@ -104,7 +104,7 @@ class Fitted(BaseEstimator):
         sample_weight: Weights = None,
         covariates: Covariates = None,
         *,
-        refits: int = 10,
+        refits: int = 100,
     ) -> LeaveOneOutResult:
         """Predict each sample of the fit by the model without it, from the one fit.
 
@@ -114,9 +114,10 @@ class Fitted(BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight, covariates
-            Those of `fit`.
-        refits : int, default=10
-            Fits without single samples at most, for those whose residuals are in doubt.
+            Those of `fit`. A number that is missing in y is NaN; its sample has weight zero.
+        refits : int, default=100
+            Fits without single samples at most. Five of them measure the error of the residuals;
+            the others go to the residuals in doubt until the mean error is about 2 %.
 
         Returns
         -------

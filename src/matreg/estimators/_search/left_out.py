@@ -18,9 +18,8 @@ from .fold_scores import FoldScore
 
 # Parts of the samples for the jackknife error of a score.
 TENTHS = 10
-# Fits without a sample for each problem of a point of a search, at most, and the doubt at which
-# there are no more of them.
-REFITS, ENOUGH = 20, 0.02
+# Fits without a sample for each problem of a point of a search, at most.
+REFITS = 20
 # Doubt up to which leave-one-out residuals are trusted.
 TRUSTED = 0.05
 
@@ -68,7 +67,7 @@ def leave_out(
         loo = leave_one_out(problem, *at)
         residuals, doubt = loo.residuals, np.nan
         if loo.dbeta is not None:
-            residuals, _, doubt = refined(loo, problem, *at, most=REFITS, enough=ENOUGH)
+            residuals, _, doubt = refined(loo, problem, *at, most=REFITS)
     group = part.samples.group
     own = np.where(group >= 0, (problem.y - residuals)[group], np.nan)
     known = part.everywhere(own, samples.n, np.nan)[samples.group]

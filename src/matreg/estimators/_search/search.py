@@ -290,7 +290,7 @@ class Search(MatrixEstimator):
             scorer = self.scorer_ = bounded_scorer(float(noise))
         else:
             if isinstance(self.scoring, str):
-                check_score_name(self.scoring)
+                check_score_name(self.scoring, bounded=False)
             scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
         score = FoldScore(self, scorer, weighted)
         if scorer is not None or not is_classifier(self):  # accuracy is always defined

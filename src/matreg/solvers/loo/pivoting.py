@@ -21,16 +21,20 @@ NIPS 2000).
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
 
-from ..._typing import Array, Mask
+from ..._typing import Array, Index, Mask
 from ...linalg.bordered import cholesky
 from ...losses.piecewise import PiecewiseLoss
 from ..active_set.box_qp import next_sides, without_inside
 
+# Curvature that stands for that of a kink, relative to the scale: with more samples on an edge than
+# coordinates, K alone is singular.
+KINK = 1e-7
 # Violations that are rounding, relative to bounds and residuals.
 ROUNDING = 1e-7
 
@@ -70,15 +74,15 @@ class Pivoting:
         Bounds, tube and curvature.
     r, beta : ndarray of shape (n,)
         Residuals and dual variables of the solution.
-    kink : float
-        Curvature of a kink.
+    scale : float
+        What turns dual variables into residuals.
     """
 
-    def __init__(self, F: Array, loss: PiecewiseLoss, r: Array, beta: Array, kink: float) -> None:
+    def __init__(self, F: Array, loss: PiecewiseLoss, r: Array, beta: Array, scale: float) -> None:
         self.loss, self.r = loss, r
-        self.D = np.where(loss.curvature > 0.0, loss.curvature, kink)
+        self.D = np.where(loss.curvature > 0.0, loss.curvature, KINK * scale)
         self.no_inside = without_inside(loss)
-        self.side = sides_at(loss, beta)
+        self.side = sides_at(loss, r, beta, scale)
         self.free = np.abs(self.side) == 1.0
         self.beta = np.where(self.free, beta, self.bounds(self.side))
         self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
@@ -93,27 +97,63 @@ class Pivoting:
         return np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
 
     def without(self, i: int) -> Solution:
-        """Solution without sample i."""
-        return self._all_at_once(i) or self._one_by_one(i)
+        """Solution without sample i.
+
+        With many samples most are far from an edge and stay on their sides: the search is among
+        the others, and starts again among all of them if that turns out to be wrong.
+        """
+        start = Solution(self.beta, self.e, self.side.copy(), True)
+        start.side[i] = 0.0
+        rows = self._near(i)
+        if 2 * len(rows) < len(self.side):
+            part, side = self._of(rows), start.side.copy()
+            at = int(np.searchsorted(rows, i))
+            side[rows] = part._from(at, Solution(part.beta, part.e, side[rows], True), part.e).side
+            found = self._all_at_once(i, start._replace(side=side), self.e)
+            if found is not None:
+                return found
+        return self._from(i, start, self.e)
+
+    def _near(self, i: int) -> Index:
+        """Sample i, those on an edge, and those that may reach one without i, in order.
+
+        To first order no e changes by more than the distance of these from an edge.
+        """
+        scale = self.T[i, i] if self.free[i] else 1.0
+        move = np.where(self.free, 0.0, np.abs(self.beta[i] / scale * self.columns[i]))
+        move[i] = 0.0
+        near = self.free | (np.abs(np.abs(self.e) - self.loss.epsilon) <= move.max())
+        near[i] = True
+        return np.flatnonzero(near)
+
+    def _of(self, rows: Index) -> Pivoting:
+        """The problem in which all samples but these keep their sides."""
+        part = copy.copy(self)
+        for name in ("r", "D", "no_inside", "side", "free", "beta", "e", "small_beta", "small_e"):
+            setattr(part, name, getattr(self, name)[rows])
+        part.loss, part.columns = self.loss.take(rows), self.columns[np.ix_(rows, rows)]
+        return part
+
+    def shifted(self, i: int, solution: Solution, shift: Array) -> Solution:
+        """The solution without sample i if predictions move by `shift` (n,)."""
+        return self._from(i, solution, self.e - shift)
+
+    def _from(self, i: int, start: Solution, e: Array) -> Solution:
+        """Solution without sample i from one nearby, with `e` that of all samples."""
+        return self._all_at_once(i, start, e) or self._one_by_one(i, start, e)
 
     def residual_of(self, i: int, solution: Solution) -> float:
         """Residual of sample i, whose dual variable is 0."""
         return float(self.r[i] + solution.e[i] - self.e[i] - self.D[i] * self.beta[i])
 
-    def shifted(self, i: int, solution: Solution, shift: Array) -> float:
-        """How its residual moves if predictions move by `shift` (n,) and sides stay."""
-        _, e = self._solve(solution.side, i, self.e - shift)
-        return float(e[i] - solution.e[i])
-
-    def _all_at_once(self, i: int) -> Solution | None:
+    def _all_at_once(self, i: int, start: Solution, e0: Array) -> Solution | None:
         """Solution by changing all wrong sides at once; None where that does not end.
 
         It gives up after three rounds in which no fewer samples were on a wrong side.
         """
-        side, fewest, patience = self.side.copy(), len(self.side) + 1, 3
-        side[i] = 0.0
+        side, fewest, patience = start.side, len(self.side) + 1, 3
         while patience > 0:
-            beta, e = self._solve(side, i, self.e)
+            beta, e = self._solve(side, i, e0)
             after = next_sides(
                 self.loss,
                 side,
@@ -131,15 +171,14 @@ class Pivoting:
             side = after
         return None
 
-    def _one_by_one(self, i: int) -> Solution:
-        """Solution along the path on which beta_i goes to 0, from one change of sides to the next.
+    def _one_by_one(self, i: int, start: Solution, e0: Array) -> Solution:
+        """Solution along the straight path from the start, from one change of sides to the next.
 
-        Between two changes all numbers are linear in beta_i.
+        Between two changes all numbers are linear in beta_i, or in the share of the shift.
         """
-        side, beta, e, last = self.side.copy(), self.beta, self.e, -1
-        side[i] = 0.0
+        side, beta, e, last = start.side.copy(), start.beta, start.e, -1
         for _ in range(200):  # few samples need more than a dozen changes
-            end_beta, end_e = self._solve(side, i, self.e)
+            end_beta, end_e = self._solve(side, i, e0)
             reach, after = self._reach(side, beta, e, end_beta, end_e)
             reach[i] = np.inf
             if last >= 0 and reach[last] <= ROUNDING:  # this sample has just changed its side
@@ -197,15 +236,19 @@ class Pivoting:
         return self.beta + dbeta, e + de
 
 
-def sides_at(loss: PiecewiseLoss, beta: Array) -> Array:
-    """The side of each sample at a solution, by its dual variable.
+def sides_at(loss: PiecewiseLoss, r: Array, beta: Array, scale: float) -> Array:
+    """The side of each sample at a solution.
 
-    A dual variable within 1e-4 of zero or of its bound, relative to the bound, is there.
+    There one of two numbers is zero: the distance of the dual variable from its bound, or from
+    zero, and that of the residual from the edge. What rounding leaves of it is the smaller one,
+    with the scale that turns dual variables into residuals.
     """
-    bound = np.where(beta > 0.0, loss.upper, -loss.lower)
-    finite = np.where(np.isfinite(bound), bound, np.abs(beta).max(initial=0.0))
-    size = np.where(np.abs(beta) <= 1e-4 * finite, 0.0, 1.0)
-    size[np.abs(beta) >= bound - 1e-4 * finite] = 2.0
-    size[bound == 0.0] = 0.0
-    size[without_inside(loss) & (size == 0.0)] = 1.0
-    return np.where(beta < 0.0, -size, size)
+    e = r - loss.curvature * beta
+    up = np.where(beta == 0.0, e, beta) > 0.0
+    sign = np.where(loss.upper <= 0.0, -1.0, np.where((loss.lower >= 0.0) | up, 1.0, -1.0))
+    bound = np.where(sign > 0.0, loss.upper, -loss.lower)
+    over, size = sign * e - loss.epsilon, sign * beta
+    out = np.ones(len(beta))
+    out[(scale * size < -over) & ~without_inside(loss)] = 0.0
+    out[scale * (bound - size) < over] = 2.0
+    return sign * out

@@ -14,6 +14,9 @@ from ..dispatch import solve_problem
 from ..warm_start import Start
 from .residuals import LeaveOneOut
 
+# Fits that measure the error of the others: the worst one, and those at the quarters of the order.
+CHECKS = 5
+
 
 class Refined(NamedTuple):
     """Leave-one-out residuals with a few refits.
@@ -25,7 +28,8 @@ class Refined(NamedTuple):
     refitted : ndarray of bool of shape (n,)
         Samples that were refitted.
     doubt : float
-        Mean size of the second-order terms of the others, relative to the mean residual.
+        Mean error that the others may have, relative to the mean residual: the size of their
+        second-order terms plus the error that the checks have found. NaN without checks.
     """
 
     residuals: Array
@@ -40,10 +44,14 @@ def refined(
     gamma: Array,
     beta: Array,
     *,
-    most: int = 10,
-    enough: float = 0.0,
+    most: int = 100,
 ) -> Refined:
-    """Fit again without those samples whose residuals are most in doubt.
+    """Fit again without some samples until the error of the others is small.
+
+    The second-order terms say where residuals are in doubt, and sometimes they are far too small.
+    So five of the fits are checks: they leave out the sample with the largest term, those at the
+    quarters of the order, and that with the smallest. The last four measure the errors of the
+    samples that are not refitted. The other fits leave out the samples with the largest terms.
 
     Parameters
     ----------
@@ -53,37 +61,50 @@ def refined(
         The problem with all samples.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution, from which the fits start.
-    most : int, default=10
+    most : int, default=100
         Largest number of fits.
-    enough : float, default=0.0
-        Doubt at which to stop.
 
     Returns
     -------
     Refined
         Residuals, which samples were refitted, and the doubt that is left.
     """
-    size = float(np.abs(loo.residuals).mean())
-    doubts = np.where(loo.ended, np.abs(loo.error), np.inf)
-    doubts[loo.beta == 0.0] = 0.0
-    doubts[len(beta) :] = 0.0  # of a ridge on covariates
-    every = np.append(beta, loo.beta[len(beta) :])
-    worst = np.argsort(-doubts, kind="stable")[:most]
-    left = doubts.sum() - np.cumsum(doubts[worst]) + doubts[worst]  # before each of the fits
-    needed = ~(left <= enough * size * len(doubts))  # NaN where some are in infinite doubt
-    worst = worst[needed & (doubts[worst] > 0.02 * size)]  # smaller errors are not worth a fit
-    out = loo.residuals + loo.error
+    own = len(beta)  # those beyond are of a ridge on covariates
+    terms = np.where(loo.ended, np.abs(loo.error), np.inf)[:own]
+    terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
+    order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
+    checks = order
+    if len(order) > CHECKS:
+        checks = order[np.linspace(0, len(order) - 1, CHECKS).astype(int)]
+    queue = np.concatenate([checks, order[~np.isin(order, checks)]])[:most]
+    every = np.append(beta, loo.beta[own:])
+    out, done, off = loo.residuals + loo.error, np.zeros(len(loo.beta), dtype=bool), 0.0
+
+    def doubt() -> float:
+        left = order[~done[order]]
+        if not len(left):
+            return 0.0
+        error = float(np.sum(terms[left])) + len(left) * off / (CHECKS - 1)
+        return error / max(float(np.abs(out[:own]).sum()), np.finfo(float).tiny)
+
     with span(0.6, 1.0):
-        for i in track(worst, "refits", len(worst)):
-            rest, keep = without(problem, int(i))
-            coef, others = solve_again(rest, W, gamma, every[keep])
-            own = np.array([i])
-            predicted = problem.design.take(own).forward(coef.matrix)
-            predicted = predicted + problem.unpenalised.take(own).times(others)
-            out[i] = problem.y[i] - predicted[0]
-    doubts[worst] = 0.0
-    doubt = float(doubts.mean()) / size if size > 0.0 else 0.0
-    return Refined(out, np.isin(np.arange(len(out)), worst), doubt)
+        for k, i in enumerate(track(queue, "refits", len(queue))):
+            if k >= len(checks) and doubt() <= 0.02:  # less is not worth a fit
+                break
+            true = residual_without(problem, int(i), W, gamma, every)
+            off += abs(true - out[i]) if 0 < k < len(checks) else 0.0
+            out[i], done[i] = true, True
+    return Refined(out, done, doubt() if most >= len(checks) else np.nan)
+
+
+def residual_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> float:
+    """Residual of sample i for the fit without it."""
+    rest, keep = without(problem, i)
+    coef, others = solve_again(rest, W, gamma, beta[keep])
+    own = np.array([i])
+    predicted = problem.design.take(own).forward(coef.matrix)
+    predicted = predicted + problem.unpenalised.take(own).times(others)
+    return float(problem.y[i] - predicted[0])
 
 
 def without(problem: Problem, i: int) -> tuple[Problem, Mask]:

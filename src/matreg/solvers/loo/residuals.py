@@ -29,7 +29,7 @@ from ...losses.piecewise import PiecewiseLoss, squared
 from ...losses.smooth import SmoothLoss
 from ...problem import Problem
 from ..choose import follows
-from .pivoting import Pivoting, Solution, sides_at
+from .pivoting import KINK, Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
 
@@ -98,26 +98,18 @@ class LeaveOneOut:
                     dbeta = solution.beta - pivoting.beta
                     dW = self.response.error(problem.design.adjoint(dbeta))
                     shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
-                    out[i] = pivoting.shifted(i, solution, shift)
+                    again = pivoting.shifted(i, solution, shift)
+                    out[i] = again.e[i] - solution.e[i]
         return out
-
-    @property
-    def doubt(self) -> float:
-        """Mean size of :attr:`error` relative to that of the residuals."""
-        size = float(np.abs(self.residuals).mean())
-        return float(np.abs(self.error).mean()) / size if size > 0.0 else 0.0
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the residuals can be used: all of them found, and a doubt of at most 5 %."""
-        return bool(self.ended.all()) and self.doubt <= 0.05
 
     @cached_property
     def shifts(self) -> Array:
         """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
         if self.dbeta is None:
             raise ValueError(
-                f"There are too many samples, {len(self.beta)}, for all changes of all predictions."
+                f"There are too many samples, {len(self.beta)}, for the changes of all "
+                "predictions, which intervals and influence need. For intervals take MAPIE's "
+                "CrossConformalRegressor, or its SplitConformalRegressor with held-out samples."
             )
         return self.dbeta @ self.response.F
 
@@ -208,7 +200,7 @@ def _by_pivoting(
     """The quadratic problem without each of the first samples that takes part in the fit."""
     n = len(beta)
     loss = parabola(problem.loss, residual)
-    pivoting = Pivoting(response.F, loss, residual, beta, response.kink)
+    pivoting = Pivoting(response.F, loss, residual, beta, response.scale)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     removed = np.flatnonzero(pivoting.beta[:own])
@@ -227,8 +219,8 @@ def _by_pivoting(
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
     """The first-order formula, where a matrix of the order of the samples is too large."""
     loss = parabola(problem.loss, residual)
-    free = np.abs(sides_at(loss, beta)) == 1.0
-    S = spans(response.F, np.maximum(loss.curvature, response.kink), free)
+    free = np.abs(sides_at(loss, residual, beta, response.scale)) == 1.0
+    S = spans(response.F, np.maximum(loss.curvature, KINK * response.scale), free)
     h = leverage(S, loss.curvature, free)
     ended = np.ones(len(beta), dtype=bool)
     return LeaveOneOut(residual, residual + beta * S, h, beta, ended, free, response)

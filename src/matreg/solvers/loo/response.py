@@ -46,9 +46,9 @@ class Response:
     ----------
     F : ndarray of shape (n, d)
         Coordinates of the samples of the problem.
-    kink : float
-        Curvature that stands for that of a kink: tiny beside the diagonal of K, but far above its
-        rounding. With more samples on an edge than coordinates, K alone is singular.
+    scale : float
+        What turns dual variables into residuals: the size of the labels relative to that of the
+        dual variables, or the curvature of the loss.
     """
 
     def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array, D: Array) -> None:
@@ -66,13 +66,14 @@ class Response:
         self.threshold = SmoothedThresholding(self.M, self._shrink, 0.0, 0.0)
         self.coordinates = self.threshold.coordinates(self.phi)
         Phi = self.coordinates.of_samples(problem.design)
-        size = 10.0 * curvature
-        if not curvature:  # a typical entry of the diagonal of K, without free directions
-            size = float(np.mean(np.square(Phi).sum(axis=1))) if self.r and self.ridge else 0.0
-            size = size or squares / self.sigma or 1.0
-        self.kink = 1e-7 * size
+        self.scale = 10.0 * curvature
+        if not curvature:
+            labels, duals = (
+                float(np.abs(one).mean()) for one in (problem.y - problem.y.mean(), beta)
+            )
+            self.scale = labels / duals if labels and duals else 1.0
         own = np.maximum(np.square(columns).mean(axis=0), np.finfo(float).tiny)
-        self.unit = np.sqrt(1e7 * size / own)
+        self.unit = np.sqrt(1e7 * self.scale / own)
         self.F = np.hstack([Phi, columns * self.unit])
 
     def _shrink(self, d: Array, m: float) -> tuple[Array, Array]:
