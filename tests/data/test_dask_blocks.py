@@ -238,7 +238,7 @@ def test_chunks_that_do_not_do(data):
         model.fit(unknown, y)
     with pytest.raises(ValueError, match=r"y must have the chunks of X"):
         model.fit(lazy, da.from_array(y, chunks=500))
-    with pytest.raises(ValueError, match="one label per sample"):
+    with pytest.raises(ValueError, match="one number per sample"):
         model.fit(lazy, da.from_array(y[:-1], chunks=1000))
 
 

@@ -49,7 +49,7 @@ GIVEN = {
     "dev/measurements/fold_accuracy": {"parameters": "1"},
     "dev/measurements/grmr": {"parameters": ".1 .3 2.4 5 10 20"},
     "dev/measurements/large_data": {"parameters": ".01"},
-    "dev/measurements/leave_one_out": {"parameters": ".01 .3", "limits of the doubt": "2 5"},
+    "dev/measurements/leave_one_out": {"parameters": ".003 .1 .5", "limits of the doubt": "2 5"},
     "dev/measurements/solvers": {"parameters": "0.01 0.5"},
 }
 

@@ -71,7 +71,7 @@ def test_two_columns_of_labels():
         matreg.path(RMR(), X, both)
     classes = both > 0.0
     for model in (SMM(), SMMCV(), GSMM(), RGLM(family="binomial")):
-        refused(X, classes, "MultiOutputClassifier; of one column per class pass", model)
+        refused(X, classes, "MultiOutputClassifier; for one column per class pass", model)
     assert MultiOutputClassifier(SMM()).fit(X, classes).predict(X).shape == (30, 2)
 
 
