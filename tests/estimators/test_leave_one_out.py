@@ -263,7 +263,7 @@ def test_a_search_says_where_it_is_not_to_be_trusted(monkeypatch):
 
     model = RGLMCV(ridge=0.0, n_taus=5, cv="loo", scoring="neg_mean_absolute_error")
     trusted = clone(model).fit(data.X, data.y)
-    monkeypatch.setattr(left_out, "REFITS", 5)
+    monkeypatch.setattr(left_out, "REFITS", 7)
     monkeypatch.setattr(left_out, "TRUSTED", 1e-4)
     with pytest.warns(UserWarning, match=r"in doubt: of the \d+ points .* such as cv=5"):
         clone(model).fit(data.X, data.y)

@@ -14,7 +14,7 @@ from ..dispatch import solve_problem
 from ..warm_start import Start
 from .residuals import LeaveOneOut
 
-# Fits that measure the error of the others: the worst one, and those at the quarters of the order.
+# Fits that measure the error of the others.
 CHECKS = 5
 
 
@@ -49,9 +49,10 @@ def refined(
     """Fit again without some samples until the error of the others is small.
 
     The second-order terms say where residuals are in doubt, and sometimes they are far too small.
-    So five of the fits are checks: they leave out the sample with the largest term, those at the
-    quarters of the order, and that with the smallest. The last four measure the errors of the
-    samples that are not refitted. The other fits leave out the samples with the largest terms.
+    So the first fits leave out the sample with the largest term and the one whose residual moves
+    most, which may decide the mean by itself. Five further ones, at equal distances in the order
+    of the terms, measure the errors of the samples that are not refitted. The other fits leave out
+    the samples with the largest terms.
 
     Parameters
     ----------
@@ -73,10 +74,13 @@ def refined(
     terms = np.where(loo.ended, np.abs(loo.error), np.inf)[:own]
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
     order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
-    checks = order
-    if len(order) > CHECKS:
-        checks = order[np.linspace(0, len(order) - 1, CHECKS).astype(int)]
-    queue = np.concatenate([checks, order[~np.isin(order, checks)]])[:most]
+    moves = np.abs(loo.residuals - loo.training)[:own]
+    first = order[:1] if len(order) < 2 else np.array([order[0], max(order[1:], key=moves.item)])
+    rest = order[~np.isin(order, first)]
+    if len(rest) > CHECKS:
+        checks = rest[np.linspace(0, len(rest) - 1, CHECKS + 1).astype(int)[1:]]
+        rest = np.concatenate([checks, rest[~np.isin(rest, checks)]])
+    queue = np.concatenate([first, rest])[:most]
     every = np.append(beta, loo.beta[own:])
     out, done, off = loo.residuals + loo.error, np.zeros(len(loo.beta), dtype=bool), 0.0
 
@@ -84,17 +88,18 @@ def refined(
         left = order[~done[order]]
         if not len(left):
             return 0.0
-        error = float(np.sum(terms[left])) + len(left) * off / (CHECKS - 1)
+        error = float(np.sum(terms[left])) + len(left) * off / CHECKS
         return error / max(float(np.abs(out[:own]).sum()), np.finfo(float).tiny)
 
+    enough = min(len(first) + CHECKS, len(order))
     with span(0.6, 1.0):
         for k, i in enumerate(track(queue, "refits", len(queue))):
-            if k >= len(checks) and doubt() <= 0.02:  # less is not worth a fit
+            if k >= enough and doubt() <= 0.02:  # less is not worth a fit
                 break
             true = residual_without(problem, int(i), W, gamma, every)
-            off += abs(true - out[i]) if 0 < k < len(checks) else 0.0
+            off += abs(true - out[i]) if len(first) <= k < enough else 0.0
             out[i], done[i] = true, True
-    return Refined(out, done, doubt() if most >= len(checks) else np.nan)
+    return Refined(out, done, doubt() if most >= enough else np.nan)
 
 
 def residual_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> float:
