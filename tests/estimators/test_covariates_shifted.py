@@ -97,3 +97,15 @@ def test_nearly_collinear_is_not_collinear(kind, fit_intercept):
         for one in (near, apart)
     )
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_columns_that_repeat_each_other_the_exact_one_decides(order):
+    """A column is given again, far from zero and rounded: the multipliers balance the first."""
+    X, Z, y = samples()
+    exact = 0.1 * Z[:, 0] + 1e5
+    columns = np.column_stack([exact, exact + 1e10])[:, ::order]
+    with pytest.warns(UserWarning, match="'z0', 'z1' are collinear"):
+        model = RMR(tau=0.0).fit(X, y, covariates=columns)
+    beta, around = np.ravel(model.dual_coef_), exact - exact.mean()
+    assert abs(beta @ around) <= 1e-10 * (np.abs(beta) @ np.abs(around))

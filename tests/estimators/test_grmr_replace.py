@@ -113,3 +113,15 @@ def test_few_pixels_of_faces_are_outliers():
     assert model.outlier_fraction_ < 0.15
     objective = model.history_["objective"]
     assert np.all(np.diff(objective) <= 1e-10 * objective[:-1])
+
+
+@pytest.mark.parametrize("outliers", ["replace", "split"])
+def test_the_first_split_is_as_exact_whatever_the_mean_of_the_labels_is(outliers):
+    """Its gap is relative to an objective with the best intercept."""
+    g = np.random.default_rng(0)
+    X = g.standard_normal((30, 1, 3)) * g.standard_normal((30, 3, 1))
+    y = np.round(16.0 * X[:, 0, 0]) / 16.0
+    own = {"outliers": outliers, "max_iter": 1, "tol": 1.0, "C": 1.0, "epsilon": 0.1, "tau": 1.0}
+    found, shifted = (GRMR(**own).fit(X, y + shift) for shift in (0.0, 2.0**20))
+    assert shifted.split_gap_ == pytest.approx(found.split_gap_, rel=1e-3)
+    assert shifted.objective_ == pytest.approx(found.objective_, rel=1e-6)

@@ -22,9 +22,6 @@ from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
 from .best_columns import best_coefficients, into_box
 
-# A combination of columns of length 1 that is shorter than this, beside the longest, is zero.
-COLLINEAR = 1e-12
-
 
 class Basis(Protocol):
     """Columns Z of shape (n, k) without a penalty.
@@ -319,7 +316,7 @@ class Directions(NamedTuple):
 
     Z: Array  # (n, m)
     mean: Array  # (m,)
-    scale: Array  # (m,), by which columns have mean square 1; 0 for columns that do not vary
+    scale: Array  # (m,), by which the largest number of each is 1; 0 for columns that do not vary
     Vt: Array  # (m, m), combinations of these columns of length 1, the longest first
     d: Array  # (m,), their lengths
     rank: int  # how many of them are not rounding
@@ -335,7 +332,9 @@ def directions(Z: Array, fit_intercept: bool) -> Directions:
     """Singular vectors of columns (n, m), whatever their means and units are.
 
     What is no larger than the rounding of the numbers of Z is zero: a column around its mean, or a
-    combination of columns.
+    combination of columns. Columns are in units of their largest number before the mean is taken
+    off, so that the rounding of all is the same: where a column far from zero repeats another one,
+    the exact one decides.
     """
     n, size = len(Z), np.abs(Z).max(axis=0, initial=0.0)
     mean = np.zeros(Z.shape[1])
@@ -343,14 +342,11 @@ def directions(Z: Array, fit_intercept: bool) -> Directions:
         mean = Z.mean(axis=0)
         # The mean is rounded, by as much as a column may vary; this is the rest of it.
         Z, mean = (rest := Z - mean) - (more := rest.mean(axis=0)), mean + more
-    length = np.sqrt((Z * Z).mean(axis=0)) if n else np.zeros(Z.shape[1])
-    there = length > ROUNDING * size
-    scale = np.where(there, 1.0 / np.where(there, length, 1.0), 0.0)
+    rounding = np.sqrt(n) * ROUNDING
+    there = np.linalg.norm(Z, axis=0) > rounding * size
+    scale = np.where(there, 1.0 / np.where(there, size, 1.0), 0.0)
     _, d, Vt = np.linalg.svd(Z * scale, full_matrices=False)
-    rounding = np.sqrt(n) * ROUNDING * np.linalg.norm(Vt * (size * scale), axis=1)
-    kept = d > np.maximum(COLLINEAR * d.max(initial=0.0), rounding)
-    # In order: a combination after one that is rounding is rounding, too.
-    return Directions(Z, mean, scale, Vt, d, int(np.logical_and.accumulate(kept).sum()))
+    return Directions(Z, mean, scale, Vt, d, int(np.count_nonzero(d > rounding)))
 
 
 def ratio(part: float, whole: float) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COVARIATES = ("covariate_names_", "covariate_encoding_")
 SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
 INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)
-# Columns with more than this weight in a collinear combination are named.
+# Columns with more than this in a collinear combination, beside the largest, are named.
 NAMED = 1e-6
 
 
@@ -105,7 +105,8 @@ def warn_of_collinear(found: Directions, names: Values, fit_intercept: bool) -> 
     rank, kept = found.rank, int(there.sum())
     if rank < kept:
         part = np.linalg.norm(found.Vt[rank:], axis=0)
-        among = names[there & (part > NAMED)]
+        part *= np.linalg.norm(found.Z * found.scale, axis=0)  # what columns add to what is zero
+        among = names[there & (part > NAMED * part.max())]
         warn(
             f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
             f": {kept - rank} of them follow{'s' if kept - rank == 1 else ''} from the others. Of "

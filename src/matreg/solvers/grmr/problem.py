@@ -146,16 +146,18 @@ class GRMRProblem:
         return self.lam / float(np.median(self.noise))
 
     def coupled(self, fit: SolverResult | None) -> dict[str, Any]:
-        """Arguments that both forms of the second half share; without a fit, W and b are 0."""
-        exact = self.coupling == "exact"
-        w, target = np.zeros(self.rows.shape[1]), self.model.loss.target(self.samples.y)
-        if fit is not None:
-            w = self.bases.expand(fit.W.matrix).reshape(-1)
-            target = target - self.unpenalised.times(fit.gamma)
+        """Arguments that both forms of the second half share; without a fit, W is 0."""
+        exact, basis = self.coupling == "exact", self.unpenalised
+        target = self.model.loss.target(self.samples.y)
+        if fit is None:  # the loss is a constant, but gaps are relative to an objective with it
+            w = np.zeros(self.rows.shape[1])
+            gamma = basis.best(self.loss, target, np.zeros(basis.size))
+        else:
+            w, gamma = self.bases.expand(fit.W.matrix).reshape(-1), fit.gamma
         return {
             "D": self.rows,
             "root": self.root,
-            "target": target,
+            "target": target - basis.times(gamma),
             "w": w,
             "coupling": self.loss if exact else squared(2.0 * self.loss.size),
             "gamma": self.gamma,
