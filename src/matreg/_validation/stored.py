@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from ..data.blocks import by_entries, by_rows
 from ..data.dask_blocks import check_sizes, is_dask
+from ..data.reading import by_entries, by_rows
 from .arrays import reject_complex
 
 

@@ -6,14 +6,12 @@ block to something small, and one small sample of rows.
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +22,7 @@ from ..design import ArrayDesign
 from ..linalg.threads import allowed, one_thread
 from ..thresholds import THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
+from .reading import FileReader, reader
 from .samples import Samples, merge_duplicates
 from .units import check_units, largest
 
@@ -345,72 +344,3 @@ def aligned(rows: int, X: Any) -> int:
     if not chunks or not isinstance(chunks[0], int) or chunks[0] <= 0:
         return rows
     return max(rows // chunks[0], 1) * int(chunks[0])
-
-
-def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
-    """Function that reads the samples from a start to a stop.
-
-    Pages of a mapped file count as memory once they are touched, and a file that shrinks meanwhile
-    ends the process. So blocks of a memmap are read from its file.
-    """
-    if isinstance(X, np.memmap) and X.filename is not None and (by_rows(X) or by_entries(X)):
-        return FileReader(X)
-    return lambda start, stop: np.asarray(X[start:stop])
-
-
-def by_rows(X: NDArray[Any]) -> bool:
-    """Whether samples lie one after another."""
-    return bool(X.flags.c_contiguous)
-
-
-def by_entries(X: NDArray[Any]) -> bool:
-    """Whether the same entry of all samples lies in a row, as in Fortran order."""
-    return X.strides[0] == X.itemsize
-
-
-class FileReader:
-    """Reads samples of a mapped file without mapping them.
-
-    Parameters
-    ----------
-    X : memmap
-        In C or in Fortran order; a slice of another one along the samples will do.
-    """
-
-    def __init__(self, X: np.memmap[Any, Any]) -> None:
-        assert X.filename is not None
-        self.path = os.fspath(X.filename)
-        self.dtype, self.row = X.dtype, X.shape[1:]
-        first = np.frombuffer(X._mmap, dtype=np.uint8).ctypes.data  # type: ignore[attr-defined]
-        mapped_from = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY
-        self.offset = mapped_from + X.ctypes.data - first
-        self.strides, self.by_rows = X.strides, by_rows(X)
-
-    def __call__(self, start: int, stop: int) -> NDArray[Any]:
-        """Samples from `start` to `stop`."""
-        with open(self.path, "rb", buffering=0) as file:
-            if self.by_rows:
-                stride = int(np.prod(self.row)) * self.dtype.itemsize
-                out = np.empty((stop - start, *self.row), dtype=self.dtype)
-                self.fill(out, file, start * stride, stop)
-                return out
-            # One read per entry: the parts of a block are far apart, but long.
-            columns = np.empty((*self.row, stop - start), dtype=self.dtype)
-            for entry in np.ndindex(*self.row):
-                at = int(np.dot(entry, self.strides[1:])) + start * self.dtype.itemsize
-                self.fill(columns[entry], file, at, stop)
-            return np.moveaxis(columns, -1, 0)
-
-    def fill(self, out: NDArray[Any], file: BinaryIO, at: int, stop: int) -> None:
-        """Fill an array from a place in the file on."""
-        file.seek(self.offset + at)
-        buffer = memoryview(out.reshape(-1).view(np.uint8).data)
-        while len(buffer):
-            got = file.readinto(buffer)  # type: ignore[attr-defined]
-            if not got:
-                raise ValueError(
-                    f"{self.path} ends before sample {stop - 1} of X: the file was shortened "
-                    "after it was opened. Write it again and open it with np.load(..., "
-                    'mmap_mode="r").'
-                )
-            buffer = buffer[got:]

@@ -67,7 +67,7 @@ class LossFamily:
 
     @property
     def name(self) -> str:
-        """Name of the loss."""
+        """Name of the loss; a subclass may set another one."""
         return type(self).__name__.lower()
 
     def of(self, y: Array, c: Array) -> Loss:
@@ -104,12 +104,8 @@ class EpsilonInsensitive(LossFamily):
     """``max(|r| - epsilon, 0)``: residuals up to epsilon, in units of y, cost nothing."""
 
     epsilon: float | str = "scale"
+    name = "epsilon_insensitive"
     units = {"epsilon": 0.1}
-
-    @property
-    def name(self) -> str:
-        """The name that RMR knows."""
-        return "epsilon_insensitive"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
         """Slopes of c outside of the tube."""
@@ -189,10 +185,7 @@ class Hinge(Margin):
 class SquaredHinge(Margin):
     """``max(0, 1 - y f)^2`` for classes -1 and 1."""
 
-    @property
-    def name(self) -> str:
-        """The name that SMM knows."""
-        return "squared_hinge"
+    name = "squared_hinge"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
         """Curved on the wrong side of the margin."""
@@ -203,10 +196,7 @@ class SquaredHinge(Margin):
 class Squared(LossFamily):
     """``r^2 / 2``: half the deviance of normal noise."""
 
-    @property
-    def name(self) -> str:
-        """The name that RGLM knows."""
-        return "normal"
+    name = "normal"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
         """Weights of c."""
@@ -284,13 +274,9 @@ class Multinomial(Likelihood):
 class PoissonCounts(WithLabels):
     """``exp(f) - y f + y log y - y`` for counts y, with f the logarithm of their mean."""
 
+    name = "poisson"
     labels = "counts"
     score_name = "D² of the Poisson deviance"
-
-    @property
-    def name(self) -> str:
-        """The name that RGLM knows."""
-        return "poisson"
 
     def of(self, y: Array, c: Array) -> PoissonLoss:
         """Weights of c."""

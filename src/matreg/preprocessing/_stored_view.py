@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.blocks import reader
+from ..data.reading import reader
 
 
 class StoredView:

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._runtime.warn import warn
 from .._typing import Array
-from ..data.blocks import reader, sample_runs
+from ..data.blocks import sample_runs
 from ..data.dask_blocks import is_dask
+from ..data.reading import reader
 
 # Axes of (n, p, q) along which entries share a unit.
 AXES = {"columns": (0, 1), "rows": (0, 2), "entries": (0,), "all": (0, 1, 2)}
