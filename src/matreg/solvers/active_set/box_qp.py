@@ -17,6 +17,7 @@ from.
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -244,19 +245,20 @@ class BoxQuadratic:
         if not free.any():  # then gamma is not determined, and a median is as good a guess as any
             median = absolute(np.ones(len(left)))
             return beta, self.basis.best(median, left, np.zeros_like(self.total))
-        try:
-            if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free, self.columns)
-            missing = self.total - self.basis.sums(beta)
+        if self.system is not None and not self.system.is_near(free):
+            self.system = None
+        bordered, missing = self.system is not None, self.total - self.basis.sums(beta)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            self.system = self.system or FreeSystem(self.K, free, self.columns)
             x, gamma = self.system.solve(free, left - self.loss.epsilon * side, missing)
-        except np.linalg.LinAlgError:
-            return None
-        beta += x
-        # A singular system may be solved in name: its solution is huge, or has another sum.
-        singular = not float(np.abs(beta).max()) <= 1e6 * self.size
-        off = np.abs(self.basis.sums(beta) - self.total).max(initial=0.0)
-        singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
-        return None if singular else (beta, gamma)
+            x += beta
+            # A singular system may be solved in name: its solution is huge, or has another sum.
+            off = np.abs(self.basis.sums(x) - self.total).max(initial=0.0)
+            small = float(np.abs(x).max()) <= 1e6 * self.size
+            if small and off <= ROUNDING * (float(np.abs(x).sum()) + self.size):
+                return x, gamma
+        self.system = None
+        return self.solve(t, side) if bordered else None  # borders lose digits in a huge box
 
     def image_of(self, beta: Array) -> Array:
         """``K beta``, without the curvature."""
