@@ -13,14 +13,22 @@ and 0. With g the gradient in beta and the residuals
 
 of the optimality conditions, a Newton step that changes ``s m`` by `wish` reduces to one equation
 for beta, in which the barriers are a diagonal D.
+
+:func:`interior_points` solves quadratic problems in the box by such steps.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from ._typing import Array, Mask
 from .losses.piecewise import PiecewiseLoss
+
+# Solver of ``(K + D) dbeta + Z dgamma = rhs``, ``Z'dbeta = missing``; it is made from D (n,).
+System = Callable[[Array], Callable[[Array, Array], tuple[Array, Array]]]
 
 
 class Box:
@@ -178,3 +186,91 @@ def largest_step(*pairs: tuple[Array, Array]) -> float:
     """Longest step of at most 1 that keeps positive x, of pairs ``(x, dx)``, non-negative."""
     fastest = [np.fmax.reduce(-dx / x, axis=None, initial=1.0) for x, dx in pairs]
     return float(1.0 / max(fastest))
+
+
+class Inside(NamedTuple):
+    """A point inside of the box.
+
+    Attributes
+    ----------
+    beta, gamma : ndarray of shape (n,), (k,)
+        Multipliers and coefficients of the columns without a penalty.
+    s, m : ndarray of shape (4, n)
+        Slacks and their multipliers.
+    mu : float
+        Mean complementarity, relative to box times residual.
+    """
+
+    beta: Array
+    gamma: Array
+    s: Array
+    m: Array
+    mu: float
+
+
+def sizes(loss: PiecewiseLoss, r: Array) -> tuple[float, Array]:
+    """Typical size of the residuals, and of the multiplier of each sample."""
+    size = float(np.mean(np.abs(r) + loss.epsilon))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a slope without bound has curvature
+        return size, np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)
+
+
+def interior_points(
+    loss: PiecewiseLoss,
+    r: Array,
+    gamma: Array,
+    gradient: Callable[[Array, Array], Array],
+    missing: Callable[[Array], Array],
+    system: System,
+) -> Iterator[Inside]:
+    """Points ever nearer to the minimum of ``1/2 beta'K beta - t'beta + L*(beta)``, ``Z'beta = c``.
+
+    K is positive semidefinite and has the curvature of the loss. Mehrotra's predictor and corrector
+    steps start on the central path of some residuals, which the multipliers do not fit yet. If the
+    solution is not unique they end with an interior one.
+
+    Parameters
+    ----------
+    loss : PiecewiseLoss
+        Bounds, tube and curvature.
+    r, gamma : ndarray of shape (n,), (k,)
+        About the residuals and coefficients that the solution will have.
+    gradient : callable
+        ``K beta + Z gamma - t`` for beta and gamma.
+    missing : callable
+        ``c - Z'beta`` for beta.
+    system : callable
+        The linear systems.
+    """
+    box, (size, width) = Box(loss), sizes(loss, r)
+    unit = size * float(width.mean())
+    if not 0.0 < unit < np.inf:  # a tube without width, and all residuals on it
+        return
+    mu = 0.03 * unit
+    beta, s = box.central(r, mu, width)
+    m = np.where(box.present, mu / s, 0.0)
+    while np.isfinite(mu) and np.isfinite(gamma).all():
+        yield Inside(beta, gamma, s, m, mu / unit)
+        barriers = Barriers(box, s, m, gradient(beta, gamma))
+        dbeta, ds, dm, dgamma = direction(barriers, system(barriers.D), missing(beta))
+        length = min(1.0, 0.995 * largest_step((s, ds), (m, dm)))
+        s, m = s + length * ds, m + length * dm
+        beta, gamma = beta + length * dbeta, gamma + length * dgamma
+        mu = box.mean(s, m)
+
+
+def direction(
+    barriers: Barriers, solve: Callable[[Array, Array], tuple[Array, Array]], missing: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Direction of beta, its slacks, their multipliers and gamma, by predictor and corrector."""
+    box, s, m = barriers.box, barriers.s, barriers.m
+
+    def towards(wish: Array) -> tuple[Array, Array, Array, Array]:
+        dbeta, dgamma = solve(barriers.rhs(wish), missing)
+        return dbeta, *barriers.slack_directions(dbeta, wish), dgamma
+
+    products = s * m
+    _, ds, dm, _ = towards(-products)
+    length = largest_step((s, ds), (m, dm))
+    after = box.mean(s + length * ds, m + length * dm)
+    return towards(centring(box.mean(s, m), after) - products - ds * dm)

@@ -132,6 +132,17 @@ def test_a_warm_start_is_used_whatever_the_number_of_samples(n):
     assert model.dual_gap_ <= 1e-6
 
 
+@pytest.mark.parametrize("solver", ["auto", *SECOND_ORDER, "first-order"])
+@pytest.mark.parametrize("n", [60, 500])
+def test_a_warm_start_is_used_by_every_solver(solver, n):
+    data = make_matrix_regression(n, (5, 4), noise_scale=1.0, random_state=0)
+    model = RMR(0.05 * n, C=0.3, epsilon=0.1, solver=solver, warm_start=True).fit(data.X, data.y)
+    objective = model.objective_
+    model.fit(data.X, data.y)
+    assert model.n_iter_ == 0 and model.dual_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(objective, rel=1e-9)
+
+
 @pytest.mark.parametrize("engine", [*SECOND_ORDER, "first-order", "admm"])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_contract_of_an_engine(engine, seed):

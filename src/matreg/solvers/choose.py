@@ -102,11 +102,13 @@ def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
 
 
 def forced(method: str, start: Start | None) -> Iterator[Method]:
-    """The one method that was asked for."""
+    """The one method that was asked for, unless the start is the solution."""
     if method == "active-set":
         yield partial(solve_from_start, start=start)
-    else:
-        yield solve_cold if method == "interior" else solve_many
+        return
+    if start is not None:
+        yield partial(solve_zero, start=start)
+    yield solve_cold if method == "interior" else partial(solve_many, start=start)
 
 
 def solve_interior(problem: RMRProblem, *, tol: float, max_iter: int, verbose: int) -> SolverResult:
@@ -118,7 +120,7 @@ def solve_interior(problem: RMRProblem, *, tol: float, max_iter: int, verbose: i
 def finishing(problem: RMRProblem, tol: float, start: Start) -> SolverResult:
     """The active set from a point near the solution, in few steps or not at all."""
     # Where it needs more steps it mostly fails.
-    return solve_active_set(problem, start=start, tol=tol, max_iter=4)
+    return solve_active_set(problem, start=start, tol=tol, max_iter=3)
 
 
 def solve_from_start(

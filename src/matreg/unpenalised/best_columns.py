@@ -16,7 +16,9 @@ squared-error versus absolute-error estimators, Statistical Science 1997.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +26,7 @@ import scipy.linalg
 import scipy.optimize
 
 from .._typing import Array
-from ..barriers import Barriers, Box, centring, largest_step
+from ..barriers import interior_points
 from ..linalg.descent import backtrack
 from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
@@ -99,56 +101,39 @@ def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
     return np.asarray(gamma)
 
 
-def interior_point(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
+def near_optimum(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
     """Coefficients and multipliers near the optimum of a piecewise loss."""
-    box, gamma = Box(loss), weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
-    left = r - Z @ gamma
-    size = float(np.mean(np.abs(left) + loss.epsilon))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        width = np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)
-    unit = size * float(width.mean())  # of the complementarity
-    if not 0.0 < unit < np.inf:  # all residuals are zero
-        return gamma, np.zeros_like(r)
-    beta, s = box.central(left, 0.03 * unit, width)
-    m = np.where(box.present, 0.03 * unit / s, 0.0)
-    best = (np.inf, gamma, beta)
+    gamma = weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
+    best = (np.inf, gamma, np.zeros_like(r))
+    points = interior_points(
+        loss,
+        r - Z @ gamma,
+        gamma,
+        lambda beta, gamma: Z @ gamma - r + loss.curvature * beta,
+        lambda beta: t - beta @ Z,
+        lambda D: beside_columns(D + loss.curvature, Z),
+    )
     with np.errstate(all="ignore"):
-        for _ in range(MOST_STEPS):
-            barriers = Barriers(box, s, m, Z @ gamma - r + loss.curvature * beta)
-            dbeta, ds, dm, dgamma = box_step(barriers, Z, t - beta @ Z)
-            length = min(1.0, 0.995 * largest_step((s, ds), (m, dm)))
-            s, m, beta = s + length * ds, m + length * dm, beta + length * dbeta
-            gamma = gamma + length * dgamma
-            mu = box.mean(s, m) / unit
-            value = loss.value(r - Z @ gamma) + float(t @ gamma)
-            if not (np.isfinite(mu) and np.isfinite(value)):
-                break
-            best = min(best, (value, gamma, beta), key=lambda point: point[0])
-            if mu <= 1e-13:
+        for inside in islice(points, MOST_STEPS):
+            value = loss.value(r - Z @ inside.gamma) + float(t @ inside.gamma)
+            best = min(best, (value, inside.gamma, inside.beta), key=lambda point: point[0])
+            if inside.mu <= 1e-13 or not np.isfinite(value):
                 break
     return best[1:]
 
 
-def box_step(barriers: Barriers, Z: Array, missing: Array) -> tuple[Array, Array, Array, Array]:
-    """Direction of beta, its slacks, their multipliers and gamma, by predictor and corrector."""
-    box, s, m = barriers.box, barriers.s, barriers.m
-    D = barriers.D + box.loss.curvature
+def beside_columns(D: Array, Z: Array) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """Solver of ``D x + Z gamma = rhs``, ``Z'x = total``, for columns that may be collinear."""
     weighted = Z / D[:, None]
     S = Z.T @ weighted
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
     inverse = scipy.linalg.pinvh(scale[:, None] * S * scale, check_finite=False)
 
-    def towards(wish: Array) -> tuple[Array, Array, Array, Array]:
-        rhs = barriers.rhs(wish)
-        dgamma = scale * (inverse @ (scale * (rhs @ weighted - missing)))
-        dbeta = (rhs - Z @ dgamma) / D
-        return dbeta, *barriers.slack_directions(dbeta, wish), dgamma
+    def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
+        gamma = scale * (inverse @ (scale * (rhs @ weighted - total)))
+        return (rhs - Z @ gamma) / D, gamma
 
-    products = s * m
-    _, ds, dm, _ = towards(-products)
-    length = largest_step((s, ds), (m, dm))
-    after = box.mean(s + length * ds, m + length * dm)
-    return towards(centring(box.mean(s, m), after) - products - ds * dm)
+    return solve
 
 
 def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
@@ -157,7 +142,7 @@ def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
     Samples with a free multiplier are on their kink, those on a curve have a known slope, and the
     others that of their bound. The change of gamma is the smallest one that makes it so.
     """
-    gamma, beta = interior_point(loss, Z, r, t)
+    gamma, beta = near_optimum(loss, Z, r, t)
     best, value = gamma, loss.value(r - Z @ gamma) + float(t @ gamma)
     for _ in range(2):
         change = change_to_vertex(loss, Z, r - Z @ best, t, beta)

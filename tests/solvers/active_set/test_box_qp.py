@@ -103,6 +103,22 @@ def test_a_singular_matrix_has_no_result():
     assert box_problem(0.0 * K, c, 0.1, True).pivot(t, np.ones(20)) is None
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_nearly_singular_system_does_not_spoil_the_next_one(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((30, 40))
+    A[1] = A[0] + 1e-8 * rng.standard_normal(40)
+    K, t, free = A @ A.T, rng.standard_normal(30), np.arange(30) != 1
+    box = box_problem(K, np.full(30, 1e7), 0.1, True)
+    box.solve(t, np.ones(30))
+    beta, gamma = box.solve(t, np.where(free, 1.0, 0.0))
+    whole = np.block(
+        [[K[np.ix_(free, free)], np.ones((29, 1))], [np.ones((1, 29)), np.zeros((1, 1))]]
+    )
+    expected = np.linalg.solve(whole, np.append(t[free] - 0.1, 0.0))
+    np.testing.assert_allclose(np.append(beta[free], gamma), expected, atol=1e-9)
+
+
 @pytest.mark.parametrize("guess", [0.0, 2.0])
 def test_no_free_sample_is_a_guess_like_any_other(guess):
     K, c, t = make_box(24)

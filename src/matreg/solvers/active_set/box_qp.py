@@ -11,12 +11,13 @@ samples. All samples on a wrong side are moved at once, and this is repeated unt
 (block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
 
 From the sides of a neighbouring problem, pivoting takes a few rounds. If K is nearly singular, it
-may not terminate: then an interior point method (:mod:`.box_qp_interior`) finds sides to start
-from.
+may not terminate: then an interior point method (:mod:`matreg.barriers`) finds sides to start from.
 """
 
 from __future__ import annotations
 
+import contextlib
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ import scipy.linalg.lapack
 from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
+from ...barriers import Box, Inside, interior_points, sizes
+from ...linalg.bordered import with_border
 from ...losses.piecewise import PiecewiseLoss, absolute
 from ...unpenalised.basis import Basis
-from .box_qp_interior import BoxInteriorPoint
 from .kernels import Kernel
 
 # Refactorise once more than this many samples have entered or left the free set, or more than
@@ -80,6 +82,23 @@ def next_sides(
     new[(size == 0.0) & (r > epsilon + slack) & (loss.upper > 0.0)] = 1.0
     new[(size == 0.0) & (r < -epsilon - slack) & (loss.lower < 0.0)] = -1.0
     return new
+
+
+def vanishing_sides(loss: PiecewiseLoss, r: Array, inside: Inside) -> Array:
+    """The side that each sample seems to tend to, by which of slack and multiplier vanishes.
+
+    Both are in units of the box and of the residuals r.
+    """
+    box, (size, width) = Box(loss), sizes(loss, r)
+    vanished = (inside.m / size > inside.s / width) & box.present
+    # With a kink u and v are at zero inside of the tube; without, u is at its lower bound.
+    at_low, at_high = vanished[:2], vanished[2:]
+    side = np.where(at_low, 0.0, np.where(at_high, 2.0, 1.0))
+    low_side = np.where(loss.lower < 0.0, -2.0, 0.0)
+    high_side = np.where(loss.upper > 0.0, 2.0, 0.0)
+    free = np.where(inside.beta < 0.0, -1.0, 1.0)
+    alone = np.where(at_low[0], low_side, np.where(at_high[0], high_side, free))
+    return np.where(box.kinked, side[0] - side[1], alone)
 
 
 class FreeSystem:
@@ -224,16 +243,23 @@ class BoxQuadratic:
         # Complementarity, relative to box times residual, at which the sides are worth a try.
         tries = [1e-4, 3e-6]
         self.system = None  # its sides are far from those to come, and it is large
-        interior = BoxInteriorPoint(self.K, self.loss, self.basis, self.total)
-        for inner in interior.iterate(t, r, gamma):
-            if tries and inner.mu <= tries[0]:
+        points = interior_points(
+            self.loss,
+            r,
+            gamma,
+            lambda beta, gamma: self.K.times(beta) + self.basis.times(gamma) - t,
+            lambda beta: self.total - self.basis.sums(beta),
+            lambda D: with_border(self.K.solver(D), self.columns),
+        )
+        for inside in islice(points, 41):
+            if tries and inside.mu <= tries[0]:
                 tries.pop(0)
-                solution = self.pivot(t, inner.side)
+                solution = self.pivot(t, vanishing_sides(self.loss, r, inside))
                 if solution is not None:
                     return solution
-            if inner.mu <= 1e-9:  # the solution itself is good enough
-                beta = np.clip(inner.beta, self.loss.lower, self.loss.upper)
-                return BoxSolution(beta, inner.gamma, inner.side)
+            if inside.mu <= 1e-9:  # the solution itself is good enough
+                beta = np.clip(inside.beta, self.loss.lower, self.loss.upper)
+                return BoxSolution(beta, inside.gamma, vanishing_sides(self.loss, r, inside))
         return None
 
     def solve(self, t: Array, side: Array) -> tuple[Array, Array] | None:
@@ -244,19 +270,20 @@ class BoxQuadratic:
         if not free.any():  # then gamma is not determined, and a median is as good a guess as any
             median = absolute(np.ones(len(left)))
             return beta, self.basis.best(median, left, np.zeros_like(self.total))
-        try:
-            if self.system is None or not self.system.is_near(free):
-                self.system = FreeSystem(self.K, free, self.columns)
-            missing = self.total - self.basis.sums(beta)
+        if self.system is not None and not self.system.is_near(free):
+            self.system = None
+        bordered, missing = self.system is not None, self.total - self.basis.sums(beta)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            self.system = self.system or FreeSystem(self.K, free, self.columns)
             x, gamma = self.system.solve(free, left - self.loss.epsilon * side, missing)
-        except np.linalg.LinAlgError:
-            return None
-        beta += x
-        # A singular system may be solved in name: its solution is huge, or has another sum.
-        singular = not float(np.abs(beta).max()) <= 1e6 * self.size
-        off = np.abs(self.basis.sums(beta) - self.total).max(initial=0.0)
-        singular |= not off <= ROUNDING * (float(np.abs(beta).sum()) + self.size)
-        return None if singular else (beta, gamma)
+            x += beta
+            # A singular system may be solved in name: its solution is huge, or has another sum.
+            off = np.abs(self.basis.sums(x) - self.total).max(initial=0.0)
+            small = float(np.abs(x).max()) <= 1e6 * self.size
+            if small and off <= ROUNDING * (float(np.abs(x).sum()) + self.size):
+                return x, gamma
+        self.system = None
+        return self.solve(t, side) if bordered else None  # borders lose digits in a huge box
 
     def image_of(self, beta: Array) -> Array:
         """``K beta``, without the curvature."""
