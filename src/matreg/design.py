@@ -106,7 +106,7 @@ class ArrayDesign:
 
     def forward(self, W: Array) -> Array:
         """``(<X_i, W>)_i``."""
-        return self.forward_each(W)[0]
+        return self._flat @ W.reshape(-1) if self._double else self.forward_each(W)[0]
 
     def forward_each(self, *Ws: Array) -> Array:
         """Images of several matrices in one pass over the samples, one row per matrix."""
@@ -126,7 +126,7 @@ class ArrayDesign:
 
     def adjoint_each(self, *betas: Array) -> Array:
         """Sums of k multipliers in one pass over the samples, of shape (k, p, q)."""
-        rows = np.stack(betas)
+        rows = np.array(betas)
         if self._double:
             out = rows @ self._flat
         else:

@@ -121,7 +121,7 @@ class ActiveSetNewton:
         last = self.warm_start.scaled(self.position)
         beta = snapped(np.clip(last.beta, self.loss.lower, self.loss.upper), self.loss)
         Z = self.problem.dual_image(beta)
-        t = self.offer_dual(beta, Z)
+        _, t = best_on_ray(self.problem, beta, singular_values(Z))
         # Sides by the multipliers on an edge, else by the residuals.
         r = self.y - self.design.forward(last.W) - self.problem.unpenalised.times(last.gamma)
         side = sides(beta, self.loss)
@@ -167,30 +167,22 @@ class ActiveSetNewton:
 
     def offer(self, at: Point) -> None:
         """Offer a point."""
-        self.offer_dual(at.beta, at.Z)
+        self.tracker.offer_dual(at.beta, at.Z)
         self.tracker.offer_primal(at.low_rank)
 
-    def offer_dual(self, beta: Array, Z: Array) -> float:
-        """Offer the multiple of beta that has the best bound, and return the multiple."""
-        d = singular_values(Z)
-        bound, t = best_on_ray(self.problem, beta, d)
-        if bound > self.tracker.dual:
-            self.tracker.offer_dual(t * beta, t * Z)
-        return t
-
-    def iterate(self) -> Iterator[Start]:
+    def iterate(self) -> Iterator[Point]:
         """Steps until the tracker is satisfied or one of them does not pivot.
 
         Yields the point at every new linearisation and at the end.
         """
         at = self.start()
-        self.tracker.offer_primal(at.low_rank)  # on a flat path it may be a solution already
+        self.offer(at)  # on a flat path it may be a solution already
         linear, pace, double = None, Pace(), False
         lengths: list[float] = []  # of the first step with each matrix
         while not self.tracker.converged:
             spent = pace.used >= OFTEN or not pace.promises(self.tracker.tol)
             if linear is None or spent:
-                yield self.remember(at)
+                yield at
                 if len(lengths) > 3 and lengths[-1] > 0.8 * lengths[-3]:  # no progress
                     break
                 at = at if linear is None and pace.used == 0 else self.rescaled(at)
@@ -213,7 +205,7 @@ class ActiveSetNewton:
                 self.offer(at)
         if not self.tracker.converged:
             self.offer(at)
-        yield self.remember(at)
+        yield at
 
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.
@@ -234,7 +226,7 @@ class ActiveSetNewton:
         return self.point(W, solution.gamma, solution.beta, at.Z + dZ, solution.side, at.sigma)
 
     def remember(self, at: Point) -> Start:
-        """The current point for the next problem."""
+        """A point for the next problem."""
         Lambda = at.Z - self.ridge * at.W
         solution = Start(at.W, at.gamma, at.beta, self.position, Lambda)
         return solution.after(self.warm_start)
@@ -276,11 +268,11 @@ def solve_active_set(
     """
     most = min(max_iter, 14)  # matrices, which are what takes the time
     tracker = Tracker(problem, tol, verbose, "active set")
-    n_iter, kept = 0, None
+    run, n_iter = ActiveSetNewton(problem, tracker, completed(problem, start)), 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for point in ActiveSetNewton(problem, tracker, completed(problem, start)).iterate():
-            n_iter, kept = len(tracker.history.rows), point
+        for point in run.iterate():
+            n_iter = len(tracker.history.rows)
             tracker.record(n_iter)
             if n_iter >= most:
                 break
-    return tracker.result(n_iter, kept if tracker.converged else None)
+    return tracker.result(n_iter, run.remember(point) if tracker.converged else None)

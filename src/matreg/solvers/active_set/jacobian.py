@@ -13,7 +13,7 @@ from ...design import Design
 from ...linalg.factors import Factors, truncated
 from ...linalg.thresholding import Coordinates, SmoothedThresholding
 from ...problem import RMRProblem
-from ...thresholds import KERNEL_NUMBERS
+from ...thresholds import KERNEL_NUMBERS, SMALL_SYSTEM
 from .box_qp import BoxQuadratic
 from .kernels import DenseKernel, FactoredKernel, Kernel
 
@@ -75,7 +75,8 @@ class Linearisation:
             Phi = coordinates.of_samples(design)
             ridge = 1e-14 * float(np.vdot(Phi, Phi)) / n
             return FactoredKernel(Phi, np.full(n, ridge))
-        if not self.double and self.typical_weight() >= TOO_LIGHT:
+        small = n + coordinates.size <= SMALL_SYSTEM
+        if not (small or self.double) and self.typical_weight() >= TOO_LIGHT:
             K = gram(coordinates.of_samples(design, np.float32))
             # Samples that are nearly of low rank have a small effective rank, trace^2 / ||K||_F^2.
             if float(np.trace(K)) ** 2 >= 0.1 * n * float(np.vdot(K, K)):
