@@ -135,8 +135,9 @@ def cleaning_of(case: Case, model: Any) -> tuple[float, float]:
     left = np.minimum(d, model.gamma_ / mu)  # of the samples beside the best low-rank part
     cost = model.gamma_ * float(np.sum(d - left)) + 0.5 * mu * float(left @ left)
     cost += 0.5 * mu * float(s @ ((E != 0.0) @ (model.limit * noise) ** 2))
-    most = cost + model.split_gap_ * float(model.history_["objective"].max())
-    return cost - rounding, most + rounding
+    alone = isinstance(model.history_, list)  # more than two classes, without their labels
+    whole = cost / max(1.0 - model.split_gap_, 1e-9) if alone else model.history_["objective"].max()
+    return cost - rounding, cost + model.split_gap_ * float(whole) + rounding
 
 
 def norms(X: Any) -> Any:
@@ -167,16 +168,21 @@ def class_claims(case: Case, model: Any) -> Iterator[Claim]:
     if case.parameters["multi_class"] == "one_vs_rest":
         pairs = [(None, one) for one in classes]
     for k, (first, second) in enumerate(pairs):
-        names = ("coef_", "intercept_", "dual_coef_", "objective_", "dual_gap_")
-        sums = case.name == "GSMM"  # its objective is that of the cleaning
-        values = {
-            name: getattr(model, name)[k] for name in names if not (sums and name == "objective_")
-        }
+        names = ["coef_", "intercept_", "dual_coef_", "dual_gap_"]
+        sums = case.name == "GSMM"  # its objective is that of all problems and of the cleaning
+        values = {name: getattr(model, name)[k] for name in names}
         given = {name: getattr(model, name) for name in ("tau_", "C_")}
-        given |= {"X_clean_": model.X_clean_, "objective_": None} if sums else {}
-        one = SimpleNamespace(**values, **given, classes_=[0, 1])
+        if sums:
+            parts = [float(one["primal"][-1]) for one in model.history_]
+            last = k == len(pairs) - 1
+            objective = model.objective_ - sum(parts[:-1]) if last else parts[k]
+            given["X_clean_"] = model.X_clean_
+        else:
+            objective = model.objective_[k]
+        one = SimpleNamespace(**values, **given, objective_=objective, classes_=[0, 1])
         part = s if first is None else np.where(np.isin(case.y, [first, second]), s, 0.0)
-        yield claim_of(replace(case, y=(case.y == second).astype(int), s=part), one)
+        claim = claim_of(replace(case, y=(case.y == second).astype(int), s=part), one)
+        yield replace(claim, cleaning=cleaning_of(case, model)) if sums and last else claim
 
 
 def path_claims(case: Case, path: Any) -> Iterator[Claim]:

@@ -25,6 +25,7 @@ from scipy.special import xlogy
 from benchmarks.random_cases import fitted, random_case
 from benchmarks.random_claims import Claim, claims, norms
 from benchmarks.random_multinomial import multinomial_complaints
+from benchmarks.random_splits import split_complaints
 
 # A constraint may be off by this, relative to what it adds up; objective and gap likewise.
 ROUNDING = 1e-10
@@ -198,7 +199,8 @@ def verdict(seed: int, many: float = 0.02, refused: Counter[str] | None = None) 
             if case.extra == "multinomial" and len(model.classes_) > 2:
                 return multinomial_complaints(case, model)
             found = claims(case, model, folder)
-            return [complaint for claim in found for complaint in complaints(claim)]
+            out = [complaint for claim in found for complaint in complaints(claim)]
+            return out + (split_complaints(case, model) if hasattr(model, "split_gap_") else [])
 
 
 def main() -> None:

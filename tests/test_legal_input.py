@@ -9,7 +9,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from matreg import GRMR, GRMRCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, information_criteria, path
+from matreg import (
+    GRMR,
+    GRMRCV,
+    GSMM,
+    RGLM,
+    RGLMCV,
+    RMR,
+    RMRCV,
+    SMM,
+    SMMCV,
+    information_criteria,
+    path,
+)
 from matreg.losses.smooth import Logistic
 from matreg.solvers.grmr.row_prox import relative
 
@@ -124,6 +136,20 @@ def test_units_beyond_float64_are_refused(model, unit):
         model.fit(X, unit * y)
     with pytest.raises(ValueError, match=r"sample_weight has entries"):
         model.fit(X, y, sample_weight=np.full(40, unit))
+
+
+@pytest.mark.parametrize("C", [1e90, 1e200])
+@pytest.mark.parametrize("model", [GRMR, GSMM])
+def test_cleaning_with_losses_beside_which_the_penalty_is_rounding_is_refused(model, C):
+    with pytest.raises(ValueError, match=r"C times sample_weight is up to"):
+        model(C=C).fit(X, y > 0 if model is GSMM else y)
+
+
+@pytest.mark.parametrize("unit", [1e-165, 1e200])
+def test_covariates_whose_squares_leave_float64_are_not_called_constant(unit):
+    Z = unit * rng.standard_normal((40, 1))
+    with pytest.raises(ValueError, match=r"the covariate z0 has entries .* in other units"):
+        RMR().fit(X, y, covariates=Z)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from benchmarks.random_cases import EXTRAS, KINDS, STORAGES, TWISTS, fitted, ran
 from benchmarks.random_claims import claims
 from benchmarks.random_fits import complaints, verdict
 from benchmarks.random_multinomial import multinomial_complaints
+from benchmarks.random_splits import split_complaints
 
 
 @pytest.mark.parametrize("first", range(0, 300, 30))
@@ -77,3 +78,39 @@ def test_what_is_not_true_of_multinomial_is_found(change, tmp_path):
     for name, wrong in change.items():
         setattr(model, name, wrong(getattr(model, name)))
     assert multinomial_complaints(case, model)
+
+
+def cleaned(name, extra, tmp_path):
+    """A fit that cleans, with outliers, and its case."""
+    rng = np.random.default_rng(0)
+    case = next(
+        one for seed in range(400) if (one := random_case(seed)).name == name and one.extra == extra
+    )
+    X = rng.standard_normal((13, 3, 1)) * rng.standard_normal((13, 1, 2))
+    X[::4, 0, 0] += 10.0
+    y = np.arange(13) % 3 if extra == "classes" else X[:, 1, 1] + 0.1 * rng.standard_normal(13)
+    own = {"outliers": "split", "tau": 0.1, "C": 1.0, "fit_intercept": True}
+    own |= {"multi_class": "one_vs_rest"} if extra == "classes" else {"max_iter": 1}
+    kind = "hinge" if name == "GSMM" else "epsilon_insensitive"
+    case = replace(case, X=X, y=y, s=None, Z=None, parameters=own, twist="", kind=kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return case, fitted(case, str(tmp_path))
+
+
+@pytest.mark.parametrize(("name", "extra"), [("GRMR", "split"), ("GSMM", "classes")])
+def test_what_is_not_true_of_a_split_is_found(name, extra, tmp_path):
+    case, model = cleaned(name, extra, tmp_path)
+    assert model.outlier_fraction_ > 0.0 and not split_complaints(case, model)
+    model.split_gap_ /= 1e3
+    assert split_complaints(case, model)
+    model.split_gap_ *= 1e3
+    model.X_clean_, model.outliers_ = model.X_clean_ + 0.1, model.outliers_ - 0.1
+    assert split_complaints(case, model)
+
+
+def test_a_wrong_sum_of_the_problems_of_three_classes_is_found(tmp_path):
+    case, model = cleaned("GSMM", "classes", tmp_path)
+    assert not any(complaints(claim) for claim in claims(case, model, str(tmp_path)))
+    model.objective_ *= 1.0 + 1e-6
+    assert any(complaints(claim) for claim in claims(case, model, str(tmp_path)))

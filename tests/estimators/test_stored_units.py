@@ -66,6 +66,19 @@ def test_units_beyond_float64_are_refused_in_the_words_of_samples_in_memory(
         model.fit(X, y, sample_weight=np.full(N, weight))
 
 
+@pytest.mark.parametrize("kind", ["memory", "file", "dask"])
+@pytest.mark.parametrize(
+    ("model", "weight"),
+    [(RMR(), 1e90), (RMR(C=1e200), 1.0), (SMM(C=1.0), 1e90), (SMM(C=1e90), 1.0), (SMMCV(), 1e90)],
+    ids=["RMR", "RMR C", "SMM", "SMM C", "SMMCV"],
+)
+def test_losses_beside_which_the_penalty_is_rounding_are_refused(model, weight, kind, tmp_path):
+    X, y = make_data()
+    given = X if kind == "memory" else store(X, kind, tmp_path)
+    with pytest.raises(ValueError, match=r"^C times sample_weight is up to .* Lower C or sample_w"):
+        model.fit(given, labels_for(model, y), sample_weight=np.full(N, weight))
+
+
 @pytest.mark.parametrize("model", [RMR(), RGLM()], ids=lambda model: type(model).__name__)
 def test_labels_and_weights_that_are_computed_block_by_block(model):
     da = pytest.importorskip("dask.array")

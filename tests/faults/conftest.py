@@ -64,6 +64,16 @@ class Script:
         """Exit status, negative for a signal."""
         return int(_ask(self.nursery, {"wait": self.pid}))
 
+    def group(self):
+        """What the processes of its group are, those that wait to be collected left out."""
+        listed = subprocess.run(
+            ["ps", "-ww", "-eo", "pgid=,stat=,args="], capture_output=True, text=True
+        )
+        fields = (line.split(maxsplit=2) for line in listed.stdout.splitlines())
+        return "".join(
+            args for pgid, stat, args in fields if int(pgid) == self.pid and "Z" not in stat
+        )
+
     def leaves_nobody(self, seconds=20.0):
         """Whether its process group is soon empty."""
         deadline = time.monotonic() + seconds

@@ -172,3 +172,26 @@ def test_workers_end_with_a_terminated_search(start):
     os.kill(script.pid, signal.SIGTERM)  # to the parent alone, as a batch system does
     assert script.end() == -signal.SIGTERM
     assert script.leaves_nobody()
+
+
+SLOW_TO_END = """
+import signal, time
+from joblib import delayed
+from matreg._runtime.parallel import in_parallel
+def work():
+    signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), os._exit(0)))
+    open("begun", "w").close()
+    time.sleep(60.0)
+for _ in in_parallel([delayed(work)()] * 2, 2):
+    pass
+"""
+
+
+def test_a_terminated_program_ends_after_its_workers(start):
+    script = start(SLOW_TO_END)
+    while not (script.said / "begun").exists():
+        time.sleep(0.01)
+    os.kill(script.pid, signal.SIGTERM)
+    assert script.end() == -signal.SIGTERM
+    assert "popen_loky" not in script.group()  # at once; joblib's tracker of files notices later
+    assert script.leaves_nobody()

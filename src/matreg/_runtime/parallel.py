@@ -13,6 +13,9 @@ from typing import Any
 
 from joblib import Parallel
 
+# Seconds that we wait for a worker to end.
+ENDING = 5.0
+
 
 def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = True) -> Iterator[Any]:
     """Results of calls that ``joblib.delayed`` has made, as they come.
@@ -67,8 +70,10 @@ def _workers_end_with_us() -> Iterator[None]:
 
 
 def _end_all(number: int, frame: Any) -> None:
-    for child in active_children():
-        if child.name.startswith("LokyProcess"):
-            child.terminate()
+    workers = [child for child in active_children() if child.name.startswith("LokyProcess")]
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join(ENDING)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -10,6 +10,10 @@ import numpy as np
 SMALLEST, LARGEST = 1e-100, 1e100
 # Orders of magnitude that the units of samples, labels and weights may span together.
 ORDERS = 150.0
+# Most orders of magnitude of ``c |X|^2 / |y|``, with c the factors C s of the losses. From some 26
+# on the rounding of multipliers at their bounds is worth more than the objective, here even that of
+# multipliers far inside.
+HEAVIEST = 40.0
 
 
 def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
@@ -20,12 +24,7 @@ def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
     """
     sizes = {"X": largest(X), "y": largest(y), "sample_weight": largest(weights)}
     for name, size in sizes.items():
-        if size != 0.0 and not SMALLEST <= size <= LARGEST:
-            raise ValueError(
-                f"{name} has entries of sizes up to {size:.3g}, whose squares leave the range of "
-                f"float64: the largest must be between {SMALLEST:g} and {LARGEST:g}. Pass {name} "
-                f"in other units, divided by {size:.1g}."
-            )
+        check_size(name, size)
     far = {name: abs(np.log10(size)) if size else 0.0 for name, size in sizes.items()}
     if far["X"] + sum(far.values()) > orders:
         name = max(far, key=lambda one: far[one])
@@ -33,6 +32,31 @@ def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
             f"X, y and sample_weight have entries of sizes up to {sizes['X']:.3g}, "
             f"{sizes['y']:.3g} and {sizes['sample_weight']:.3g}, whose products leave the range of "
             f"float64. Pass {name} in other units, divided by {sizes[name]:.1g}."
+        )
+
+
+def check_size(name: str, size: float) -> None:
+    """Refuse numbers, the largest of this size, whose squares vanish or overflow."""
+    if size != 0.0 and not SMALLEST <= size <= LARGEST:
+        raise ValueError(
+            f"{name} has entries of sizes up to {size:.3g}, whose squares leave the range of "
+            f"float64: the largest must be between {SMALLEST:g} and {LARGEST:g}. Pass {name} "
+            f"in other units, divided by {size:.1g}."
+        )
+
+
+def check_factors(c: Any, norms: Any, y: Any) -> None:
+    """Refuse factors c of the losses beside which the penalty ``||W||^2 / 2`` is mere rounding."""
+    sizes = [largest(c), largest(norms), largest(y)]
+    if not all(sizes):
+        return
+    orders = float(np.log10(sizes) @ (1.0, 2.0, -1.0))
+    if orders > HEAVIEST:
+        raise ValueError(
+            f"C times sample_weight is up to {sizes[0]:.1g}, too much for samples of norm "
+            f"{sizes[1]:.1g} and labels of size {sizes[2]:.1g}: the losses outweigh the penalty "
+            f"by {orders:.0f} orders of magnitude, and float64 has 16 digits. Lower C or "
+            "sample_weight."
         )
 
 

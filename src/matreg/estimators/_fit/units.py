@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 from ..._typing import Array
 from ...bases import Bases
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
+from ...data.units import check_factors
 from ...losses.families import LossFamily, in_units
 from ...losses.piecewise import epsilon_insensitive
 from ...model import Model
@@ -170,6 +171,8 @@ def in_numbers(model: MatrixEstimator, units: Units, penalty: Penalty) -> Model:
     loss, C = loss_in_numbers(model, units), 1.0
     if hasattr(model, "C"):
         model.C_ = C = units.C(model.C)
+        if isinstance(part := units.given, Samples):  # blocks are looked at when they are read
+            check_factors(C * part.weights, part.design.norms, part.y)
     return Model(loss, penalty, C, model.fit_intercept, covariate_ridge=model.covariate_ridge)
 
 

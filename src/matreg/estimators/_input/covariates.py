@@ -11,6 +11,7 @@ from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Values
 from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
+from ...data.units import check_size, largest
 from ...preprocessing.covariates import CovariateEncoder
 from ...unpenalised.basis import Directions, directions
 
@@ -39,7 +40,9 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
         )
     state = {name: one for name, one in vars(encoder).items() if name != "unknown"}
     model.covariate_encoding_ = state  # plain, to be stored
-    model.covariate_names_ = encoder.get_feature_names_out()
+    model.covariate_names_ = names = encoder.get_feature_names_out()
+    for name, column in zip(names, Z.T, strict=True):
+        check_size(f"the covariate {name!s}", largest(column))
     found = directions(Z, model.fit_intercept)
     warn_of_constant(found, encoder, model.fit_intercept)
     if not penalised:  # a ridge has one solution

@@ -19,6 +19,7 @@ from ..._runtime.progress import span, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
 from ...data.blocks import Block, Blocks, joined
+from ...data.units import check_factors
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
 from ..augmented.augmented import coordinates, solve_augmented
@@ -139,6 +140,8 @@ class Stream(Bounds):
     def look(self) -> tuple[Block, Array]:
         """A subsample with enough of the rare kind, and the number of samples each stands for."""
         block, index = self.blocks.sample(self.rows, seed=0)
+        factors = self.model.loss_of(block.y, block.weights).size
+        check_factors(factors, np.linalg.norm(block.X.astype(float), axis=1), block.y)
         n, rare = self.blocks.n, self.rare
         own, most = np.isin(index, rare), self.rows // 4
         if own.sum() >= min(most, len(rare)):
