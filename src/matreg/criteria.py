@@ -68,7 +68,7 @@ def information_criteria(
     path : RegularizationPath
         From :func:`path` of an RMR or RGLM, fitted without weights.
     X, y : array-like
-        The data it was fitted to, without duplicates.
+        The data that the path was fitted to, without duplicates.
     covariates : array-like of shape (n, m), table or dict of columns, default=None
         Those of the path, if it had any.
 

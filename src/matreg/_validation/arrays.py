@@ -171,12 +171,12 @@ FEW_SAMPLES = 6
 
 
 def question_two_values(y: Array, where: str = "") -> None:
-    """Warn where labels that are fitted as numbers have two values alone, as two classes have."""
+    """Warn if labels that are fitted as numbers have only two values, as two classes have."""
     low, high = y.min(), y.max()
     if len(y) >= FEW_SAMPLES and low < high and bool(np.all((y == low) | (y == high))):
         warn(
-            f"y has two values alone, {low:g} and {high:g}{where}, and is fitted as numbers. For "
-            'two classes take SMM (--model smm) or RGLM(family="binomial"), which gives '
+            f"y has only two values, {low:g} and {high:g}{where}, and is fitted as numbers. For "
+            'two classes use SMM (--model smm) or RGLM(family="binomial"), which gives '
             "probabilities."
         )
 

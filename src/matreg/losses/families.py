@@ -45,8 +45,8 @@ from .smooth import Poisson as PoissonLoss
 class LossFamily:
     """A loss with its parameters, before it meets samples.
 
-    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass; those that are
-    named in `units` are in the units of the labels, and may be words such as ``"scale"``.
+    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass. Fields that
+    `units` names are in the units of the labels and may be words such as ``"scale"``.
 
     Examples
     --------
@@ -269,7 +269,7 @@ class Binomial(Likelihood):
 
 @dataclass(frozen=True)
 class Multinomial(Likelihood):
-    """``log sum_c exp(f_c) - f_own`` for more than two classes, all problems of which are one."""
+    """``log sum_c exp(f_c) - f_own`` for more than two classes, which are one problem."""
 
     def of(self, y: Array, c: Array) -> MultinomialLoss:
         """Weights of c, for labels 1 of the own class and 0 of the others, class after class."""

@@ -31,9 +31,9 @@ from .base import ROUNDING
 class PiecewiseLoss:
     """Loss whose conjugate is ``epsilon |beta| + curvature beta^2 / 2`` on an interval.
 
-    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond, it grows like ``(|r| - epsilon)^2 / (2
-    curvature)`` until its slope reaches ``upper`` (r > 0) or ``lower`` (r < 0), and linearly from
-    there on; without curvature it is linear at once.
+    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond, it grows like
+    ``(|r| - epsilon)^2 / (2 curvature)`` until its slope reaches ``upper`` (r > 0) or ``lower`` (r
+    < 0), and linearly from there on; without curvature it is linear from epsilon on.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class PiecewiseLoss:
         return float((weight @ centre + fixed - total) / weight.sum())
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Clip to the bounds; the room that is left shares out the error of the sum."""
+        """Clip to the bounds, then distribute the error of the sum over the slack that is left."""
         with np.errstate(divide="ignore"):
             return shared_out(beta, self.lower, self.upper, total, 1.0 / self.curvature)
 

@@ -47,9 +47,10 @@ class SpectralPenalty:
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
 
-        With a positive `smoothing`, of the units of d squared, a smooth function whose derivative
-        is positive where that of the thresholding is zero, and which tends to the thresholding with
-        the smoothing: it shows the interior point method the values below the threshold.
+        With a positive `smoothing`, in the units of d squared, it is a smooth function that tends
+        to the thresholding as the smoothing tends to zero. Its derivative is positive where that of
+        the thresholding is zero, so that the interior point method sees the values below the
+        threshold.
         """
         raise missing(self, "threshold(d, scale, smoothing)")
 
@@ -132,7 +133,7 @@ class SpectralElasticNet(SpectralPenalty):
     ridge : float, default=1.0
         Weight of half the squared Frobenius norm.
     ridge_per_tau : float, default=0.0
-        By how much the ridge grows with tau along a path.
+        Growth of the ridge per unit of tau along a path.
 
     Examples
     --------

@@ -80,18 +80,18 @@ def warn_of_units(X: Array) -> None:
     """Warn if the columns or the rows of samples differ in scale so much that a fit loses by it.
 
     The penalty of the models treats all entries of W alike. A column of small numbers needs large
-    coefficients, which cost more, so that what it tells of the label is lost.
+    coefficients, which the penalty suppresses, so that its information about the label is lost.
 
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        Samples, of which a few hundred are looked at. Rows and columns that are constant, or half
-        of whose entries are equal, as at the edges of images, do not count.
+        Samples; a few hundred of them are examined. Rows and columns that are constant, or half of
+        whose entries are equal, as at the edges of images, do not count.
 
     Warns
     -----
     AdviceWarning
-        With the two scales that differ most, where the larger is 200 times the smaller or more.
+        If the largest scale is at least 200 times the smallest; the message names both.
 
     Examples
     --------
