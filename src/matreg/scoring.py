@@ -1,9 +1,9 @@
 """Names of scores, and one that is robust to wrong labels: bounded absolute errors.
 
-The median absolute error looks at half of the samples only: if half of the labels are equal, the
-best constant has a median error of zero, and W = 0 is chosen. The mean absolute error grows with
-each wrong label. Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for
-all candidates.
+The median absolute error uses only half of the samples: if half of the labels are equal, the best
+constant has a median error of zero, and W = 0 is chosen. The mean absolute error grows with each
+wrong label. Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for all
+candidates.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from ._typing import Array
 
-# The name by which searches know the score.
+# Name of the score in searches.
 BOUNDED = "neg_bounded_absolute_error"
-# Names of scores in print; others lose "neg_" and their underscores.
+# Names of scores as shown to users; others are shown without "neg_" and underscores.
 WORDS = {
     "r2": "R²",
     "neg_root_mean_squared_error": "RMSE",
@@ -106,7 +106,7 @@ def score_of_search(search: Any) -> tuple[str, bool]:
 
 
 def _likeness(asked: str, name: str) -> float:
-    """Similarity of a score to what was typed: by its initials (rmse), by a part, or by letters."""
+    """Similarity of a score to what was typed: by initials (rmse), by a part, or by letters."""
     bare = name.removeprefix("neg_")
     if asked == "".join(word[0] for word in bare.split("_")):
         return 3.0

@@ -116,7 +116,7 @@ def test_two_values_are_questioned(labels):
             warnings.simplefilter("default")
             model.fit(X, labels)
         said = [one for one in found if "only two values" in str(one.message)]
-        assert len(said) == 1 and "take SMM" in str(said[0].message)
+        assert len(said) == 1 and "use SMM" in str(said[0].message)
         assert said[0].filename == __file__
 
 

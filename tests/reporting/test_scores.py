@@ -306,7 +306,7 @@ def test_stored_samples_are_reported_on_a_part_of_them(tmp_path):
         facts = gather(model, stored, big.y, **DEFAULTS)
         page = model.report(stored, big.y).html
     assert 0 < len(facts.y) < 500 and facts.total == 3000
-    assert f"about {len(facts.y)} of the 3000 samples" in words(page)
+    assert f"describes {len(facts.y)} of the 3000 samples" in words(page)
     np.testing.assert_allclose(facts.predicted, model.predict(facts.X))
     assert np.isin(facts.y, big.y).all()
 

@@ -146,7 +146,7 @@ def bootstrap_maps(
 def _draws(
     y: Array, groups: Any, n_resamples: int, rng: RandomState, classes: int
 ) -> list[Indices]:
-    """Rows of each resample; one that lacks some of the classes is drawn again."""
+    """Rows of each resample; a resample that lacks a class is drawn again."""
     units = np.arange(len(y)) if groups is None else check_groups(groups, len(y))
     order = np.argsort(units, kind="stable")
     starts = np.searchsorted(units[order], np.arange(units.max() + 2))

@@ -236,8 +236,8 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
 
     A refit to the predictions of a shrunk model is shrunk twice, and its deviations, which grow
     with the signal, are too small. With this factor the mean of refits to the amplified prediction
-    plus noise is as large as the coefficients themselves. The part of the covariates, which is not
-    shrunk, stays as it is.
+    plus noise is as large as the coefficients themselves. The effect of the covariates, which is
+    not shrunk, stays as it is.
     """
     beside = 0.0 if Z is None else Z @ linear_part(start).model.covariate_coef_
     fitted = bound(start, Z).predict(X) - beside
@@ -263,15 +263,15 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
 
 
 def _what_is_permuted(model: Any) -> str:
-    """Residuals for numbers; labels for classes and counts, to which none can be added."""
+    """Residuals for numbers; labels for classes and counts, which have no residuals."""
     return "residuals" if linear_part(model).model._loss().labels == "numbers" else "labels"
 
 
 def _says_nothing(maps: Array) -> bool:
     """Whether W is zero in most fits to permuted labels, and warn if so.
 
-    The W of true labels cannot be compared with them then: in simulations 63 % of the maps had
-    false entries where 56 to 90 % of the permuted W were zero, and 7 % where 0 to 13 % were.
+    The W of true labels cannot be compared with zeros: in simulations, 63 % of the maps had false
+    entries if 56 to 90 % of the permuted W were zero, and 7 % if 0 to 13 % were zero.
     """
     zero = int(np.sum(~maps.any(axis=(1, 2))))
     if zero <= 0.5 * len(maps):
@@ -287,7 +287,7 @@ def _says_nothing(maps: Array) -> bool:
 def _out_of_fold(
     model: Any, X: Any, y: Array, Z: Array | None, folds: list[tuple[Indices, Indices]]
 ) -> Array:
-    """Predictions of samples that were left out: residuals of training samples are too small."""
+    """Predictions of left-out samples, since residuals of training samples are too small."""
     predicted = np.full(len(y), np.nan)
     for test, fitted in _in_folds(at_chosen_parameters(model), X, y, Z, folds):
         predicted[test] = fitted.predict(take(X, test))

@@ -1,8 +1,8 @@
 """Penalties of the coefficient matrix.
 
-A penalty that depends on the singular values alone is a :class:`SpectralPenalty`, and goes with
-every solver. Any other penalty needs the methods of :class:`~matreg.penalties.base.Penalty` and
-goes to the first-order solver.
+A penalty that depends only on the singular values is a :class:`SpectralPenalty`, which every
+second-order solver of RMR takes. Any other penalty needs the methods of
+:class:`~matreg.penalties.base.Penalty`; the first-order solver takes it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class SpectralPenalty:
     def prox(self, Z: Array, step: float = 1.0) -> Factors:
         """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, in factors."""
         f = svd(Z)
-        # With the ridge completed to a square this is the prox of h alone, at another scale.
+        # Completing the square turns this into the prox of h at another scale.
         g, _ = self.threshold(f.d / step, 1.0 / step + self.ridge, 0.0)
         return Factors(f.U, g / (1.0 / step + self.ridge), f.Vt)
 

@@ -283,7 +283,7 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or the like."""
     try:
         return value is None or bool(value != value)
-    except TypeError:  # of pandas.NA nothing is known
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 

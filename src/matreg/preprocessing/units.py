@@ -13,21 +13,21 @@ from ..data.dask_blocks import is_dask
 
 # Axes of (n, p, q) along which entries share a unit.
 AXES = {"columns": (0, 1), "rows": (0, 2), "entries": (0,), "all": (0, 1, 2)}
-# Shares of the entries of a unit below its low, its middle and its high quantile. A tenth of the
-# entries at each end may be anything. A narrower range, as that of the quartiles, is zero for
-# images and too small for spectra, most of whose entries are dark.
+# Shares of the entries of a unit below its low, its middle and its high quantile. Up to a tenth of
+# the entries at each end may be outliers. A narrower range, such as that of the quartiles, is zero
+# for images and too small for spectra, most of whose entries are dark.
 SHARES = (0.1, 0.5, 0.9)
 # Distance of the outer two for a normal distribution of standard deviation 1.
 NORMAL_RANGE = 2.563103131089201
-# Spreads below this share of the centre are rounding.
+# Spreads below this share of the centre are rounding errors.
 ROUNDING = 1e-13
-# Numbers from which quantiles are learned; samples all over the data hold them.
+# Number of entries from which quantiles are estimated, in samples spread over the data.
 SAMPLED = 2**22
-# Ratio of two units from which a fit is warned of. With simulated sensors that tell equally much
-# of the label the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times
-# at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
+# Ratio of two units from which on a fit warns. With simulated sensors that are equally informative,
+# the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times at 300. Rows
+# and columns of spectra and images, which share their unit, differ by up to about 100.
 LARGEST_RATIO = 200.0
-# Numbers and samples that the warning looks at: it is not worth more.
+# Numbers and samples that the warning examines: more would cost too much time.
 LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 256
 
 
@@ -67,7 +67,7 @@ def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
 def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Low decile, median and high decile of each unit."""
     with np.errstate(over="ignore", invalid="ignore"):  # differences of the largest numbers
-        # Faster than its kin for NaN, which is called only where there are some.
+        # Faster than the variant for NaN, which is called only if there are any.
         found = np.quantile(X, SHARES, axis=axes, keepdims=True)
         if np.isnan(found).any():
             empty = np.isnan(X).all(axis=axes, keepdims=True)
@@ -122,5 +122,5 @@ def warn_of_units(X: Array) -> None:
 
 
 def _rounded(number: float) -> str:
-    """One digit: Python shows a warning once where the text is that of the last one."""
+    """Rounded to one digit: Python shows a repeated warning once if its text is the same."""
     return f"{float(f'{number:.0e}'):g}"
