@@ -104,7 +104,8 @@ def make_report(
         Heading of the page.
     scoring : str or callable, default=None
         Score, as in scikit-learn. By default the one by which the parameters of the model were
-        chosen, or the one of its `score`.
+        chosen; for given parameters R^2, accuracy, or the explained part of the deviance (counts)
+        or of the pinball loss (quantiles).
     baseline : bool, str or list of str, default=True
         Models of flat samples that are fitted to the same folds, each with the parameter that is
         best on these folds: "ridge" and "pls" for numbers, "poisson" too for counts, "logistic"

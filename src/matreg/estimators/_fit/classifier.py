@@ -109,9 +109,9 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         -------
         ndarray of shape (n,) or (n, n_classes)
             For two classes ``<coef_, X_i> + intercept_``, positive for the second one. For more
-            one column per class, the largest for the class that is predicted: one against the rest
-            the decision of the class, one against one the number of its votes, with the sum of its
-            decisions, scaled to less than 1/2, to break ties.
+            classes, one column per class, with the largest value for the predicted class: with
+            "one_vs_rest" the decision of the class; with "one_vs_one" the number of its votes plus
+            the sum of its decisions, scaled to less than 1/2, which breaks ties.
         """
         return self._decide(X, covariates)
 
