@@ -1,9 +1,9 @@
 """Degrees of freedom and information criteria along a path: selection without folds.
 
-R-GLM. The degrees of freedom are the divergence ``sum_i d yhat_i / d y_i`` of the fit, which for
-Gaussian noise of equal variance is what Stein's lemma asks for. At a solution B of rank r with
-singular values w, with ``lambda_l`` the singular values of ``A'(y - yhat)`` below tau, the fit
-moves like a ridge regression in the tangent space of the matrices of rank r, with penalties
+R-GLM. The degrees of freedom are the divergence ``sum_i d yhat_i / d y_i`` of the fit, the quantity
+in Stein's lemma for Gaussian noise of equal variance. At a solution B of rank r with singular
+values w, with ``lambda_l`` the singular values of ``A'(y - yhat)`` below tau, the fit moves like a
+ridge regression in the tangent space of the matrices of rank r, with penalties
 
     0                                 for u_k v_k' and u_k v_l' + u_l v_k',      k, l <= r
     2 tau / (w_k + w_l)               for u_k v_l' - u_l v_k',                   k, l <= r
@@ -12,10 +12,10 @@ moves like a ridge regression in the tangent space of the matrices of rank r, wi
 
 and the divergence is the trace of its hat matrix, plus one for the intercept. For an orthonormal
 design this is the formula of Zhou and Li (2014), which they use for all designs with the singular
-values of the least squares fit; the divergence needs no such fit and is right for every design.
-For the families "binomial" and "poisson" the fit moves like that of the last reweighted least
-squares problem, with the second derivatives of the loss as weights, and the criterion is the
-deviance in the place of ``n log`` of the mean square.
+values of the least squares fit; the divergence needs no such fit and holds for every design. For
+the families "binomial" and "poisson" the fit moves like that of the last reweighted least squares
+problem, with the second derivatives of the loss as weights, and the criterion is the deviance in
+the place of ``n log`` of the mean square.
 
 RMR. With the epsilon-insensitive loss yhat_i follows y_i where the residual sits on the edge of
 the tube, ``0 < |beta_i| < C s_i``, and does not where it is inside or outside: the degrees of
@@ -23,8 +23,8 @@ freedom are the number of samples on the edge, as for quantile regression (Li, L
 The criterion is that of Laplace noise, of asymmetric Laplace noise for the loss "quantile". The
 loss "huber" is not a negative log-likelihood with a free scale, so that AIC and BIC are undefined.
 
-Both take the samples for independent and the model for fixed in advance, and neither knows about
-gross outliers: where labels are wrong, cross-validate with a robust score instead.
+Both criteria assume independent samples, a model fixed in advance and no gross outliers: if labels
+may be wrong, cross-validate with a robust score instead.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def information_criteria(
     path : RegularizationPath
         From :func:`path` of an RMR or RGLM, fitted without weights.
     X, y : array-like
-        The data it was fitted to, without duplicates.
+        The data that the path was fitted to, without duplicates.
     covariates : array-like of shape (n, m), table or dict of columns, default=None
         Those of the path, if it had any.
 
@@ -130,7 +130,7 @@ def _criteria(
 
 def rmr_degrees_of_freedom(point: SolverResult, loss: PiecewiseLoss) -> float:
     """Number of samples on a kink of their loss."""
-    # A certified beta is at its bounds up to the root of the gap only.
+    # A certified beta reaches its bounds only up to the root of the gap.
     small = 1e-3 * loss.size
     inside = (point.beta > loss.lower + small) & (point.beta < loss.upper - small)
     return float(np.count_nonzero(inside & (np.abs(point.beta) > small)))

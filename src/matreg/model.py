@@ -18,7 +18,7 @@ from .problem import Problem
 class Model:
     """``C sum_i s_i l(y_i, <W, X_i> + z_i'gamma + b) + penalty(W) + ridge |gamma|^2 / 2``.
 
-    A plain object. The covariates z_i belong to the samples; without any there is no gamma.
+    The covariates z_i belong to the samples; without covariates there is no gamma.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Model:
     fit_intercept : bool, default=True
         Whether there is an intercept b; otherwise it is 0.
     adaptive : tuple of float, default=()
-        Tau of earlier problems, one after another, whose solutions give the bases in which W is
-        penalised (:mod:`matreg.adaptive`).
+        Tau of each earlier problem; their solutions determine the bases in which W is penalised
+        (:mod:`matreg.adaptive`).
     covariate_ridge : float or ndarray, default=0.0
         The ridge on gamma, or one for each covariate.
 

@@ -27,8 +27,8 @@ class Problem(Generic[L, P]):
 
     Z are the columns without a penalty: none, a column of ones, whose gamma is the intercept, or
     several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - linear) + constant``
-    subject to ``Z'beta = linear_gamma``. Any W and gamma bound the optimum from above and any
-    feasible beta from below: the two together are a certificate, however they were found.
+    subject to ``Z'beta = linear_gamma``. Any W and gamma give an upper bound of the optimum, any
+    feasible beta a lower bound: both together are a certificate, however they were found.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class Problem(Generic[L, P]):
     unpenalised : Basis, default=ONES
         Columns Z of shape (n, k) without a penalty.
     linear : ndarray of shape (p, q) or None
-        Linear term: the slope of samples that are not in the design; None is zero.
+        Linear term, such as the slope of samples that are not in the design; None is zero.
     linear_gamma : ndarray of shape (k,)
         The same for gamma, or one number for all k.
     constant : float
-        Their part of the objective.
+        Constant part of the objective, such as that of these samples.
     """
 
     design: Design

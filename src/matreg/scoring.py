@@ -1,9 +1,9 @@
 """Names of scores, and one that is robust to wrong labels: bounded absolute errors.
 
-The median absolute error looks at half of the samples only: if half of the labels are equal, the
-best constant has a median error of zero, and W = 0 is chosen. The mean absolute error grows with
-each wrong label. Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for
-all candidates.
+The median absolute error uses only half of the samples: if half of the labels are equal, the best
+constant has a median error of zero, and W = 0 is chosen. The mean absolute error grows with each
+wrong label. Between the two is ``mean(min(|r|, k s))`` with one scale s of the residuals for all
+candidates.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from ._typing import Array
 
-# The name by which searches know the score.
+# Name of the score in searches.
 BOUNDED = "neg_bounded_absolute_error"
-# Names of scores in print; others lose "neg_" and their underscores.
+# Names of scores as shown to users; others are shown without "neg_" and underscores.
 WORDS = {
     "r2": "R²",
     "neg_root_mean_squared_error": "RMSE",
@@ -106,7 +106,7 @@ def score_of_search(search: Any) -> tuple[str, bool]:
 
 
 def _likeness(asked: str, name: str) -> float:
-    """Similarity of a score to what was typed: by its initials (rmse), by a part, or by letters."""
+    """Similarity of a score to what was typed: by initials (rmse), by a part, or by letters."""
     bare = name.removeprefix("neg_")
     if asked == "".join(word[0] for word in bare.split("_")):
         return 3.0
@@ -118,21 +118,22 @@ def _likeness(asked: str, name: str) -> float:
 def shared_scale(residuals: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Robust standard deviation of residuals that all candidates share.
 
-    For each candidate it is the size that 68 % of its residuals do not exceed: one standard
-    deviation if they are normal, and finite as long as less than 31 % of the labels are wrong. The
-    smallest positive one of all candidates counts: the others have not found the signal.
+    The scale of a candidate is the size that 68 % of its residuals do not exceed: one standard
+    deviation if they are normal, and bounded as long as less than 31 % of the labels are wrong. The
+    shared scale is the smallest positive scale of all candidates, since candidates with larger
+    scales have not found the signal.
 
     Parameters
     ----------
     residuals : array-like of shape (k, n)
-        Residuals of k candidates on the same samples, which they were not fitted to.
+        Residuals of k candidates on the same samples, none of which was in their fits.
     weights : array-like of shape (n,), default=None
         Weights of the samples; 2 is the same as the sample twice.
 
     Returns
     -------
     float
-        The scale, in the units of the labels; 0 if all candidates are without error.
+        The scale, in the units of the labels; 0 if no candidate has errors.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def bounded_absolute_error(
     bound: float = 3.0,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Mean of ``min(|r|, bound * scale)`` for each candidate; the smallest is the best.
+    """Mean of ``min(|r|, bound * scale)`` for each candidate; the smallest mean is the best.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def bounded_absolute_error(
 
 
 def bounded_scorer(scale: float, bound: float = 3.0) -> Any:
-    """Scorer of scikit-learn with a scale that is known: minus the bounded absolute error.
+    """Scorer for scikit-learn with a given scale: minus the bounded absolute error.
 
     Parameters
     ----------

@@ -65,6 +65,8 @@ def test_options_become_parameters(model, arguments, kind, parameters):
         ("rmr", "--tau 5 --n-taus 5", "--n-taus has no meaning with --tau"),
         ("rmr", "--family poisson", "--family has no meaning for --model rmr"),
         ("rmr", "--quantile 0.9 --loss huber", "--quantile has no meaning with --loss huber"),
+        ("rmr", "--loss absolute --epsilon 1", "--epsilon has no meaning with the loss absolute"),
+        ("rmr", "--quantile 0.9 --epsilon 1", "--epsilon has no meaning with the loss quantile"),
         ("rglm", "--C 1", "--C has no meaning for --model rglm"),
         ("smm", "--epsilon 1", "--epsilon has no meaning for --model smm"),
         ("rmr", "--scoring rmse", "such as neg_root_mean_squared_error; got rmse"),

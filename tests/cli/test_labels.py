@@ -91,6 +91,6 @@ def test_the_hint_is_one_line_of_the_command(arrays, tmp_path, capsys):
     arguments = ["fit", str(tmp_path / "d.npz"), "--cv", "0", "-o", str(tmp_path / "m.skops")]
     assert main(arguments) == 0
     said = capsys.readouterr().err
-    assert said.count("warning") == 1 and "two values alone, 0 and 1" in said
+    assert said.count("warning") == 1 and "only two values, 0 and 1" in said
     assert main([*arguments, "--model", "smm"]) == 0
     assert "two values" not in capsys.readouterr().err

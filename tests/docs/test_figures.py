@@ -12,7 +12,10 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
-    *(DOCS / f"{name}.md" for name in ("index", "start", "which_model", "reproduction")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("index", "start", "which_model", "coming_from", "reproduction")
+    ),
     *sorted((DOCS / "guide").glob("*.md")),
     *sorted((DOCS / "dev" / "measurements").glob("*.md")),
 ]

@@ -115,8 +115,8 @@ def test_two_values_are_questioned(labels):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("default")
             model.fit(X, labels)
-        said = [one for one in found if "two values alone" in str(one.message)]
-        assert len(said) == 1 and "take SMM" in str(said[0].message)
+        said = [one for one in found if "only two values" in str(one.message)]
+        assert len(said) == 1 and "use SMM" in str(said[0].message)
         assert said[0].filename == __file__
 
 

@@ -314,7 +314,7 @@ def test_no_convergence_is_not_silent():
     [
         ({}, np.ones(6), None, ["y", "two classes", "one class"]),
         ({}, [0, 1, 0, 1, 0, np.nan], None, ["y", "NaN"]),
-        ({}, [0.1, 1.3, 0.2, 1.0, 0.5, 0.7], None, ["label type", "continuous"]),
+        ({}, [0.1, 1.3, 0.2, 1.0, 0.5, 0.7], None, ["label type", "continuous", "RMR"]),
         ({}, [0, 1, 0], None, ["y", "6 samples", "3"]),
         ({}, None, None, ["y", "None"]),
         ({}, [0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], ["y", "sample_weight", "class"]),

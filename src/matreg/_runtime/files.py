@@ -13,7 +13,7 @@ from typing import IO, Any
 
 # Errors of a write, which do not name the file: no space, no quota, larger than allowed.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Files that were written, for the last words of a command.
+# Files that were written, for the last line of a command.
 WRITTEN: list[str] = []
 
 
@@ -21,7 +21,7 @@ WRITTEN: list[str] = []
 def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file beside `path` that takes its place at the end: the whole file, or nothing.
 
-    A full disk, an error and Ctrl-C leave what was there before, and nothing beside it.
+    After a full disk, an error or Ctrl-C, the old file is still there, and no other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Calls in processes of joblib, none of which outlives its parent."""
+"""Calls in joblib's processes, none of which outlives its parent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = Tru
 
 @contextmanager
 def _workers_end_with_us() -> Iterator[None]:
-    """SIGTERM ends the workers, too: joblib's would wait for minutes for a parent that is gone.
+    """SIGTERM ends the workers, too; otherwise joblib's workers would wait for minutes for a parent
+    that has ended.
 
     A program's own handler of the signal is kept.
     """

@@ -7,7 +7,8 @@ HARMLESS = "\n\u00a0"
 
 
 def printable(text: str) -> str:
-    r"""A text with characters that act, hide or reorder others as escape sequences.
+    r"""The text, with control characters and characters that hide or reorder others as escape
+    sequences.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Warnings that point at the line of the user's code which called the library.
 
 The filters of Python's ``warnings`` belong to the whole process: ``catch_warnings`` in two threads
-may leave those of the other behind. So the library keeps its own advice back by a variable of the
-context, which every thread has for itself.
+may leave the filters of the other thread behind. The library therefore collects its own advice in a
+context variable, which every thread has separately.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Packages whose lines are not the user's.
+# Packages whose code is not the user's.
 INSIDE = ("matreg", "sklearn", "joblib", "contextlib")
 
 Advice = list[tuple[str, type[Warning]]]  # messages and their kinds
@@ -63,7 +63,7 @@ def warn(message: str, category: type[Warning] = AdviceWarning) -> None:
 
 @contextmanager
 def kept_back() -> Iterator[Advice]:
-    """Collect what this thread would warn of in the context, instead of showing it."""
+    """Collect the advice of this thread within the context, instead of showing it."""
     found: Advice = []
     token = _kept.set(found)
     try:

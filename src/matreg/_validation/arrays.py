@@ -48,7 +48,7 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     return X, None
 
 
-# Attributes of data frames and sparse matrices, which have keys, too.
+# Attributes by which data frames and sparse matrices, which have keys as well, are recognised.
 NO_CONTAINER = ("iloc", "__dataframe__", "tocsr")
 
 
@@ -166,17 +166,17 @@ def refuse_dates_and_text(y: Any) -> None:
         )
 
 
-# Two values among fewer samples than this are no sign of classes.
+# With fewer samples than this, two values are not taken for classes.
 FEW_SAMPLES = 6
 
 
 def question_two_values(y: Array, where: str = "") -> None:
-    """Warn where labels that are fitted as numbers have two values alone, as two classes have."""
+    """Warn if labels that are fitted as numbers have only two values, as two classes have."""
     low, high = y.min(), y.max()
     if len(y) >= FEW_SAMPLES and low < high and bool(np.all((y == low) | (y == high))):
         warn(
-            f"y has two values alone, {low:g} and {high:g}{where}, and is fitted as numbers. For "
-            'two classes take SMM (--model smm) or RGLM(family="binomial"), which gives '
+            f"y has only two values, {low:g} and {high:g}{where}, and is fitted as numbers. For "
+            'two classes use SMM (--model smm) or RGLM(family="binomial"), which gives '
             "probabilities."
         )
 
@@ -269,7 +269,7 @@ def named_missing(model: str) -> Iterator[None]:
 
 
 def _one_sample(error: str) -> str:
-    """Advice where samples have a whole fraction of the columns, as a single matrix has."""
+    """Advice if X may be a single matrix: its columns divide the number of entries of a sample."""
     found = re.match(r"X has (\d+) features, but .* is expecting (\d+) features", error)
     if not found:
         return ""

@@ -25,6 +25,11 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
     y = column_or_1d(y, warn=True)
     check_length(y, n)
     assert_all_finite(y, input_name="y")
+    if (kind := type_of_target(y)) == "continuous":
+        raise ValueError(
+            f"Unknown label type: {kind}. y must hold classes, but holds numbers with decimals: "
+            "for numbers use RMR, GRMR or RGLM (--model rmr)."
+        )
     check_classification_targets(y)
     classes, index = np.unique(y, return_inverse=True)
     if len(classes) < 2:

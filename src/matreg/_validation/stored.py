@@ -1,8 +1,8 @@
 """Samples that are not in memory: files, stored arrays, Dask arrays.
 
-Anything with ``shape``, ``dtype`` and slices along the samples that is no
-array in memory is read block by block, unless it fits into scikit-learn's ``working_memory``: then
-it is loaded, which is faster.
+Anything with ``shape``, ``dtype`` and slices along the samples that is not an array in memory is
+read block by block. If it fits into scikit-learn's ``working_memory``, it is loaded, which is
+faster.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_stored(X: Any) -> bool:
 
 
 def is_dtype(dtype: Any) -> bool:
-    """Whether NumPy knows it."""
+    """Whether NumPy accepts it as a dtype."""
     try:
         np.dtype(dtype)
     except TypeError:

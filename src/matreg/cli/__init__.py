@@ -1,6 +1,6 @@
 """The command ``matreg``: one module per command, with its help, its options and `run`.
 
-Nothing heavy is imported before a command runs, so that ``matreg --help`` answers at once.
+Nothing heavy is imported before a command runs, so that ``matreg --help`` is fast.
 
 fit  predict  inspect  report  reproduce      the commands
 options       options of the data; choice: the model, and which parameters folds choose

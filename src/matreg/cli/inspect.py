@@ -118,4 +118,4 @@ def _ranks(model: Any) -> str:
         return f"ranks       {', '.join(map(str, inner.rank_))}, of one problem after another"
     found = components(model)
     share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])
-    return f"rank        {len(found.rows)}" + (f" ({share})" if share else "")
+    return f"rank        {len(found.rows)}" + (f" (shares of W: {share})" if share else "")

@@ -1,4 +1,4 @@
-"""Fitted models in files of skops, which may hold classes of matreg alone."""
+"""Fitted models in files of skops, which may hold only classes of matreg."""
 
 from __future__ import annotations
 

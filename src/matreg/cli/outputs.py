@@ -62,7 +62,7 @@ def say(text: str, stream: TextIO | None = None) -> None:
 def safe_cell(value: Any) -> Any:
     """A cell of a CSV file; an apostrophe precedes words that a spreadsheet would compute.
 
-    Numbers stay as they are, and so do the signs + and - alone, which are common classes.
+    Numbers stay as they are, and so do single signs + and -, which are common classes.
     """
     if not isinstance(value, str) or not value.startswith(FORMULA) or value in ("+", "-"):
         return value

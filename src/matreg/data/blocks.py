@@ -1,7 +1,7 @@
-"""Samples that are read block by block, wherever they lie.
+"""Samples that are read block by block, wherever they are stored.
 
-Solvers for data beyond memory see :class:`Blocks` alone: passes over all samples that reduce each
-block to something small, and one small sample of rows.
+Solvers for data that exceed the memory see only :class:`Blocks`: passes over all samples, which
+reduce each block to a small summary, and one small subsample.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK = 2**24
 
 
 class Block(NamedTuple):
-    """Some samples in a row.
+    """Consecutive samples.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Block(NamedTuple):
         return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
 
     def part(self, start: int, stop: int) -> Block:
-        """Some samples in a row of the block."""
+        """Consecutive samples of the block."""
         return self.take(slice(start, stop))._replace(start=self.start + start)
 
     def take(self, some: NDArray[Any] | slice) -> Block:
@@ -144,14 +144,14 @@ class Blocks:
         return block, index
 
     def refuse(self, first: float) -> None:
-        """Say why the sample with this index has sums that are not finite; infinite is none."""
+        """Say why this sample has sums that are not finite; an infinite index means no sample."""
         if first < np.inf:
             block, _ = self.take([(int(first), int(first) + 1)])
             check_units(block.X, block.y, block.weights)
             refuse_sample(int(first), block.X)
 
     def few(self, rows: int) -> Samples:
-        """About this number of samples in memory, with the weight of all."""
+        """About this number of samples in memory, weighted to represent all."""
         block, _ = self.sample(rows, seed=0)
         X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
         Z = block.Z if self.columns is None or block.Z is None else self.columns.given(block.Z)
@@ -240,10 +240,9 @@ class ArrayBlocks(Blocks):
         return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def _refuse_changes(self, block: Block) -> None:
-        """Refuse samples that are not those of the last pass, by one sample in 64.
-
-        No bound would hold for samples that change. Zarr reads a chunk that has been deleted as its
-        fill value, without a warning.
+        """Refuse samples that changed since the last pass; one sample in 64 is compared. No bound
+        would hold for samples that change. Zarr reads a chunk that has been deleted as its fill
+        value, without a warning.
         """
         mark = hash(block.X[::64].tobytes())
         if self.seen.setdefault((block.start, len(block.y)), mark) != mark:
@@ -269,10 +268,9 @@ class ArrayBlocks(Blocks):
         return np.concatenate(list(self.each(scan)))
 
     def each(self, treat: Callable[[Block], T], one_at_a_time: bool = False) -> Iterator[T]:
-        """A function of each block, in the order of the blocks.
-
-        Each of a few threads reads a block and treats it: while one reads, others work. If one
-        block is treated at a time, the threads are those of the linear algebra.
+        """Apply a function to each block, in the order of the blocks. Each of a few threads reads a
+        block and processes it: while one reads, others compute. If one block is processed at a
+        time, the linear algebra uses several threads.
         """
 
         def read_and_treat(start: int) -> T:
@@ -325,10 +323,9 @@ def refuse_sample(i: int, X: NDArray[Any]) -> NoReturn:
 
 
 def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:
-    """Runs (start, stop) of 64 samples at equal distances, each moved at random by up to one.
-
-    Single samples would be as slow to read as all of them. Equal distances are a fair sample of
-    sorted data, and do not depend on the blocks.
+    """Runs (start, stop) of 64 samples at equal distances, each shifted at random by at most one
+    run. Reading single samples would be as slow as reading all. Equal distances represent sorted
+    data well and do not depend on the blocks.
     """
     count = max(1, min(rows, n) // 64)
     spacing = n / count

@@ -1,8 +1,8 @@
 """Samples in a Dask array: passes as plain delayed tasks, one per block.
 
-Every pass builds a new graph of pure functions: Dask computes again what is lost with a worker, and
-nothing is left behind. Dask decides whether the tasks run on threads, processes or a cluster: there
-is no client to pass. Nothing is persisted, scattered or rechunked.
+Every pass builds a new graph of pure functions: if a worker is lost, Dask computes its tasks again,
+and a pass leaves nothing on the workers. Dask decides whether the tasks run on threads, processes
+or a cluster: there is no client to pass. Nothing is persisted, scattered or rechunked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def on_blocks(function: Callable[[Array], Array], f: Any, columns: int | None = 
 
 
 def check_sizes(X: Any) -> None:
-    """Refuse unknown chunk sizes, and say how to mend them."""
+    """Refuse unknown chunk sizes, and say how to compute them."""
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         raise ValueError(
             "X must have known chunk sizes; they are NaN, as after a selection. Call "
@@ -45,7 +45,7 @@ def check_sizes(X: Any) -> None:
 
 
 def check_chunks(X: Any) -> None:
-    """Refuse chunks that samples cannot be read by, and say how to mend them."""
+    """Refuse chunks by which samples cannot be read, and say how to rechunk."""
     check_sizes(X)
     if any(len(sizes) > 1 for sizes in X.chunks[1:]):
         rest = ", ".join(f"{axis}: -1" for axis in range(1, X.ndim))

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
     """Function that reads the samples from a start to a stop.
 
-    Pages of a mapped file count as memory once they are touched, and a file that shrinks meanwhile
-    ends the process. So blocks of a memmap are read from its file.
+    Pages of a mapped file count as memory once they are read, and a file that shrinks meanwhile
+    kills the process. Blocks of a memmap are therefore read from its file.
     """
     if isinstance(X, np.memmap) and X.filename is not None and (by_rows(X) or by_entries(X)):
         return FileReader(X)
@@ -23,12 +23,12 @@ def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
 
 
 def by_rows(X: NDArray[Any]) -> bool:
-    """Whether samples lie one after another."""
+    """Whether samples are stored one after another."""
     return bool(X.flags.c_contiguous)
 
 
 def by_entries(X: NDArray[Any]) -> bool:
-    """Whether the same entry of all samples lies in a row, as in Fortran order."""
+    """Whether the same entry of all samples is stored contiguously, as in Fortran order."""
     return X.strides[0] == X.itemsize
 
 

@@ -1,6 +1,6 @@
 """Samples with their labels and weights in memory, and what all kinds of samples offer.
 
-Solvers and searches need :class:`SampleSet` alone. :class:`Samples` holds all samples in memory,
+Solvers and searches need only :class:`SampleSet`. :class:`Samples` holds all samples in memory,
 each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read them.
 """
 
@@ -18,7 +18,7 @@ from ..design import ArrayDesign
 from ..thresholds import MANY_SAMPLES
 from ..unpenalised.basis import Basis, covariates, intercept
 
-# Rows on which units are measured where there are many.
+# Number of samples on which units are measured, if there are more.
 UNIT_ROWS = 4096
 
 
@@ -54,7 +54,7 @@ class SampleSet(Protocol):
         ...
 
     def few(self, rows: int) -> Samples:
-        """About this number of samples in memory, with the weight of all; all if `rows` is n."""
+        """Some `rows` samples in memory, weighted to represent all; all samples if `rows` is n."""
         ...
 
     def distinct(self) -> SampleSet:
@@ -158,7 +158,7 @@ class Samples:
         return replace(some, X=X, weights=factor * some.weights).distinct()
 
     def compared(self) -> Samples:
-        """The same, compared once for all that is taken from them; many samples are not."""
+        """The samples, compared once for all subsets taken later; many samples are not compared."""
         if self.equal is not None or self.n >= MANY_SAMPLES:
             return self
         return replace(self, equal=equal_samples(self.X, self.Z))
@@ -174,7 +174,7 @@ class Samples:
         return merge_duplicates(some.X, y, some.weights, some.Z, some.equal)
 
     def take(self, rows: Index | Mask) -> Samples:
-        """The samples of some rows, as if these had been given."""
+        """The samples of some of the given rows, as if only these had been given."""
         Z = None if self.Z is None else self.Z[rows]
         X = np.ascontiguousarray(self.X[rows])
         taken = Samples.of(X, self.y[rows], self.weights[rows], Z)
@@ -183,14 +183,14 @@ class Samples:
 
 
 def spread_out(index: Index) -> Array:
-    """Numbers in [0, 1) that look random, always the same for the same indices of samples."""
+    """Pseudo-random numbers in [0, 1), a hash of the indices of samples."""
     return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
 def equal_samples(X: NDArray[Any], Z: Array | None = None) -> Index:
-    """Numbers (n,) of samples: the same for those that are equal, with equal covariates."""
+    """An integer for each of n samples, equal for equal samples with equal covariates."""
     flat, equal = X.reshape(len(X), -1), np.arange(len(X))
-    # Equal samples have equal sums: where none repeats there is nothing to compare.
+    # Equal samples have equal sums: if no sum repeats, there is nothing to compare.
     if len(np.unique(flat.sum(axis=1))) == len(X):
         return equal
     if Z is not None:
@@ -206,10 +206,11 @@ def equal_samples(X: NDArray[Any], Z: Array | None = None) -> Index:
 def merge_duplicates(
     X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None, equal: Index | None = None
 ) -> Samples:
-    """Merge equal samples of equal labels, a third of a bootstrap, and drop those of weight zero.
+    """Merge equal samples with equal labels (a third of a bootstrap sample), and drop those of
+    weight zero.
 
-    Many samples stay as they are, because a copy of them would be large. `equal` are the numbers of
-    :func:`equal_samples`, if they are known.
+    Many samples are not merged, because a copy of them would be large. `equal` is the result of
+    :func:`equal_samples`, if it is known.
     """
     if len(y) >= MANY_SAMPLES and weights.min() > 0.0:
         return Samples.of(X, y, weights, Z)
@@ -221,8 +222,9 @@ def merge_duplicates(
     if len(firsts) == len(y):
         return replace(Samples.of(X, y, weights, Z), equal=equal)
     firsts = np.flatnonzero(kept)[firsts]
-    # Sorted, so that a solver whose rounding depends on the order cannot tell weights from copies.
-    # Bytes with the exponent first sort like the numbers, in the same order for all units.
+    # Samples are sorted, so that weights and copies give the same order and therefore the same
+    # rounding. Bytes with the exponent first sort like the numbers, in the same order for all
+    # units.
     values = [
         (X[i] if Z is None else np.append(X[i], Z[i])).astype(">f8").tobytes() for i in firsts
     ]

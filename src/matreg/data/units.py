@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# Sizes whose squares and products, and those of sums of many, are normal numbers of float64.
+# Range of sizes whose squares, products and sums of many products are normal float64 numbers.
 SMALLEST, LARGEST = 1e-100, 1e100
 # Orders of magnitude that the units of samples, labels and weights may span together.
 ORDERS = 150.0
@@ -61,7 +61,7 @@ def check_factors(c: Any, norms: Any, y: Any) -> None:
 
 
 def largest(numbers: Any) -> float:
-    """Size of the largest number; those that are missing do not count."""
+    """Largest absolute value, without missing numbers."""
     return max(
         float(np.fmax.reduce(numbers, axis=None, initial=0)),
         -float(np.fmin.reduce(numbers, axis=None, initial=0)),

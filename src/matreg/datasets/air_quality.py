@@ -75,9 +75,9 @@ def load_air_quality(
 ) -> Bunch:
     """Load days of air quality measurements in an Italian city as a regression on matrices.
 
-    A sample is a full day of 24 hours x 8 cheap sensors; its label is the mean of the day by a
-    reference analyser, over the hours that it measured. Days without any are dropped. Split in the
-    order of time: neighbouring days are alike, and the sensors drift.
+    A sample is a full day of 24 hours x 8 cheap sensors; its label is the mean of the day as
+    measured by a reference analyser, over the hours that it measured. Days without such hours are
+    dropped. Split in the order of time: neighbouring days are alike, and the sensors drift.
 
     Parameters
     ----------

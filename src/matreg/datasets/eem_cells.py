@@ -124,7 +124,7 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Excitation-emission matrices of 38 samples of water from three days, with the blank subtracted
     and averaged over blocks of wavelengths; the bands of scattered light are in them. Neighbours in
-    time are alike: samples that follow each other belong into one block of a cross-validation.
+    time are alike: put samples that follow each other into one block of a cross-validation.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Twenty people look left, straight ahead or right with four expressions, with and without
     sunglasses; images of people who look up are dropped, and so are those that the collectors
-    marked as bad. Split by `person`, or the same face is in training and test.
+    marked as bad. Split by `person`; otherwise the same face is in training and test.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def make_matrix_regression(
     bias : float, default=0.5
         True intercept.
     noise : {"gaussian", "laplace", "student"}, default="laplace"
-        Law of the label noise; Student's t has two degrees of freedom.
+        Distribution of the label noise; Student's t has two degrees of freedom.
     noise_scale : float, default=0.01
         Scale of the noise: standard deviation, Laplace scale or factor of the t variable.
     label_outliers : float, default=0.0

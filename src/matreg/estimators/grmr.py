@@ -19,23 +19,23 @@ class GRMR(JointFit, MatrixRegressor):
     """Robust matrix regression on samples that are corrupted or incomplete themselves.
 
     Every observed sample ``D_i = X_i + E_i`` is a clean signal plus outliers. The clean signals,
-    stacked as rows, have low rank; the outliers are sparse; the regression is on the clean
-    signals. All are found together: minimise over W, b, X and E with ``D = X + E``
+    stacked as rows, have low rank; the outliers are sparse; the regression is on the clean signals.
+    The model minimises over W, b, X and E with ``D = X + E``
 
         ``||W||_F^2/2 + tau ||W||_* + C sum_i s_i l(y_i - <W, X_i> - b)
         + gamma ||diag(sqrt(s)) X||_* + lam sum_i s_i ||E_i||_1``
 
     with a loss l of :class:`RMR`. This is the paper's model, ``outliers="split"``. By default
-    outliers are replaced: X is D except in flagged entries, whose values a low-rank part L
+    outliers are replaced: X equals D except in flagged entries, whose values a low-rank part L
     predicts. The last two terms are then
 
         ``gamma ||diag(sqrt(s)) L||_* + lam / (2 n) sum_i s_i (||X_i - L_i||_F^2
         + sum_{j flagged} (limit noise_j)^2)``
 
     with n the median of the noise. Detail that is not of low rank stays in X. The regression and
-    the split of the samples are solved in turn. Both are convex, the split for given flags where
-    outliers are replaced, and solved to a certified gap. A sample of weight s counts as s copies.
-    NaN in a sample means that the entry was not observed: its outlier has no price.
+    the split of the samples are solved in turn. Both are convex (the split for given flags, if
+    outliers are replaced) and are solved to a certified gap. A sample of weight s counts as s
+    copies. NaN in a sample means that the entry was not observed: its outlier costs nothing.
 
     Parameters
     ----------
@@ -46,46 +46,46 @@ class GRMR(JointFit, MatrixRegressor):
         Weight of the nuclear norm of the samples; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
         ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
     lam : float, default=None
-        Price of the outliers. By default it follows from a given `gamma` by the rule above. If
-        neither is given it is ``C`` times the median absolute deviation of the labels, divided by
-        the typical absolute entry of the samples (median over the samples of their medians): an
+        Weight of the outliers. By default it follows from a given `gamma` by the rule above. If
+        neither is given, `lam` is ``C`` times the median absolute deviation of the labels, divided
+        by the typical absolute entry of the samples (median over the samples of their medians): an
         outlier of the size of a typical entry costs as much as a typical deviation of a label.
     C : float or str, default="scale"
         Weight of the loss.
     epsilon : float or str, default="scale"
-        Half the width of the tube in which residuals cost nothing. "scale" and its multiples mean
-        what they do in :class:`RMR`, for tau, C and delta too: predictions do not depend on units.
+        Half the width of the tube in which residuals cost nothing. For tau, C, epsilon and delta,
+        "scale" and its multiples follow the units of X and y as in :class:`RMR`.
     loss, delta, quantile
         As in :class:`RMR`.
     outliers : {"replace", "split"}, default="replace"
         "replace" flags outliers and replaces them; all other entries stay as they are. "split"
-        splits them off as in the paper, for samples that are low rank plus noise plus outliers.
+        splits outliers off as in the paper, for samples that are low rank plus noise plus outliers.
     noise : float, array-like of shape (p, q), "tails" or None, default=None
         Standard deviation of the detail in the units of the samples: one number, or one per cell.
-        It is used where outliers are replaced. None is an estimate for each cell, from the median
-        of what the low-rank part leaves of samples left out. "tails" is at least a quarter of the
-        99th percentile of what is left of a typical sample, or of the 90th percentile of the sample
-        itself if that is smaller: for samples that each have entries that few others have, such as
-        images with ink in few places, which None takes for outliers.
+        It is used if outliers are replaced. None estimates the noise of each cell from the median
+        residual of left-out samples from their low-rank part. "tails" is at least a quarter of the
+        99th percentile of these residuals in a typical sample, or of the 90th percentile of the
+        sample itself if that is smaller. Use "tails" for samples whose large entries are in other
+        cells each time, such as images with ink in few places: None treats this ink as outliers.
     limit : float, default=4.0
-        An entry is an outlier if it is more than this many times its noise away from the low-rank
-        part. Raise it where clean new samples have peaks that the training samples did not have;
-        :class:`GRMRCV` tries 3, 4 and 6.
+        An entry is an outlier if it differs from the low-rank part by more than this many times its
+        noise. Raise the limit if clean new samples have peaks that the training samples do not
+        have; :class:`GRMRCV` tries 3, 4 and 6.
     adaptive : int or array-like of float, default=0
-        Number of further alternations with the same tau. Each is in the bases of the last
-        regression, where its directions cost less (:mod:`matreg.adaptive`). Or a tau for each
-        alternation before the last, as :class:`GRMRCV` chooses them.
+        Number of further alternations with the same tau. In each the penalty is smaller along the
+        singular vectors of the last regression (:mod:`matreg.adaptive`). A list holds a tau for
+        each alternation before the last, as :class:`GRMRCV` chooses them.
     row_basis, column_basis, fit_intercept, covariate_ridge, matrix_shape, n_jobs
         As in :class:`RMR`.
     coupling : {"exact", "squared"}, default="exact"
         Loss that couples the samples to their labels in the split. "exact" is the loss of the
         regression: the alternation never raises the objective. "squared" is the loss of the paper,
-        ``C sum_i s_i r_i^2``, with its Algorithm 2: the objective may rise. It is symmetric, and
-        therefore refused with ``loss="quantile"``.
+        ``C sum_i s_i r_i^2``, with its Algorithm 2: the objective may rise. The squared loss is
+        symmetric and therefore refused with ``loss="quantile"``.
     clean_predict : bool, default=True
         Whether :meth:`predict` cleans new samples first, as :meth:`transform` does.
     tol : float, default=1e-4
-        Stop when an alternation lowers the objective by at most this share of it.
+        The fit stops when an alternation lowers the objective by at most this fraction.
     max_iter : int, default=20
         Largest number of alternations.
     regression_tol, split_tol : float, default=1e-5, 1e-4
@@ -93,8 +93,8 @@ class GRMR(JointFit, MatrixRegressor):
     regression_max_iter, split_max_iter : int, default=200, 1000
         Largest number of iterations of one regression, and of one split.
     warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if its samples had the shape of these; where
-        outliers are replaced they must be equal. Two arrays of the size of the samples are kept.
+        Whether `fit` starts from the last fit, if that had samples of the same shape; if outliers
+        are replaced, the samples must be equal. Two arrays of the size of the samples are kept.
     verbose : int, default=0
         1 prints one line per half-step of the alternation, and one every few seconds in a long
         split; 2 prints their iterations too.
@@ -108,8 +108,8 @@ class GRMR(JointFit, MatrixRegressor):
     dual_coef_ : ndarray of shape (n,)
         Dual variables of the regression on the clean signals.
     X_clean_, outliers_ : ndarray of shape (n, p, q)
-        Clean signals and exactly sparse outliers of the training samples; they add up to the
-        samples. Where entries are missing the clean signals are filled in and the outliers are NaN.
+        Clean signals and exactly sparse outliers of the training samples; their sum is the samples.
+        For missing entries the clean signals are filled in and the outliers are NaN.
     clean_rank_ : int
         Rank of the stacked clean signals, up to the tolerance of the split.
     outlier_fraction_ : float
@@ -123,11 +123,11 @@ class GRMR(JointFit, MatrixRegressor):
     objective_ : float
         Objective reached.
     dual_gap_, solver_ : float, str
-        Certificate of the last regression, its relative duality gap; and the method that ended it.
+        Relative duality gap of the last regression, and the method that ended it.
     split_gap_ : float
-        Certificate of the split: its relative duality gap, for the regression before the last.
+        Relative duality gap of the last split, given the regression before it.
     n_iter_ : int
-        Alternations done.
+        Number of alternations.
     history_ : structured ndarray
         One row per half-step: iteration, half, time, objective, gap, rank, clean_rank,
         outlier_fraction. With the exact coupling `objective` never rises.
@@ -136,15 +136,13 @@ class GRMR(JointFit, MatrixRegressor):
         regression; and n_iter, the number of its alternations. All other attributes are those of
         the last step. Steps have different penalties: their objectives cannot be compared.
 
-    Notes
-    -----
-    The alternation starts at the robust principal component analysis of the samples (W = 0). The
-    problem is convex in (W, b) and in (X, E), not in both: what is found is a partial minimum.
+    Notes ----- The alternation starts at the robust principal component analysis of the samples (W
+    = 0). The problem is convex in (W, b) and in (X, E), but not in both together: the result is a
+    partial minimum.
 
-    Whether to clean new samples was chosen by measurement with ``outliers="split"``, see
-    ``docs/dev/measurements/grmr.md``: where the samples have low rank, cleaning costs nothing and
-    removes up to 98 % of the error when they are corrupted; on faces of unknown people it adds 2 to
-    12 % to the error when they are clean, and removes 2 to 28 % when they are all corrupted.
+    New samples are cleaned by default because clean samples of low rank lose nothing by it, others
+    lose little, and corrupted samples gain much (measurements in
+    ``docs/dev/measurements/grmr.md``).
 
     Examples
     --------
@@ -185,20 +183,19 @@ class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
     By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
-    In each fold robust principal component analysis is done once for all of them. Along tau each
-    fit starts from the fit before: from its regression, its split of the samples, and its clean
-    signals of the samples that are left out. Therefore long lists of tau are cheap, and long lists
-    of the other parameters are not. `halving` and rough folds (`fold_tol`, `fold_split_tol`) save
-    time where fits are long; the last fit, to all the data, is always as tight as that of
-    :class:`GRMR`.
+    Robust principal component analysis is done once per fold. Along tau each fit starts from the
+    previous one: from its regression, its split of the samples, and its clean signals of the
+    left-out samples. Therefore long lists of tau are cheap, and long lists of the other parameters
+    are not. `halving` and rough folds (`fold_tol`, `fold_split_tol`) save time if fits are long;
+    the last fit, to all the data, is always as tight as that of :class:`GRMR`.
 
     Parameters
     ----------
     taus, n_taus, tau_min_ratio
         As in :class:`RMRCV`; the sequence begins at about the smallest tau with W = 0.
     gamma : float, array-like or None, default=None
-        Values to try. None is a half of the default of :class:`GRMR` and the default itself; with
-        ``outliers="split"`` a quarter of it too.
+        Values to try. None is half of the default of :class:`GRMR` and the default itself; with
+        ``outliers="split"`` also a quarter of it.
     lam : float, array-like or None, default=None
         Values to try; None is the default of :class:`GRMR`.
     outliers : {"replace", "split"}, default="replace"
@@ -208,8 +205,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
     limit : float, array-like or None, default=None
         Values to try; None is 3, 4 and 6.
     adaptive : int or list of int, default=0
-        Numbers of further steps to try, as in :class:`RMRCV`: each costs about as much as one of
-        the candidates of the plain search.
+        Numbers of further steps to try, as in :class:`RMRCV`; each costs about as much as a
+        candidate of the plain search.
     C, epsilon : float, str or a list of them, default="scale"
         Values to try: numbers, or words as in :class:`GRMR`. Only one epsilon may be given with
         losses that do not depend on it.
@@ -218,16 +215,16 @@ class GRMRCV(JointSearch, MatrixRegressor):
     clean_predict, tol, split_tol, max_iter, matrix_shape
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float or None, default=None
-        `tol` and `split_tol` of the fits in the folds. None is as tight as the last fit. 1.0 and
-        1e-2, one alternation with a rough split, take a half to nine tenths of the time, and may
-        choose another model where scores are close.
+        `tol` and `split_tol` of the fits in the folds; None takes those of the last fit. With 1.0
+        and 1e-2, one alternation with a rough split, the search takes less time and may choose
+        another model of nearly the same score.
     halving : bool, default=False
         Whether to drop the worse half of the candidates after each fold. A candidate is a
-        combination of all parameters but tau; it counts by its best tau on the folds so far. The
-        choice is between the candidates that are left after the last fold.
+        combination of all parameters except tau, ranked by its best tau on the folds so far. The
+        choice is between the candidates that remain after the last fold.
     cv, scoring, one_standard_error, tau_per_label, n_jobs, verbose
-        As in :class:`RMRCV`. "loo" leaves single samples out of the regression alone: the clean
-        signals are those of a fit to all of them.
+        As in :class:`RMRCV`. "loo" leaves a sample out of the regression only: the clean signals
+        are those of a fit to all samples.
 
     Attributes
     ----------
@@ -236,8 +233,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
     delta_ : float
         Number used.
     cv_results_, best_index_, best_score_
-        As in :class:`RMRCV`. With `halving`, a candidate that was dropped has a score of NaN on the
-        later folds, and a mean of NaN.
+        As in :class:`RMRCV`. With `halving`, the scores of a dropped candidate on later folds, and
+        its mean, are NaN.
     best_estimator_ : GRMR
         The chosen model, fitted to all the data. This estimator has its attributes too.
 

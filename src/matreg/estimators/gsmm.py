@@ -53,16 +53,16 @@ class GSMM(JointFit, MatrixClassifier):
     gamma : float, default=None
         Weight of the nuclear norm of the samples, as in :class:`GRMR`.
     lam : float, default=None
-        Price of the outliers. By default it follows from a given `gamma` by the rule of
-        :class:`GRMR`. If neither is given it is ``C`` over the typical absolute entry of the
-        samples: an outlier of the size of a typical entry costs as much as a decision that is wrong
-        by one margin.
+        Weight of the outliers. By default it follows from a given `gamma` by the rule of
+        :class:`GRMR`. If neither is given, `lam` is ``C`` divided by the typical absolute entry of
+        the samples: an outlier of the size of a typical entry costs as much as a decision that is
+        wrong by one margin.
     loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
         As in :class:`SMM`; a loss of your own must return a :class:`matreg.losses.PiecewiseLoss`.
     outliers, limit
         What is done with outliers, and what an outlier is, as in :class:`GRMR`.
     noise : float, array-like of shape (p, q), "tails" or None, default="tails"
-        As in :class:`GRMR`. Take None where samples are of low rank except for their outliers.
+        As in :class:`GRMR`. Use None if samples are of low rank except for their outliers.
     adaptive : int or array-like of float, default=0
         As in :class:`GRMR`; with more than two classes the clean signals are the same in all steps.
     row_basis, column_basis, multi_class, fit_intercept, covariate_ridge, matrix_shape, n_jobs
@@ -72,9 +72,9 @@ class GSMM(JointFit, MatrixClassifier):
         the same total weight.
     clean_predict : bool, default=True
         Whether :meth:`predict` and :meth:`decision_function` clean new samples first, as
-        :meth:`transform` does. Missing entries are filled in either way.
+        :meth:`transform` does. Missing entries are filled in in either case.
     tol, max_iter
-        As in :class:`GRMR`, for two classes; more have no alternation.
+        As in :class:`GRMR`, for two classes; with more classes there is no alternation.
     regression_tol, regression_max_iter, split_tol, split_max_iter, verbose
         As in :class:`GRMR`; the regressions are the problems of two classes.
 
@@ -94,22 +94,17 @@ class GSMM(JointFit, MatrixClassifier):
     objective_ : float
         Objective reached; with more than two classes the sum of all problems and of the cleaning.
     n_iter_ : int
-        Alternations done; 1 with more than two classes.
+        Number of alternations; 1 with more than two classes.
     history_ : structured ndarray, or a list of m of them
         One row per half-step as in :class:`GRMR`; with more than two classes those of the problems.
     steps_ : structured ndarray, or a list of m of them
         One row per step of an adaptive model, as in :class:`GRMR` and :class:`SMM`.
 
-    See Also
-    --------
-    SMM : The same on samples as they are.
-    GRMR : Regression on corrupted samples.
+    See Also -------- SMM : The same model without cleaning. GRMR : Regression on corrupted samples.
 
-    Notes
-    -----
-    The labels contribute little to the cleaning: on digits and faces with corrupted samples the
-    accuracy on new samples changes by at most about two points, in both directions, when samples
-    are cleaned without labels. Therefore more than two classes are cleaned without them.
+    Notes ----- Labels contribute little to the cleaning: on digits and faces with corrupted
+    samples, cleaning without labels changed the accuracy on new samples by about two points at
+    most, in both directions. Samples of more than two classes are therefore cleaned without labels.
 
     References
     ----------

@@ -48,18 +48,18 @@ CHANGED = 0.05
 
 @dataclass(frozen=True)
 class LeaveOneOutResult:
-    """Predictions of all samples by fits without them, and what the samples do to the fit.
+    """Predictions of each sample by the fit without it, and its influence on the fit.
 
-    Samples of weight zero are in no fit, and copies of a sample are left out together. A
-    classifier of several classes has one row of residuals, leverages and influences per problem of
-    two classes, NaN for samples that are not in it.
+    Samples of weight zero are in no fit. Copies of a sample are left out together. A classifier of
+    several classes has one row of residuals, leverages and influences per problem of two classes,
+    NaN for samples that are not in it.
 
     Attributes
     ----------
     predictions : ndarray of shape (n,)
-        Labels, classes or counts that the fits without them predict.
+        Labels, classes or counts that the fits without the sample predict.
     decisions : ndarray of shape (n,) or (n, n_classes)
-        Their decisions, for regressors the predictions before the mean of the family.
+        Decisions of these fits; for regressors the linear predictors ``<W, X> + b``.
     residuals : ndarray of shape (n,) or (problems, n)
         Labels minus predictions, NaN where the label is missing; for classes -1 and 1 minus
         decisions, for "binomial" 0 or 1 minus the probability.
@@ -68,15 +68,15 @@ class LeaveOneOutResult:
     leverage : ndarray of shape (n,) or (problems, n)
         Slope by which the prediction of a sample follows its own label, from 0 to 1.
     influence : ndarray of shape (n,) or (problems, n)
-        Root mean square change of all decisions as the sample is removed, in the units of the
+        Root mean square change of all decisions when the sample is removed, in the units of the
         decisions; NaN from about 2,900 samples on.
     refitted : ndarray of bool of shape (n,)
-        Samples without which the model was fitted anew, as their residuals were in doubt.
+        Samples without which the model was fitted again, because their residuals were in doubt.
     doubt : float
-        Mean error that is left in the residuals relative to their mean size, an estimate: the size
-        of their second-order terms plus the error that five of the refits have measured. NaN where
-        it is not known: with fewer refits, from about 2,900 samples on, and of adaptive models,
-        whose bases are made with the labels of all samples, so that their residuals are too small.
+        Estimated mean error of the residuals, relative to their mean size: the size of their
+        second-order terms plus the error that five of the refits measured. NaN if it is not known:
+        with fewer refits, from about 2,900 samples on, and for adaptive models, whose bases depend
+        on the labels of all samples, so that the residuals are too small.
     """
 
     predictions: Values
@@ -97,23 +97,23 @@ class LeaveOneOutResult:
 
     @property
     def trusted(self) -> bool:
-        """Whether the doubt is known and at most five per cent."""
+        """Whether the doubt is known and at most 5 %."""
         return self.doubt <= TRUSTED
 
     def predict_interval(
         self, X: ArrayLike, confidence: float = 0.9, covariates: Covariates = None
     ) -> tuple[Array, Array]:
-        """Intervals that cover the labels of new samples, by jackknife+.
+        """Prediction intervals for new samples, by jackknife+.
 
-        For samples that are exchangeable they cover with at least the probability
-        ``2 confidence - 1``, whatever the model, and as a rule with about `confidence`.
+        For exchangeable samples, the intervals cover a new label with a probability of at least
+        ``2 confidence - 1``, whatever the model, and usually with about `confidence`.
 
         Parameters
         ----------
         X : array-like of shape (m, p, q) or (m, p*q)
             New samples.
         confidence : float, default=0.9
-            Probability to cover.
+            Nominal probability that an interval covers the label.
         covariates : array-like of shape (m, k), table or dict of columns, default=None
             Those of the new samples, if `fit` had covariates.
 

@@ -45,7 +45,7 @@ def path(
     Parameters
     ----------
     model : RMR, RGLM or SMM
-        Gives all parameters except the one that changes; it is not fitted itself.
+        Model with all parameters except the one that varies; it is not fitted itself.
     X : array-like of shape (n, p, q) or (n, p*q)
         Samples.
     y : array-like of shape (n,)
@@ -68,12 +68,11 @@ def path(
     -------
     RegularizationPath
         Solutions with their certificates, largest tau or smallest C first. `max_iter` of the model
-        is for one point, and for all methods that it tries together.
+        limits the iterations of one point, all methods together.
 
-    Notes
-    -----
-    In memory each point starts from the last. On samples that are read block by block all points
-    of `RGLM` together take two passes; each point of `RMR` and `SMM` takes the passes of a fit.
+    Notes ----- In memory each point starts from the previous one. On samples that are read block by
+    block, all points of `RGLM` together take two passes, and each point of `RMR` and `SMM` takes
+    the passes of a fit.
 
     Examples
     --------
@@ -177,7 +176,7 @@ def tau_max(
     sample_weight: Weights = None,
     covariates: Covariates = None,
 ) -> float:
-    """Smallest tau at which the coefficients are zero: values worth a try are shares of it.
+    """Smallest tau at which the coefficients are zero; useful values of tau are fractions of it.
 
     Parameters
     ----------
@@ -189,9 +188,9 @@ def tau_max(
     Returns
     -------
     float
-        In the units of the parameter `tau`: those of y over those of X for RMR, those of y times
-        those of X for R-GLM, one over those of X for SMM. With several problems of two classes it
-        is the largest of theirs.
+        In the units of the parameter `tau`: units of y per unit of X for RMR, units of y times
+        units of X for R-GLM, one per unit of X for SMM. With several problems of two classes, the
+        largest value of all problems.
 
     Examples
     --------

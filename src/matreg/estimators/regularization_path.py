@@ -27,7 +27,7 @@ class RegularizationPath:
     points : list of SolverResult
         What the solver returned for each, with W in factors ``U, d, Vt``.
     model : RMR, RGLM or SMM
-        What was fitted, with the numbers used in place of words such as "scale".
+        The fitted model, with numbers in place of words such as "scale".
     sample_weight : ndarray of shape (n,) or None
         Weights of the samples, None if there were none.
     Cs : ndarray of shape (k,) or None
@@ -105,11 +105,11 @@ class RegularizationPath:
 
     @property
     def n_iters(self) -> NDArray[np.intp]:
-        """Iterations of the solver, of shape (k,), of all methods that a point tried together.
+        """Iterations of the solver at each point, of shape (k,), all methods together.
 
-        An iteration of RMR is what takes the time: a new linear system of the active set method (0
-        where that of the point before was enough), or a Newton step of the other methods. One of
-        R-GLM is a proximal gradient or a Newton step.
+        An iteration of RMR is a new linear system of the active set method (0 if the system of the
+        previous point was enough), or a Newton step of the other methods. An iteration of R-GLM is
+        a proximal gradient step or a Newton step.
         """
         return np.array([point.n_iter for point in self.points], dtype=np.intp)
 

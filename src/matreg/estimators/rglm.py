@@ -41,44 +41,45 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     - "multinomial": ``log sum_c exp(f_c) - f_y`` with a matrix and a number for each class c,
     - "poisson": ``exp(f) - y f + y log y - y``.
 
-    The squared loss is the right one for light-tailed noise. A few grossly wrong labels spoil the
-    fit: :class:`RMR` is made for them.
+    The squared loss suits light-tailed noise. A few grossly wrong labels spoil the fit: use
+    :class:`RMR` for them.
 
     Parameters
     ----------
     tau : float or str, default="scale"
-        Weight of the nuclear norm. 0 is least squares, of the solutions that of smallest norm, or
-        maximum likelihood; from :func:`tau_max` on B is zero. "scale" is 0.02 of that, "2*scale"
-        twice as much, and so on: predictions then do not depend on the units of X and y.
+        Weight of the nuclear norm. With 0 the model is least squares (the solution of smallest
+        norm) or maximum likelihood; at :func:`tau_max` and above, B is zero. "scale" is 0.02 of
+        tau_max, "2*scale" twice as much, and so on: predictions then do not depend on the units of
+        X and y.
     family : str or LossFamily, default="normal"
-        One of "normal", "gaussian", "binomial", "multinomial" and "poisson".
-        Distribution of the labels: numbers, two classes of any names, more of them, or counts. With
-        "binomial" and "multinomial", which are the same for two classes, the model is a classifier.
-        "multinomial" has no ridge and needs its samples, times the classes, in memory; with tau = 0
-        nothing is proven of it. A family of your own is of a subclass of
+        One of "normal", "gaussian", "binomial", "multinomial" and "poisson". Distribution of the
+        labels: numbers, two classes of any names, more than two classes, or counts. With "binomial"
+        and "multinomial", which are the same for two classes, the model is a classifier.
+        "multinomial" has no ridge, needs memory for one copy of the samples per class, and has no
+        certificate with tau = 0. A family of your own is an object of a subclass of
         :class:`matreg.losses.LossFamily`.
     ridge : float, default=0.0
-        Share of a ridge in the penalty, from 0 to below 1, for effects that are dense and not of
-        low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the mean
-        of the eigenvalues, except for those that are zero, of the second derivative of the loss at
-        B = 0. Predictions do not depend on units.
+        Share of a ridge in the penalty, at least 0 and below 1, for effects that are dense and not
+        of low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the
+        mean of the eigenvalues, except for those that are zero, of the second derivative of the
+        loss at B = 0. Predictions do not depend on units.
     l1, adaptive, row_basis, column_basis, fit_intercept, covariate_ridge, tol, matrix_shape
         As in :class:`RMR`.
     max_iter : int, default=10000
-        Largest number of iterations, those of the proximal gradient method and the Newton steps
-        that take over from it together.
+        Largest number of iterations: those of the proximal gradient method plus the Newton steps
+        that take over from it.
     warm_start : bool, default=False
         Whether to start from the coefficients of the last `fit`, if they have the shape of the
         samples.
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
-        of their matrices side by side, or on top of each other, for labels in units of their
-        spread, `label_scale_`. With None each label is fitted on its own. For more than two classes
-        of the family "binomial" each class against the rest is such a label, and `predict_proba`
-        divides their probabilities by the sum. The classes of "multinomial" are one problem, in
-        which None adds up their nuclear norms.
+        of their matrices side by side, or on top of each other, and each label is divided by its
+        spread, `label_scale_`. With None each label is fitted separately. With the family
+        "binomial" and more than two classes, each class against the rest is such a label, and
+        `predict_proba` divides their probabilities by the sum. The classes of "multinomial" are
+        always one problem; with None their nuclear norms are added up.
     n_jobs : int, default=None
-        Number of labels at a time, where there are several.
+        Number of labels that are fitted at a time, if there are several.
     verbose : int, default=0
         Whether to print one line per check of the gap.
 
@@ -92,24 +93,20 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         Dual point that proves `dual_gap_`: the largest singular value of
         ``sum_i dual_coef_i X_i`` is at most tau.
     n_iter_ : int
-        Iterations done; 0 if B = 0 is optimal and for least squares with tau = 0, which is solved
-        directly.
+        Number of iterations; 0 if B = 0 is optimal, and for least squares with tau = 0, which is
+        solved directly.
     history_ : structured ndarray
-        One row per check of the gap: iteration, time, primal, dual, gap, rank, and the method that
-        was at work. Every tenth iteration of the proximal gradient method is checked and every
-        Newton step; for the families "binomial" and "poisson" every reweighted least squares
-        problem.
+        One row per check of the gap: iteration, time, primal, dual, gap, rank and method. Every
+        tenth iteration of the proximal gradient method and every Newton step is checked; for the
+        families "binomial" and "poisson", every reweighted least squares problem.
     tau_, l1_, adaptive_, steps_, matrix_shape_, n_features_in_
         As in :class:`RMR`.
     ridge_ : float
-        What was given.
+        The given share.
     classes_ : ndarray of shape (n_classes,)
-        The classes, for the families "binomial" and "multinomial" alone.
+        The classes; only for the families "binomial" and "multinomial".
 
-    See Also
-    --------
-    RMR : Robust against wrong labels.
-    GRMR : Robust against corrupted samples, too.
+    See Also -------- RMR : The model for wrong labels. GRMR : The model for corrupted samples.
 
     References
     ----------
@@ -217,11 +214,10 @@ class RGLMCV(FamilyEstimator, PathSearch):
     ----------
     family : {"normal", "gaussian", "binomial", "multinomial", "poisson"}, default="normal"
         As in :class:`RGLM`. The score of the folds is R^2 or D^2 by default, and for "binomial"
-        minus the log loss, which tells models apart that accuracy does not; its folds are
-        stratified.
+        minus the log loss, which is more sensitive than accuracy; its folds are stratified.
     ridge : float or list of float, default=None
-        Shares of a ridge to try, as in :class:`RGLM`. None is 0, 0.9 and 0.99, with which the
-        nuclear norm is of little account, for effects that are not of low rank; with `l1` it is 0.
+        Shares of a ridge to try, as in :class:`RGLM`. None tries 0, 0.9 and 0.99; with the last the
+        nuclear norm has little effect, for W that is not of low rank. With `l1` it is 0.
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RGLM`; `ridge` must be 0 with them.
     taus, n_taus, tau_min_ratio, adaptive, row_basis, column_basis, fit_intercept, covariate_ridge

@@ -34,57 +34,59 @@ class RMR(MatrixRegressor, ConvexEstimator):
     - "huber": ``r^2 / (2 delta)`` up to delta and ``|r| - delta / 2`` beyond,
     - "quantile": ``quantile r`` for r > 0 and ``(quantile - 1) r`` for r < 0.
 
-    All grow linearly, so that a few grossly wrong labels do little harm; the nuclear norm makes W
-    low rank: its rows, and its columns, share few patterns.
+    All losses grow linearly, so that a few grossly wrong labels do little harm. The nuclear norm
+    makes the rank of W low: W is a sum of a few products of a row profile and a column profile.
 
     Parameters
     ----------
     tau : float or str, default="scale"
-        Weight of the nuclear norm. 0 is linear support vector regression; from :func:`tau_max` on
-        W is zero. "scale" is 0.005 of that, or a quarter of the association expected by chance if
-        that is larger: ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean
-        and the signs s_i of the labels around their median.
+        Weight of the nuclear norm. With 0 the model is linear support vector regression; at
+        :func:`tau_max` and above, W is zero. "scale" is a share of tau_max: 0.005, or if that is
+        larger a quarter of the share expected by chance,
+        ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean and the signs
+        s_i of the labels around their median.
     C : float or str, default="scale"
-        Weight of the loss, a sum over the samples and not a mean. "scale" is three times the
-        median absolute deviation of the labels over the squared median Frobenius norm of the
+        Weight of the loss, a sum over the samples and not a mean. "scale" is three times the median
+        absolute deviation of the labels, divided by the squared median Frobenius norm of the
         samples around their entrywise median (around zero without an intercept).
     epsilon : float or str, default="scale"
-        Errors up to this size cost nothing, with the loss "epsilon_insensitive". "scale" is a
-        tenth of the median absolute deviation of the labels.
+        With the loss "epsilon_insensitive", errors up to this size cost nothing. "scale" is a tenth
+        of the median absolute deviation of the labels.
     loss : {"epsilon_insensitive", "absolute", "huber", "quantile"} or LossFamily
-        "huber" is the most accurate where small errors are normal and only large ones are not;
-        "quantile" predicts a quantile of the labels, "absolute" their median. A loss of your own is
-        an object of a subclass of :class:`matreg.losses.LossFamily`.
+        "huber" is the most accurate if most errors are normally distributed; "quantile" predicts a
+        quantile of the labels, "absolute" their median. A loss of your own is an object of a
+        subclass of :class:`matreg.losses.LossFamily`.
     penalty : Penalty, default=None
         Penalty of W in place of ``1/2 ||W||_F^2 + tau ||W||_*``, such as an object of a subclass of
         :class:`matreg.penalties.SpectralPenalty`; `tau` is its weight, and must be a number.
     l1 : float or array-like of shape (p, q), default=0.0
-        Adds ``tau sum_jk l1_jk |W_jk|`` to the penalty, which makes W sparse and of low rank at the
-        same time: a number, or one for each entry, 0 for entries that are free. A first-order
-        method solves it: `tol` of 1e-4 takes up to some thousand iterations.
+        Adds ``tau sum_jk l1_jk |W_jk|`` to the penalty, which makes W both sparse and of low rank:
+        one number, or one for each entry, with 0 for entries without this penalty. A first-order
+        method solves the problem: a `tol` of 1e-4 takes up to some thousand iterations.
     adaptive : int or array-like of float, default=0
-        Number of further convex problems in which the directions of the last solution cost less,
-        so that large singular values are shrunk less than small ones (:mod:`matreg.adaptive`); all
-        have the same tau. Or a tau for each problem before the last, as :class:`RMRCV` chooses
-        them. With `l1` the steps lower the weights of large entries instead.
+        Number of further convex problems. In each the penalty is smaller along the singular vectors
+        of the previous solution, so that large singular values are shrunk less than small ones
+        (:mod:`matreg.adaptive`). All problems have the same tau; a list holds a tau for each
+        problem before the last, as :class:`RMRCV` chooses them. With `l1` the steps lower the
+        weights of large entries instead.
     row_basis : array-like of shape (p, k), default=None
-        Known structure of the rows: W is made of the columns of this matrix, and the penalty is
-        that of their coefficients. :mod:`matreg.bases` has bases of smooth axes, of graphs and of
-        noise with a known covariance. None is the identity.
+        Known structure of the rows: the columns of W are combinations of the columns of this
+        matrix, and the penalty is that of the coefficients in this basis. :mod:`matreg.bases` has
+        bases for smooth axes, graphs and noise with a known covariance. None is the identity.
     column_basis : array-like of shape (q, l), default=None
-        The same for the columns.
+        The same for the columns: the rows of W are combinations of the columns of this matrix.
     delta : float or str, default="scale"
-        Where the loss "huber" goes from a parabola to a line, in the units of y. "scale" is a
-        third of the median absolute deviation of the labels. For tau, C, epsilon and delta
-        "0.1*scale" and the like are multiples, and numbers are absolute, as in the paper; with the
-        words predictions do not depend on the units of X and y.
+        Residual, in the units of y, at which the loss "huber" changes from a parabola to a line.
+        "scale" is a third of the median absolute deviation of the labels. For tau, C, epsilon and
+        delta, "0.1*scale" is a tenth of "scale"; with such words predictions do not depend on the
+        units of X and y. Numbers are absolute, as in the paper.
     quantile : float, default=0.5
         Which quantile, between 0 and 1, the loss "quantile" predicts.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     covariate_ridge : float, default=0.0
-        Weight of ``|gamma|^2 / 2`` for the coefficients gamma of covariates, in their units. 0 is
-        no penalty; without covariates it changes nothing.
+        Weight of ``|gamma|^2 / 2``, with gamma the coefficients of covariates in their units. 0 is
+        no penalty; without covariates the parameter has no effect.
     solver : str, default="auto"
         "auto" chooses by n samples and pq entries of W. From scratch it takes the augmented
         Lagrangian ("augmented") if n >= 2 pq, and otherwise, or where that fails, the interior
@@ -105,64 +107,65 @@ class RMR(MatrixRegressor, ConvexEstimator):
     max_iter : int, default=1000
         Largest number of iterations of the solver.
     warm_start : bool, default=False
-        Whether to start from the last `fit`, if that had samples of the same shape, and as many or,
-        as in a window that grows at its end, fewer. Where it does not lead to a solution the solver
-        starts again from scratch.
+        Whether to start from the solution of the last `fit`, if that had samples of the same shape,
+        and as many or, as in a window that grows at its end, fewer. If the solver does not converge
+        from there, it starts again from scratch.
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
-        of their matrices side by side, or on top of each other, for labels in units of their
-        spread, `label_scale_`. With None each label is fitted on its own.
+        of their matrices side by side, or on top of each other, and each label is divided by its
+        spread, `label_scale_`. With None each label is fitted separately.
     n_jobs : int, default=None
-        Number of labels at a time, where there are several.
+        Number of labels that are fitted at a time, if there are several.
     verbose : int, default=0
         Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
-        (p, q) for samples that come flattened. Without it a flat sample is an m x 1 matrix.
+        (p, q) for flat samples. Without it a flat sample is an m x 1 matrix.
 
     Attributes
     ----------
     coef_ : ndarray of shape (p, q)
         W, exactly of rank `rank_`.
     intercept_ : float
-        b, zero without `fit_intercept`.
+        b; 0 without `fit_intercept`.
     rank_ : int
         Rank of W.
     dual_coef_ : ndarray of shape (n,)
         Dual point that proves `dual_gap_`: ``|dual_coef_| <= C sample_weight``; for the loss
         "quantile" from ``(quantile - 1) C sample_weight`` to ``quantile C sample_weight``.
     label_outlier_score_ : ndarray of shape (n,)
-        How much each label looks wrong, from the residuals in robust standard deviations and the
-        multipliers; 0 inside of the loss' tube, NaN for samples of weight zero.
+        How wrong each label looks, in robust standard deviations: the size of its residual times
+        that of its multiplier relative to the bound. 0 inside the tube of the loss, NaN for samples
+        of weight zero.
     objective_ : float
         Objective at (W, b).
     dual_gap_ : float
-        Relative duality gap: the objective is at most this fraction of itself above the optimum.
+        Relative duality gap: the objective exceeds the optimum by at most this fraction of the
+        objective.
     n_iter_ : int
-        Iterations done, counted as in `max_iter`, from the last fit and from scratch together.
+        Number of iterations, counted as in `max_iter`; those from a warm start and from scratch
+        together.
     history_ : structured ndarray
-        One row per iteration: iteration, time, primal, dual, gap, rank, and the method that was at
-        work.
+        One row per check of the gap: iteration, time, primal, dual, gap, rank and method.
     solver_ : str
-        Method that ended the fit, as in `history_`; "start" if `warm_start` had the solution.
+        Method that ended the fit, as in `history_`; "start" if the warm start was already the
+        solution.
     tau_, C_, epsilon_, delta_, l1_
         Numbers used.
     loss_ : LossFamily
-        A loss object with the numbers used; absent where `loss` is a name.
+        A loss object with the numbers used; absent if `loss` is a name.
     adaptive_ : tuple of float
-        Tau of the steps before the last; empty without any.
+        Tau of the steps before the last; empty if there are none.
     steps_ : structured ndarray
         One row per convex problem of an adaptive model: tau, primal, dual, gap, rank, n_iter. All
-        other attributes are those of the last one. Each is solved to its certified gap, which says
-        nothing about the concave penalty that they descend on together: of that one the steps,
-        with the same tau, lead to a critical point.
+        other attributes are those of the last problem. Each problem is solved to a certified gap.
+        With the same tau, the steps lead to a critical point of an objective with a concave
+        penalty; the gap says nothing about that objective.
     matrix_shape_, n_features_in_ : tuple of int, int
         (p, q) and p * q.
 
-    See Also
-    --------
-    GRMR : The same while it cleans corrupted samples.
-    RGLM : Squared loss, for labels without outliers.
-    SMM : Classifier with the same penalty, for labels of two or more classes.
+    See Also -------- GRMR : The same model, for corrupted samples, which it cleans. RGLM : Squared
+    loss, for labels without outliers. SMM : Classifier with the same penalty, for labels of two or
+    more classes.
 
     References
     ----------
@@ -179,7 +182,7 @@ class RMR(MatrixRegressor, ConvexEstimator):
     >>> bool(model.dual_gap_ <= 1e-6)
     True
 
-    Nine labels in ten are below the prediction of the quantile 0.9:
+    Nine in ten labels are below the predicted quantile 0.9:
 
     >>> upper = RMR(tau=10.0, C=1.0, loss="quantile", quantile=0.9).fit(data.X, data.y)
     >>> round(float((data.y <= upper.predict(data.X)).mean()), 1)
@@ -211,61 +214,62 @@ class RMR(MatrixRegressor, ConvexEstimator):
 class RMRCV(PathSearch, MatrixRegressor):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
-    Where `taus` is None the grid of tau and all else is searched from coarse to fine: a coarse path
-    with the middle C first, then the neighbours of the best point, each fit from the last, until
-    the best has none left. Values of `taus` that are given are all tried, with every C, on paths.
+    If `taus` is None, the grid is searched from coarse to fine: first a coarse path with the middle
+    C, then the neighbours of the best point, until the best point has no untried neighbour. Each
+    fit starts from the previous one. Given values of `taus` are all tried, with every C, on paths.
 
     Parameters
     ----------
     taus : float or array-like, default=None
-        Values of tau to try. By default a geometric sequence from the smallest tau with W = 0 on
-        all the data, for each C and epsilon.
+        Values of tau to try. By default, for each C and epsilon, a geometric sequence that begins
+        at the smallest tau with W = 0 on all the data.
     n_taus : int, default=16
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
         Its last value relative to its first.
     C, epsilon : float, str or a list of them
-        Values to try: numbers, or words as in :class:`RMR`. By default C is a tenth of "scale" and
-        3, 100 and 3000 times it, beyond which the ridge is of no account. By default epsilon is
-        "noise": half of the scale of the leave-one-out residuals of a first fit without a tube, and
-        at most "scale". Losses that do not depend on epsilon take only one.
+        Values to try: numbers, or words as in :class:`RMR`. By default C is 0.1, 3, 100 and 3000
+        times "scale"; for larger C the ridge has no effect. By default epsilon is "noise": half of
+        the scale of the leave-one-out residuals of a first fit without a tube, and at most "scale".
+        Losses that do not depend on epsilon take only one value.
     loss, delta, quantile, penalty
         As in :class:`RMR`.
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RMR`.
     adaptive : int or list of int, default=0
-        Numbers of further steps to try, all up to a number or those of a list; 0 is the plain
-        penalty. Each costs about as much as one of the paths of the plain search. More steps are
-        taken only where they gain more than a standard error of the folds. The right rank needs
-        `one_standard_error`, with which a smaller rank is worth a standard error: the best score
-        keeps small singular values that cost nothing.
+        Numbers of further steps to try: all up to a number, or those of a list; 0 is the plain
+        penalty. Each step costs about as much as a path of the plain search. More steps are taken
+        only if they improve the score by more than a standard error of the folds. To find the right
+        rank, set `one_standard_error=True`, which also takes a step for a smaller rank at a score
+        within one standard error: the model with the best score keeps small singular values that
+        hardly change its predictions.
     row_basis, column_basis, fit_intercept, covariate_ridge, tol, max_iter, matrix_shape
         As in :class:`RMR`.
     cv : int, splitter, iterable or "loo", default=None
-        Folds, as everywhere in scikit-learn; 5 by default. A number of folds keeps the groups
-        of `fit` together. "loo" leaves out single samples, all of them from one fit for each point
-        with a few refits: for few samples, below about fifty, with right labels. Its standard
-        errors are a jackknife over tenths of the samples, and `cv_results_["loo_doubt"]` is an
-        estimate of the mean error of its residuals relative to their mean.
+        Folds, as in scikit-learn; 5 by default. With a number of folds, the groups of `fit` stay
+        together. "loo" computes leave-one-out predictions from one fit for each point, with a few
+        refits: use it for fewer than about fifty samples without wrong labels. Its standard errors
+        are a jackknife over tenths of the samples, and `cv_results_["loo_doubt"]` estimates the
+        mean error of its residuals relative to their mean size.
     scoring : str or callable, default=None
         Score to maximise; by default R^2, and with the loss "quantile" the explained part of the
-        pinball loss. With wrong labels among the samples take "neg_bounded_absolute_error": minus
-        the mean of ``min(|r|, 3 s)`` with s the scale of the leave-one-out residuals of a first
-        fit. That scorer is then the attribute `scorer_`.
+        pinball loss. If labels may be wrong, use "neg_bounded_absolute_error": minus the mean of
+        ``min(|r|, 3 s)``, with s the scale of the leave-one-out residuals of a first fit. The
+        attribute `scorer_` is then this scorer.
     one_standard_error : bool, default=False
         Whether to take the largest tau whose score is within one standard error of the best.
     tau_per_label : bool, default=True
-        Whether each of several labels has a tau of its own, and all else that is searched. False
-        takes the point of the grid with the best mean score of the labels, all points of which are
-        tried: the same numbers where numbers are given, and otherwise the same multiples of
-        "scale" and of the smallest tau with W = 0 of each label. Take a score without units.
+        Whether tau, and all else that is searched, is chosen for each of several labels separately.
+        False tries all points of the grid and takes the one with the best mean score over the
+        labels: the same numbers if numbers are given, otherwise the same multiples of "scale" and
+        of the smallest tau with W = 0 of each label. Use a score without units.
     joint : {"rows", "columns"} or None, default=None
-        Whether several labels share row or column profiles, as in :class:`RMR`. There is one
-        choice for all of them then, by the mean of their scores in units of their spread.
+        Whether several labels share row or column profiles, as in :class:`RMR`. There is then one
+        choice for all labels, by the mean of their scores in units of their spread.
     n_jobs : int, default=None
-        Number of folds at a time.
+        Number of folds that are fitted at a time.
     verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+        Whether to report progress without a terminal, too.
 
     Attributes
     ----------
@@ -279,7 +283,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     cv_results_ : dict of ndarray
         One row per combination: parameters, scores of the folds, their mean, standard deviation and
         standard error, and the mean rank of W; NaN where a combination was not tried.
-        ``pandas.DataFrame(cv_results_).dropna()`` is a table of what was.
+        ``pandas.DataFrame(cv_results_).dropna()`` is a table of those that were.
     best_index_, best_score_ : int, float
         Chosen row and its mean score.
     taus_ : ndarray

@@ -19,17 +19,17 @@ class SMM(MatrixClassifier, ConvexEstimator):
 
         1/2 ||W||_F^2 + tau ||W||_* + C sum_i s_i max(0, 1 - y_i (<W, X_i> + b)).
 
-    More than two classes are told apart by several such problems.
+    With more than two classes, several such problems are solved.
 
     Parameters
     ----------
     tau : float or str, default="scale"
-        Weight of the nuclear norm. 0 is the linear support vector machine; from some value on W
-        is zero, and "scale" is 0.005 of that.
+        Weight of the nuclear norm. With 0 the model is the linear support vector machine; at
+        :func:`tau_max` and above, W is zero. "scale" is 0.005 of tau_max.
     C : float or str, default="scale"
-        Weight of the loss, a sum over the samples and not a mean. "scale" is three over the squared
-        median Frobenius norm of the samples around their entrywise median (around zero without an
-        intercept). "0.1*scale" and the like are multiples; with the words predictions do not
+        Weight of the loss, a sum over the samples and not a mean. "scale" is three, divided by the
+        squared median Frobenius norm of the samples around their entrywise median (around zero
+        without an intercept). "0.1*scale" is a tenth of it; with such words predictions do not
         depend on the units of X.
     loss : {"hinge", "squared_hinge"} or LossFamily, default="hinge"
         "squared_hinge" is ``max(0, 1 - y f)^2``, which has no kink and more support vectors. A loss
@@ -40,20 +40,19 @@ class SMM(MatrixClassifier, ConvexEstimator):
     l1, adaptive, row_basis, column_basis
         As in :class:`RMR`.
     class_weight : dict or "balanced", default=None
-        Factors of the weights of the samples by class; "balanced" gives every class the same
-        weight in all.
+        Factors of the sample weights by class; "balanced" gives all classes the same total weight.
     multi_class : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
-        What to do with more than two classes: one problem for each pair, on the samples of both, or
-        one for each class, on all samples.
+        With more than two classes: one problem for each pair, on the samples of both classes, or
+        one problem for each class against the rest, on all samples.
     joint : {"rows", "columns"}, default=None
-        Whether more than two classes are one problem, each class against the rest whatever
-        `multi_class` is: the nuclear norm is that of all W side by side, so that they share row
-        profiles, or on top of each other, so that they share column profiles. `rank_` and all that
-        belongs to a problem is then of that one. It takes k^2 times the memory of the samples.
+        Whether more than two classes are one problem, with each class against the rest, whatever
+        `multi_class` is. The nuclear norm is that of all W side by side, so that they share row
+        profiles, or on top of each other, so that they share column profiles. `rank_`, `dual_gap_`
+        and `objective_` are then one number. k classes take k^2 times the memory of the samples.
     fit_intercept, covariate_ridge, tol, max_iter, verbose, matrix_shape
-        As in :class:`RMR`; `max_iter` is for each problem.
+        As in :class:`RMR`; `max_iter` holds for each problem.
     n_jobs : int, default=None
-        Number of problems at a time, if there are more than two classes.
+        Number of problems that are solved at a time, if there are more than two classes.
 
     Attributes
     ----------
@@ -68,18 +67,16 @@ class SMM(MatrixClassifier, ConvexEstimator):
         Dual point that proves `dual_gap_`: between 0 and ``C sample_weight``, with the sign of the
         label; not zero for the support vectors.
     label_outlier_score_ : ndarray of shape (n,)
-        How much each label looks wrong, in margins: 0 on the right side of the margin, up to 1 on
-        it, and ``2 - y f`` beyond it, with f the decision: more than 2 on the wrong side. With more
-        than two classes the largest of the problems'. NaN where the weight is zero.
+        How wrong each label looks, in margins: 0 on the right side of the margin, up to 1 on it,
+        and ``2 - y f`` beyond it, with f the decision; more than 2 is on the wrong side. With more
+        than two classes, the largest score of all problems. NaN for samples of weight zero.
     history_, steps_ : structured ndarray, or a list of m of them
         One row per iteration, and per convex problem of an adaptive model, as in :class:`RMR`.
     tau_, C_, l1_, adaptive_, matrix_shape_, n_features_in_
         As in :class:`RMR`.
 
-    See Also
-    --------
-    SMMCV : With tau and C by cross-validation.
-    RGLM : Logistic regression, with probabilities: ``RGLM(family="binomial")``.
+    See Also -------- SMMCV : SMM with tau and C chosen by cross-validation. RGLM : Logistic
+    regression, with probabilities: ``RGLM(family="binomial")``.
     sklearn.calibration.CalibratedClassifierCV : Probabilities from the decisions of SMM.
 
     References
@@ -108,30 +105,29 @@ class SMM(MatrixClassifier, ConvexEstimator):
 class SMMCV(MatrixClassifier, PathSearch):
     """SMM with tau, and if asked C, chosen by cross-validation.
 
-    Where `taus` is None the grid of tau and C is searched from coarse to fine, as by
-    :class:`RMRCV`. Values of `taus` that are given are all tried, with every C: on paths along tau,
-    or along C if there are more values of C than of tau.
+    If `taus` is None, the grid of tau and C is searched from coarse to fine, as by :class:`RMRCV`.
+    Given values of `taus` are all tried, with every C: on paths along tau, or along C if there are
+    more values of C than of tau.
 
     Parameters
     ----------
     taus, n_taus, tau_min_ratio
         As in :class:`RMRCV`.
     C : float, str or a list of them
-        Values to try: numbers, or words as in :class:`SMM`. By default a tenth of "scale", "scale"
-        and ten times it.
+        Values to try: numbers, or words as in :class:`SMM`. By default 0.1, 1 and 10 times "scale".
     loss, penalty, class_weight, multi_class, joint, fit_intercept, covariate_ridge, tol, max_iter
         As in :class:`SMM`.
     l1, adaptive, row_basis, column_basis, n_jobs, verbose, matrix_shape
         As in :class:`RMRCV`.
     cv : int, splitter, iterable or "loo", default=None
-        Folds, as everywhere in scikit-learn; 5 stratified ones by default. A number of folds
-        keeps the groups of `fit` together. "loo" as in :class:`RMRCV`.
+        Folds, as in scikit-learn; 5 stratified ones by default. With a number of folds, the groups
+        of `fit` stay together. "loo" as in :class:`RMRCV`.
     scoring : str or callable, default=None
-        Score to maximise; accuracy by default. Any score of classes or decisions will do, such as
-        "balanced_accuracy" or, for two classes, "roc_auc".
+        Score to maximise; accuracy by default. Any score of classes or decisions is possible, such
+        as "balanced_accuracy" or, for two classes, "roc_auc".
     one_standard_error : bool, default=False
-        Whether to take the most regularisation, the largest tau or along C the smallest C, whose
-        score is within one standard error of the best.
+        Whether to take the most regularised model whose score is within one standard error of the
+        best: the largest tau, or along C the smallest C.
 
     Attributes
     ----------

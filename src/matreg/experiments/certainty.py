@@ -1,4 +1,4 @@
-"""How sure a table is: other choices that were as good, and other test samples."""
+"""Uncertainty of a table: other choices that were as good, and other test samples."""
 
 from __future__ import annotations
 

@@ -153,9 +153,9 @@ def _draw(
             grid[k, 1].errorbar(places, values[split:], std[split:, k, j], ls="", **style)
         grid[k, 0].set(ylabel=label, yscale="log", xlabel="Grossly wrong labels [%]")
         grid[k, 1].set_xticks(range(len(tails)), [TAILS[tail] for tail in tails])
-        grid[k, 1].set_xlabel("Law of the label noise")
+        grid[k, 1].set_xlabel("Distribution of the label noise")
     for axes in grid.flat:
         axes.grid(alpha=0.25)
         axes.axhline(1.0, color="black", lw=0.5, ls=":")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure

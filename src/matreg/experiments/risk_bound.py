@@ -130,7 +130,7 @@ def _draw(samples: Array, excess: Array, bounds: Array) -> Any:
     x = 1.0 / np.sqrt(samples)
     style = STYLE["RMR"]
     left.errorbar(x, mean, std, capsize=2, label="RMR, measured", **style)
-    # The bound is far above: the panel shows its slope alone.
+    # The bound is far above: the panel shows only its slope.
     half = len(x) // 2
     left.plot([0, x.max()], [0, mean[half] / x[half] * x.max()], "k--", label="Slope of the bound")
     left.set(xlabel="1 / sqrt(N)", ylabel="Excess risk", xlim=(0, None), ylim=(0, None))

@@ -2,7 +2,7 @@
 
 The synthetic study follows Luo et al. (2015): the columns of a sample are in groups of five that
 are nearly equal. So are those of W, whose rank is the number of groups. Noise is added to the test
-samples alone. The real data are small training sets of images and of gas sensors. The same folds
+samples only. The real data are small training sets of images and of gas sensors. The same folds
 choose the parameters of all methods.
 """
 

@@ -22,7 +22,7 @@ from .maps import Components, components_of
 
 @dataclass(frozen=True, repr=False)
 class BootstrapMaps:
-    """Coefficients of refits to resampled data, summed up.
+    """Coefficients of refits to resampled data, with their mean and spread.
 
     Attributes
     ----------
@@ -31,17 +31,18 @@ class BootstrapMaps:
     mean, std : ndarray of shape (p, q)
         Mean and standard deviation of the refits.
     sign_agreement : ndarray of shape (p, q)
-        Share of the refits whose entry has the sign of `coef`; 1 where `coef` is zero and so are
-        all refits.
+        Share of the refits in which the entry has the sign of `coef`; 1 if `coef` and all refits
+        are zero.
     components : Components
         Rank-one terms of the model.
     row_std, column_std : ndarray of shape (r, p) and (r, q)
-        Standard deviation of their profiles over the refits, whose terms are matched to them.
+        Standard deviation of the profiles over the refits, whose terms are matched to those of the
+        model.
     singular_value_std : ndarray of shape (r,)
         That of the singular values.
     component_similarity : ndarray of shape (r,)
-        Mean cosine between a term and the matched terms of the refits: near 1 it is the same thing
-        in every resample, near 0 it is not to be interpreted.
+        Mean cosine between a term and the matched terms of the refits: near 1 the term is the same
+        in every resample; near 0 do not interpret it.
     coefs : ndarray of shape (n_resamples, p, q)
         All refits.
     """
@@ -80,8 +81,8 @@ def bootstrap_maps(
 ) -> BootstrapMaps:
     """Refit a model to resampled data and measure how its coefficients vary.
 
-    The parameters stay as they were chosen; a model that chooses by cross-validation does not
-    choose again. Steps of a pipeline are fitted again.
+    The refits keep the chosen parameters: a model that chooses by cross-validation does not choose
+    again. Steps of a pipeline are fitted again.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def bootstrap_maps(
     n_resamples : int, default=200
         Number of refits.
     n_jobs : int, default=None
-        Number of refits at a time.
+        Number of refits that run at a time.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws; the result does not depend on `n_jobs`.
     verbose : int, default=0
@@ -108,20 +109,16 @@ def bootstrap_maps(
     Returns
     -------
     BootstrapMaps
-        Mean, standard deviation, sign agreement and components. All refits are kept: memory for
-        ``n_resamples * p * q`` numbers.
+        Mean, standard deviation, sign agreement and components. All refits are kept, which takes
+        memory for ``n_resamples * p * q`` numbers.
 
-    Notes
-    -----
-    The spread is that of a *regularised* estimate: it does not include the bias of the shrinkage,
-    and two standard deviations are no confidence interval of the truth. For tests see
-    :func:`permutation_map`.
+    Notes ----- The spread is that of a *regularised* estimate: it does not include the bias of the
+    shrinkage, so that two standard deviations are not a confidence interval for the truth. For
+    tests see :func:`permutation_map`.
 
     A resample in which a class is missing is drawn again.
 
-    Refits do not start from the model. On 27 problems a warm start made refits of RMR 1.7 times as
-    fast where samples were simulated and a third slower on real data; those of R-GLM took the same
-    time. Refits to permuted labels, of the same samples, do start from it: twice as fast.
+    Refits do not start from the model, since a warm start makes them slower on real samples.
 
     Examples
     --------
@@ -149,7 +146,7 @@ def bootstrap_maps(
 def _draws(
     y: Array, groups: Any, n_resamples: int, rng: RandomState, classes: int
 ) -> list[Indices]:
-    """Rows of each resample; one that lacks some of the classes is drawn again."""
+    """Rows of each resample; a resample that lacks a class is drawn again."""
     units = np.arange(len(y)) if groups is None else check_groups(groups, len(y))
     order = np.argsort(units, kind="stable")
     starts = np.searchsorted(units[order], np.arange(units.max() + 2))

@@ -242,6 +242,7 @@ class PermutationDisplay(Display):
         axes[1].set(xlabel="cross-validated score", ylabel="permutations")
         axes[1].set_title(f"score, p = {tested.score_p_value:.3g}")
         axes[1].spines[["top", "right"]].set_visible(False)
+        axes[1].set_ylim(top=1.35 * axes[1].get_ylim()[1])  # room for the legend
         axes[1].legend(frameon=False, fontsize=8, loc="upper center")
         return self._drawn(axes, axes[0].figure)
 

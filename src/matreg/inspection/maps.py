@@ -16,13 +16,13 @@ from ..estimators._linear_part import linear_part
 def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     """Pattern of a linear model: how the samples change with the prediction.
 
-    The coefficients W are a *filter*: they may be large where the samples hold nothing about the
-    label but noise that can be subtracted. The pattern
+    The coefficients W are a *filter*: they may be large at entries that say nothing about the label
+    and serve to subtract noise. The pattern
 
         ``A = Cov(X) W / var(<W, X>)``
 
-    is the change of the samples for one unit of the prediction; that is what a map should show
-    (Haufe et al. 2014). It is computed as the covariance of every entry with the prediction, so
+    is the change of the samples per unit of the prediction, which is what a map should show (Haufe
+    et al. 2014). The pattern is computed as the covariance of every entry with the prediction, so
     that Cov(X), of pq x pq numbers, is never formed.
 
     Parameters
@@ -30,18 +30,18 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     model : fitted model
         A linear model of matreg, or a pipeline, search or transformed-target regressor around one.
     X : array-like of shape (n, p, q) or (n, p*q)
-        Samples, as a rule those of `fit`. They go through the steps of a pipeline first; a model
-        that cleans samples cleans them.
+        Samples, usually those of `fit`. A pipeline transforms them first, and a model that cleans
+        samples cleans them.
     problem : int, default=None
-        Which of the problems of two classes of :class:`SMM`, where there are several, in the order
-        of `coef_`; pass the samples of these two classes then.
+        With more than two classes: which problem of two classes, in the order of `coef_`; then pass
+        the samples of these two classes.
 
     Returns
     -------
     ndarray of shape (p, q)
-        A, in units of X per unit of the prediction; in those after the steps of a pipeline other
-        than :class:`~matreg.preprocessing.MatrixScaler`. Zeros, with a warning, where all
-        predictions are equal.
+        A, in units of X per unit of the prediction. In a pipeline, X is meant after the steps other
+        than :class:`~matreg.preprocessing.MatrixScaler`. If all predictions are equal, zeros, with
+        a warning.
 
     References
     ----------
@@ -142,8 +142,8 @@ def coef_to_xarray(model: Any, *, problem: int | None = None) -> Any:
     Parameters
     ----------
     model : fitted model
-        A linear model of matreg, or a pipeline or search around one. Behind a
-        :class:`~matreg.preprocessing.MatrixScaler` W is brought back into the units of the samples
+        A linear model of matreg, or a pipeline or search around one. After a
+        :class:`~matreg.preprocessing.MatrixScaler`, W is converted back to the units of the samples
         before it.
     problem : int, default=None
         As in :func:`pattern`.

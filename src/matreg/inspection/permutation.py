@@ -45,10 +45,10 @@ class PermutationMap:
     coef : ndarray of shape (p, q)
         Coefficients of the model, in the units of the samples.
     p_values : ndarray of shape (p, q)
-        p-value of each entry, corrected for all entries: the chance that the largest statistic of
-        all entries that are not larger is as large where there is no effect in them.
+        p-value of each entry, corrected for all entries: the probability, if this entry and all
+        smaller ones had no effect, that the largest of their statistics is at least as large.
     threshold : float
-        Absolute value above which an entry of W is significant at `alpha`; 0 where all are. In a
+        Absolute value above which an entry of W is significant at `alpha`; 0 if all are. In a
         pipeline it is in the units of the samples after the other steps.
     alpha : float
         Family-wise error rate of `threshold`.
@@ -61,7 +61,7 @@ class PermutationMap:
     score_null : ndarray of shape (n_permutations,)
         The same with permuted labels.
     score_p_value : float
-        Chance of a score as good without any relation between samples and labels.
+        Probability of a score as good if samples and labels were unrelated.
     """
 
     coef: Array
@@ -105,10 +105,11 @@ def permutation_map(
 ) -> PermutationMap:
     """p-values of the coefficients, corrected for all entries, and of the score.
 
-    The parameters stay as they were chosen. An entry's p-value compares ``|W|`` with the *largest*
-    of its competitors in refits to permuted data, so that the chance of any false discovery in the
-    whole map is at most `alpha` (family-wise error). The competitors of the largest entry are all
-    entries, those of the second all but the first, and so on (Westfall and Young 1993).
+    The refits keep the chosen parameters. The p-value of an entry compares ``|W|`` with the
+    *largest* of its competitors in refits to permuted data, so that the chance of any false
+    discovery in the whole map is at most `alpha` (family-wise error). The competitors of the
+    largest entry are all entries, those of the second all but the first, and so on (Westfall and
+    Young 1993).
 
     The meaning of "false" depends on what is permuted:
 
@@ -122,9 +123,9 @@ def permutation_map(
       called significant, too: take the map as a test of the whole, not of its edges. If W = 0 in
       most of the fits to permuted labels, all p-values of entries are 1, with a warning.
 
-    All refits have the covariates. If residuals are permuted, the part of the covariates in the
-    labels stays as it is. If labels are permuted, also for the score, the covariates of a sample
-    move with its label.
+    All refits include the covariates. If residuals are permuted, the effect of the covariates on
+    the labels stays as it is. If labels are permuted, also for the score, the covariates of a
+    sample move with its label.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def permutation_map(
     scoring : str or callable, default=None
         Score; by default that of the model.
     n_jobs : int, default=None
-        Number of permutations at a time.
+        Number of permutations that run at a time.
     random_state : int, RandomState instance or None, default=None
         Seed; the result does not depend on `n_jobs`.
     verbose : int, default=0
@@ -159,7 +160,7 @@ def permutation_map(
     Returns
     -------
     PermutationMap
-        Corrected p-values, threshold, and the null distribution of the score. It takes
+        Corrected p-values, threshold, and the null distribution of the score. The test takes
         ``n_permutations * (1 + folds)`` fits, and some thirty more for the amplification.
 
     References
@@ -235,8 +236,8 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
 
     A refit to the predictions of a shrunk model is shrunk twice, and its deviations, which grow
     with the signal, are too small. With this factor the mean of refits to the amplified prediction
-    plus noise is as large as the coefficients themselves. The part of the covariates, which is not
-    shrunk, stays as it is.
+    plus noise is as large as the coefficients themselves. The effect of the covariates, which is
+    not shrunk, stays as it is.
     """
     beside = 0.0 if Z is None else Z @ linear_part(start).model.covariate_coef_
     fitted = bound(start, Z).predict(X) - beside
@@ -262,15 +263,15 @@ def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Arr
 
 
 def _what_is_permuted(model: Any) -> str:
-    """Residuals for numbers; labels for classes and counts, to which none can be added."""
+    """Residuals for numbers; labels for classes and counts, which have no residuals."""
     return "residuals" if linear_part(model).model._loss().labels == "numbers" else "labels"
 
 
 def _says_nothing(maps: Array) -> bool:
     """Whether W is zero in most fits to permuted labels, and warn if so.
 
-    The W of true labels cannot be compared with them then: in simulations 63 % of the maps had
-    false entries where 56 to 90 % of the permuted W were zero, and 7 % where 0 to 13 % were.
+    The W of true labels cannot be compared with zeros: in simulations, 63 % of the maps had false
+    entries if 56 to 90 % of the permuted W were zero, and 7 % if 0 to 13 % were zero.
     """
     zero = int(np.sum(~maps.any(axis=(1, 2))))
     if zero <= 0.5 * len(maps):
@@ -286,7 +287,7 @@ def _says_nothing(maps: Array) -> bool:
 def _out_of_fold(
     model: Any, X: Any, y: Array, Z: Array | None, folds: list[tuple[Indices, Indices]]
 ) -> Array:
-    """Predictions of samples that were left out: residuals of training samples are too small."""
+    """Predictions of left-out samples, since residuals of training samples are too small."""
     predicted = np.full(len(y), np.nan)
     for test, fitted in _in_folds(at_chosen_parameters(model), X, y, Z, folds):
         predicted[test] = fitted.predict(take(X, test))

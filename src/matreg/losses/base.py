@@ -6,7 +6,7 @@ from typing import Protocol
 
 from .._typing import Array
 
-# Two sums are equal if they differ by less than this, relative to the sizes of their terms: 45
+# Two sums count as equal if they differ by less than this, relative to the sizes of their terms: 45
 # units of rounding.
 ROUNDING = 1e-14
 
@@ -32,5 +32,5 @@ class Loss(Protocol):
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest dual variable by sample; only covariates need them."""
+        """Smallest and largest dual variable of each sample; needed with covariates only."""
         ...

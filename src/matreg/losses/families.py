@@ -13,9 +13,9 @@ own family is a subclass of :class:`LossFamily` with this one method::
 
     RMR(loss=Lopsided(3.0)).fit(X, y)
 
-Which solvers take it follows from what `of` returns: all of them where it is a
-:class:`~matreg.losses.piecewise.PiecewiseLoss`, the first-order solver where it has the methods of
-:class:`~matreg.losses.base.Loss`.
+What `of` returns determines the solvers: all methods of RMR except the paper's ADMM accept a
+:class:`~matreg.losses.piecewise.PiecewiseLoss`, the first-order solver any object with the methods
+of :class:`~matreg.losses.base.Loss`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from .smooth import Poisson as PoissonLoss
 class LossFamily:
     """A loss with its parameters, before it meets samples.
 
-    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass; those that are
-    named in `units` are in the units of the labels, and may be words such as ``"scale"``.
+    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass. Fields that
+    `units` names are in the units of the labels and may be words such as ``"scale"``.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class LossFamily:
         return f
 
     def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
-        """Scores (k,) of predictions (k, n) of labels (n,): R^2, of which 1 is the best."""
+        """Scores (k,) of predictions (k, n) of labels (n,): by default R^2; 1 is the best."""
         return r2_of_rows(y, predicted, weights)
 
     def deviance(self, y: Array, f: Array) -> float:
@@ -108,7 +108,7 @@ class EpsilonInsensitive(LossFamily):
     units = {"epsilon": 0.1}
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Slopes of c outside of the tube."""
+        """Loss with slopes of size c outside the tube."""
         return epsilon_insensitive(c, float(self.epsilon))
 
     def deviance(self, y: Array, f: Array) -> float:
@@ -137,7 +137,7 @@ class Huber(LossFamily):
     units = {"delta": 1.0 / 3.0}
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Slopes of c beyond delta."""
+        """Loss with slopes of size c beyond delta."""
         return huber(c, float(self.delta))
 
 
@@ -149,7 +149,7 @@ class Quantile(LossFamily):
     score_name = "D² of the pinball loss"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Slopes of quantile c above and (1 - quantile) c below."""
+        """Loss with the slopes quantile c above and (1 - quantile) c below."""
         return pinball(c, float(self.quantile))
 
     def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
@@ -177,7 +177,7 @@ class Hinge(Margin):
     """``max(0, 1 - y f)`` for classes -1 and 1."""
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Slopes of c on the wrong side of the margin."""
+        """Loss with slopes of size c on the wrong side of the margin."""
         return hinge(y, c)
 
 
@@ -188,7 +188,7 @@ class SquaredHinge(Margin):
     name = "squared_hinge"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Curved on the wrong side of the margin."""
+        """Loss that is curved on the wrong side of the margin."""
         return squared_hinge(y, 2.0 * c)
 
 
@@ -259,10 +259,10 @@ class Binomial(Likelihood):
 
 @dataclass(frozen=True)
 class Multinomial(Likelihood):
-    """``log sum_c exp(f_c) - f_own`` for more than two classes, all problems of which are one."""
+    """``log sum_c exp(f_c) - f_own`` for more than two classes, which are one problem."""
 
     def of(self, y: Array, c: Array) -> MultinomialLoss:
-        """Weights of c, for labels 1 of the own class and 0 of the others, class after class."""
+        """Loss with the weights c; labels are 1 for the own class, else 0, class after class."""
         return MultinomialLoss(y, c)
 
     def log_probabilities(self, f: Array) -> Array:
@@ -293,7 +293,7 @@ class PoissonCounts(WithLabels):
             raise ValueError("y must have a positive count among the samples of positive weight.")
 
     def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
-        """Explained part of the deviance; 0 or 1, as R^2 has it, where all counts are equal."""
+        """Explained part of the deviance; 0 or 1 if all counts are equal, as for R^2."""
         from sklearn.metrics import d2_tweedie_score
 
         some = slice(None) if weights is None else weights > 0.0
@@ -308,12 +308,12 @@ class PoissonCounts(WithLabels):
 
 
 def log_shares(f: Array) -> Array:
-    """Logarithms of the shares (n, k) that ``exp(f)`` have in their sum."""
+    """Logarithms of ``exp(f)`` divided by their sum over the classes, of shape (n, k)."""
     return np.asarray(f - np.logaddexp.reduce(f, axis=1, keepdims=True))
 
 
 def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:
-    """Refuse samples among which a class has none of positive weight."""
+    """Refuse samples without one of positive weight in each class."""
     left = np.bincount(index.astype(int), weights=weights, minlength=n_classes)
     if left.min() == 0.0:
         raise ValueError(
@@ -323,9 +323,9 @@ def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None
 
 
 def r2_of_rows(y: Array, predictions: Array, weights: Array | None) -> Array:
-    """R^2 of each of the rows of predictions (k, n) against labels (n,), NaN of a single label.
+    """R^2 of each row of predictions (k, n) against labels (n,); NaN for a single label.
 
-    The same numbers as those of scikit-learn, whose checks would take a tenth of a search.
+    The numbers are those of scikit-learn, whose checks would take a tenth of the time of a search.
     """
     if len(y) < 2:
         return np.full(len(predictions), np.nan)
@@ -342,7 +342,7 @@ def laplace_deviance(residual: Array, lower: float, upper: float) -> float:
 
 
 def log_or_minus_infinity(mean: Any) -> float:
-    """Logarithm of the mean loss, minus infinity of an exact fit."""
+    """Logarithm of the mean loss; minus infinity for an exact fit."""
     return float(np.log(mean)) if mean > 0.0 else -np.inf
 
 
@@ -382,7 +382,7 @@ GLM_FAMILIES: dict[str, type[LossFamily]] = {
 def family_of(
     given: str | LossFamily, names: dict[str, type[LossFamily]], **parameters: Any
 ) -> Any:
-    """A family by its name with those of the parameters that it has, or the given one itself."""
+    """The family of this name, with the parameters that it has; a given family object itself."""
     if isinstance(given, LossFamily):
         return given
     kind = names[given]

@@ -8,10 +8,10 @@ One class serves all losses whose conjugate is, for each sample,
 
     l*(beta) = epsilon |beta| + curvature beta^2 / 2    on    lower <= beta <= upper,
 
-and all solvers of RMR read nothing but these four numbers. A function of a few lines sets them for
-each loss: :func:`epsilon_insensitive`, :func:`absolute`, :func:`pinball`, :func:`hinge`,
-:func:`squared_hinge`, :func:`huber`, :func:`squared`. A loss of another kind needs the methods of
-:class:`~matreg.losses.base.Loss` and goes to the first-order solver.
+and the solvers of RMR read only these four numbers. A function of a few lines sets them for each
+loss: :func:`epsilon_insensitive`, :func:`absolute`, :func:`pinball`, :func:`hinge`,
+:func:`squared_hinge`, :func:`huber`, :func:`squared`. Another loss needs the methods of
+:class:`~matreg.losses.base.Loss`; the first-order solver takes it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .base import ROUNDING
 class PiecewiseLoss:
     """Loss whose conjugate is ``epsilon |beta| + curvature beta^2 / 2`` on an interval.
 
-    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond, it grows like ``(|r| - epsilon)^2 / (2
-    curvature)`` until its slope reaches ``upper`` (r > 0) or ``lower`` (r < 0), and linearly from
-    there on; without curvature it is linear at once.
+    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond, it grows like
+    ``(|r| - epsilon)^2 / (2 curvature)`` until its slope reaches ``upper`` (r > 0) or ``lower`` (r
+    < 0), and linearly from there on; without curvature it is linear from epsilon on.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class PiecewiseLoss:
         return self._intercept_on_curves(r, total) if self.curved else self._median(r, total)
 
     def _median(self, r: Array, total: float) -> float:
-        """Best intercept of a loss of kinks alone, a weighted median of them.
+        """Best intercept of a loss without curvature, a weighted median of its kinks.
 
         The sum of the slopes falls from ``sum(upper)`` by ``upper`` at the kinks ``r - epsilon``
         and by ``-lower`` at the kinks ``r + epsilon``.
@@ -165,7 +165,7 @@ class PiecewiseLoss:
         kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
         falls = np.concatenate([self.upper, -self.lower])
         kinks, falls = kinks[falls > 0.0], falls[falls > 0.0]
-        if len(kinks) == 0:  # slopes that have vanished: any intercept will do
+        if len(kinks) == 0:  # all slopes are zero: any intercept will do
             return float(np.median(r)) if len(r) else 0.0
         order = np.argsort(kinks, kind="stable")
         fallen = np.cumsum(falls[order])
@@ -205,7 +205,7 @@ class PiecewiseLoss:
         return self._on_one_piece(r, float(inside), total)
 
     def _on_one_piece(self, r: Array, inside: float, total: float) -> float:
-        """Where the linear function that the sum of slopes is around `inside` has the total."""
+        """Point at which the linear piece of the sum of slopes around `inside` equals the total."""
         s = r - inside
         over = np.abs(s) - self.epsilon
         bound = np.where(s > 0.0, self.upper, -self.lower)
@@ -218,7 +218,7 @@ class PiecewiseLoss:
         return float((weight @ centre + fixed - total) / weight.sum())
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Clip to the bounds; the room that is left shares out the error of the sum."""
+        """Clip to the bounds, then distribute the error of the sum over the slack that is left."""
         with np.errstate(divide="ignore"):
             return shared_out(beta, self.lower, self.upper, total, 1.0 / self.curvature)
 
@@ -241,8 +241,8 @@ def shared_out(
 ) -> Array:
     """Point within bounds near `beta`, of sum `total` unless that is None.
 
-    The error of the sum is shared out by the room that is left; where that is infinite, by
-    `weight`.
+    The error of the sum is distributed in proportion to the slack within the bounds; if that is
+    infinite, in proportion to `weight`.
     """
     beta = np.clip(beta, lower, upper)
     if total is None:

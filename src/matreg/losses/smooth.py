@@ -26,8 +26,9 @@ from .piecewise import shared_out
 def smooth_prox(loss: Logistic, v: Array, step: float) -> Array:
     """Minimiser of ``step loss(r) + |r - v|^2 / 2``, sample by sample.
 
-    Newton's method on ``r - v + step gradient(r)``, which grows with r; where a step leaves the
-    interval that holds the root, or two steps have not halved it, bisection takes its place.
+    Newton's method on ``r - v + step gradient(r)``, which increases with r. If a step leaves the
+    interval around the root, or two steps have not halved this interval, a bisection replaces the
+    step.
     """
     there = v - step * loss.gradient(v)  # the root is between v and this
     low, high = np.minimum(v, there), np.maximum(v, there)
@@ -113,8 +114,8 @@ class Logistic:
     def best_intercept(self, r: Array, total: float = 0.0) -> float:
         """Root of the monotone ``sum_i beta_i(r - b)``; `total` is 0 in all problems of R-GLM.
 
-        Where all f are the same it is a known one; it lies between those of the largest and of the
-        smallest f. Infinite if there is one label only.
+        If all f are equal, the root has a closed form; otherwise it lies between those of the
+        largest and of the smallest f. It is infinite if all labels are equal.
         """
         ones, zeros = float(self.s @ self.t), float(self.s @ (1.0 - self.t))
         if ones == 0.0 or zeros == 0.0:
@@ -223,8 +224,8 @@ class Poisson:
 class Multinomial:
     """``L(r) = sum_i s_i (log sum_c exp(f_ic) - f_i,own)`` with ``f = -r``, class after class.
 
-    The classes of a sample are not apart: the means of all of them add up to 1, and their
-    multipliers to 0. A number added to all f of a sample changes nothing.
+    The classes of a sample are coupled: their means add up to 1 and their multipliers to 0. Adding
+    the same number to all f of a sample changes nothing.
 
     Parameters
     ----------

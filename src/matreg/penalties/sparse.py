@@ -26,12 +26,12 @@ class SparseLowRank:
         Weight of the penalty, except for the ridge.
     l1 : float or ndarray of shape (p, q)
         Weights of the absolute entries relative to the nuclear norm, at least 0; entries of weight
-        0 are free.
+        0 have no l1 penalty.
     ridge : float, default=0.0
         Weight of half the squared Frobenius norm.
     hint : tuple of two ndarrays of shape (p, q), default=None
-        A pair (Z, M) that a solver has found: at multiples of Z the same multiple of M is taken for
-        the conjugate. Without one, alternating projections find an M.
+        A pair (Z, M) that a solver has found: at multiples of Z, the conjugate uses the same
+        multiple of M. Without a hint, alternating projections find an M.
 
     Examples
     --------

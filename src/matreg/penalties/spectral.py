@@ -1,8 +1,8 @@
 """Penalties of the coefficient matrix.
 
-A penalty that depends on the singular values alone is a :class:`SpectralPenalty`, and goes with
-every solver. Any other penalty needs the methods of :class:`~matreg.penalties.base.Penalty` and
-goes to the first-order solver.
+A penalty that depends only on the singular values is a :class:`SpectralPenalty`, which every
+second-order solver of RMR takes. Any other penalty needs the methods of
+:class:`~matreg.penalties.base.Penalty`; the first-order solver takes it.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ class SpectralPenalty:
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
 
-        With a positive `smoothing`, of the units of d squared, a smooth function whose derivative
-        is positive where that of the thresholding is zero, and which tends to the thresholding with
-        the smoothing: it shows the interior point method the values below the threshold.
+        With a positive `smoothing`, in the units of d squared, it is a smooth function that tends
+        to the thresholding as the smoothing tends to zero. Its derivative is positive where that of
+        the thresholding is zero, so that the interior point method sees the values below the
+        threshold.
         """
         raise missing(self, "threshold(d, scale, smoothing)")
 
@@ -106,7 +107,7 @@ class SpectralPenalty:
     def prox(self, Z: Array, step: float = 1.0) -> Factors:
         """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, in factors."""
         f = svd(Z)
-        # With the ridge completed to a square this is the prox of h alone, at another scale.
+        # Completing the square turns this into the prox of h at another scale.
         g, _ = self.threshold(f.d / step, 1.0 / step + self.ridge, 0.0)
         return Factors(f.U, g / (1.0 / step + self.ridge), f.Vt)
 
@@ -132,7 +133,7 @@ class SpectralElasticNet(SpectralPenalty):
     ridge : float, default=1.0
         Weight of half the squared Frobenius norm.
     ridge_per_tau : float, default=0.0
-        By how much the ridge grows with tau along a path.
+        Growth of the ridge per unit of tau along a path.
 
     Examples
     --------

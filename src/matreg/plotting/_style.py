@@ -75,7 +75,7 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
 
 
 def _apart(ticks: Array, place: Array, least: float) -> tuple[Array, Array]:
-    """Ticks that do not touch the one before: coordinates may be uneven."""
+    """Ticks that do not overlap the previous one, as coordinates may be uneven."""
     kept = [0]
     for k in range(1, len(place)):
         if abs(place[k] - place[kept[-1]]) >= least:

@@ -104,7 +104,7 @@ class CVDisplay(Display):
             bottom.plot(self.taus, self.rank, "o-", color=GREEN, markersize=3)
             bottom.set_ylabel("mean rank of W")
         finish_tau_axis(found, self.chosen)
-        top.legend(frameon=False)
+        top.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         return self._drawn(np.array(found), top.figure)
 
 

@@ -90,7 +90,8 @@ class OutlierDisplay(Display):
             for i, image in enumerate((self.observed[j], self.clean[j])):
                 shown = axes[i, j].imshow(image, cmap=cmap, vmin=low, vmax=high)
             taken = show_matrix(axes[2, j], self.observed[j] - self.clean[j], limit or 1.0)
-            axes[0, j].set_title(f"{self.index[j]}: {self.scores[j]:.2g}", fontsize=9)
+            title = f"sample {self.index[j]}\nscore {self.scores[j]:.2g}"
+            axes[0, j].set_title(title, fontsize=9)
         for axis in axes.flat:
             axis.set(xticks=[], yticks=[])
             axis.set_facecolor("0.85")  # missing entries

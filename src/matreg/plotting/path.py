@@ -98,7 +98,8 @@ class PathDisplay(Display):
         if self.path.Cs is not None:
             found[-1].set_xlabel("C")
         if found[0].get_legend_handles_labels()[0]:
-            found[0].legend(frameon=False, title="singular value", fontsize="small")
+            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": NAMED + 2}
+            found[0].legend(frameon=False, title="singular value", fontsize="small", **above)
         return self._drawn(np.array(found), found[0].figure)
 
     @property

@@ -35,25 +35,26 @@ class Column(NamedTuple):
 class CovariateEncoder(TransformerMixin, BaseEstimator):
     """Covariates as columns of numbers, as the estimators read them.
 
-    Numbers and booleans stay as they are. Columns of words or of a categorical type become one
-    column of 0 and 1 for each category but the first, whose effect is in the intercept. Estimators
-    do this by themselves; take it on its own to say what an unseen category should be.
+    Numbers and booleans stay as they are. A column of words or of a categorical type becomes one
+    column of 0 and 1 for each category except the first, whose effect is in the intercept.
+    Estimators encode their covariates themselves; use the encoder to choose how an unseen category
+    is treated.
 
     Parameters
     ----------
     unknown : {"error", "zero", "mean"}, default="error"
-        What a category is that was not there in `fit`. "error" refuses it. "zero" makes all of its
-        columns zero: it has the effect of the first category. "mean" makes them the shares of the
-        categories in `fit`: it has the mean effect of the samples of `fit`.
+        How a category that was not in `fit` is encoded. "error" refuses it. "zero" sets all of its
+        columns to zero: it then has the effect of the first category. "mean" sets them to the
+        shares of the categories in `fit`: it then has the mean effect of the samples of `fit`.
 
     Attributes
     ----------
     names_ : list of str or None
         Names of the covariates, in the order of the columns; None for an array.
     categories_ : list of (list or None)
-        Categories of each covariate, sorted; None where it is numbers.
+        Categories of each covariate, sorted; None for a covariate of numbers.
     shares_ : list of (list of float or None)
-        Shares of the categories but the first.
+        Shares of the categories except the first.
     n_columns_ : int
         Number of covariates.
 
@@ -282,7 +283,7 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or the like."""
     try:
         return value is None or bool(value != value)
-    except TypeError:  # of pandas.NA nothing is known
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 

@@ -39,30 +39,30 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Center and scale samples that are matrices, with one unit per column, row or entry.
 
     The penalty of the models treats all entries of W alike, so that entries of the samples should
-    be of one size. Columns of sensors with units of their own are not: put this scaler before the
-    model. Entries ``X[i, j, k]`` become ``(X[i, j, k] - center_[j, k]) / scale_[j, k]``.
+    have similar sizes. If columns have different units, put this scaler before the model. Entries
+    ``X[i, j, k]`` become ``(X[i, j, k] - center_[j, k]) / scale_[j, k]``.
 
     Parameters
     ----------
     by : {"columns", "rows", "entries", "all"}, default="columns"
         What shares a unit: the entries of a column over all samples and rows; those of a row; one
-        entry over all samples; or everything. Columns, rows and "all" keep the rank of W in the
-        units of the data, "entries" does not.
+        entry over all samples; or everything. With "columns", "rows" and "all", W has the same rank
+        in the units of the data; with "entries" it has not.
     center : bool, default=True
-        Whether to subtract the center of each unit. That changes nothing for a model with an
-        intercept that takes all entries; it does for :class:`~matreg.GRMR`.
+        Whether to subtract the center of each unit. The predictions of a model with an intercept do
+        not depend on this, except those of :class:`~matreg.GRMR`, which cleans samples.
     robust : bool, default=True
-        Whether centers are medians and scales distances between the first and the ninth decile,
-        divided by 2.563, which is the standard deviation of normal entries: a tenth of the entries
-        at each end may be anything. Otherwise means and standard deviations.
+        Whether centers are medians, and scales the distance between the first and the ninth decile
+        divided by 2.563, which is the standard deviation of normal entries: up to a tenth of the
+        entries at each end may be outliers. Otherwise means and standard deviations.
     matrix_shape : tuple of int, default=None
         (p, q) for samples that come flat as (n, p*q).
 
     Attributes
     ----------
     center_, scale_ : ndarray of shape (1, q), (p, 1), (p, q) or (1, 1)
-        One per column, row or entry, or one. A constant unit has scale 1. Where the deciles are
-        equal, as in columns that are mostly zero, the scale is the standard deviation.
+        One per column, row or entry, or one. A constant unit has scale 1. If the deciles are equal,
+        as in columns that are mostly zero, the scale is the standard deviation.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -70,16 +70,14 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Names of the columns of flat samples, if they had any.
 
-    Notes
-    -----
-    NaN are left out in `fit` and stay where they are in `transform`. Matrices come out as matrices,
-    flat samples flat, :class:`xarray.DataArray` and tables with two levels of columns with their
-    names. A Dask array gives a Dask array; a stored array (memory map, zarr, HDF5) that is larger
-    than scikit-learn's ``working_memory`` gives a view of it that is scaled as it is read. Deciles
-    are those of about four million numbers, from samples all over the data, where there are more.
+    Notes ----- `fit` leaves NaN out, and `transform` keeps them. Matrices are returned as matrices,
+    flat samples as flat samples, :class:`xarray.DataArray` and tables with two levels of columns
+    with their names. A Dask array gives a Dask array; a stored array (memory map, zarr, HDF5) that
+    is larger than scikit-learn's ``working_memory`` gives a view that is scaled as it is read. From
+    more than about four million numbers, deciles are estimated on samples spread over the data.
 
-    `coef_in_units` brings coefficients back into the units of the data. Displays, patterns and
-    reports of a pipeline do so by themselves.
+    `coef_in_units` converts coefficients to the units of the data. Displays, patterns and reports
+    of a pipeline already do so.
 
     Examples
     --------

@@ -29,10 +29,10 @@ def mask_scatter(
 ) -> Any:
     """Excitation-emission matrices with NaN where there is scattered light.
 
-    Light that is scattered and not absorbed lies along lines: Rayleigh scattering at the
-    wavelength of the excitation, Raman scattering of the solvent at a fixed wavenumber below it,
-    both again at twice their wavelength, the second order of a grating. It tells of particles and
-    of the solvent, not of fluorophores, and is not of low rank. :class:`~matreg.GRMR` takes NaN as
+    Light that is scattered and not absorbed lies along lines: Rayleigh scattering at the wavelength
+    of the excitation, Raman scattering of the solvent at a fixed wavenumber below it, both again at
+    twice their wavelength, the second order of a grating. Scattered light depends on particles and
+    on the solvent, not on fluorophores, and is not of low rank. :class:`~matreg.GRMR` treats NaN as
     entries that were not observed.
 
     Parameters
@@ -44,9 +44,9 @@ def mask_scatter(
     excitation : array-like of shape (q,)
         Wavelengths of the columns in nanometres.
     width : float, default=10.0
-        Largest distance of a masked emission from a line, in nanometres: half of the breadth of
-        the band that is masked. Take half of the spectral bandwidth and half of the distance of
-        two emissions at least.
+        Largest distance of a masked emission from a line, in nanometres: half of the breadth of the
+        band that is masked. Use at least half of the spectral bandwidth plus half of the distance
+        between two emissions.
     rayleigh, raman : iterable of 1 and 2, default=(1, 2)
         Orders that are masked; () for none.
     wavenumber : float, default=3400.0

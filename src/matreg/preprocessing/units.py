@@ -14,21 +14,21 @@ from ..data.reading import reader
 
 # Axes of (n, p, q) along which entries share a unit.
 AXES = {"columns": (0, 1), "rows": (0, 2), "entries": (0,), "all": (0, 1, 2)}
-# Shares of the entries of a unit below its low, its middle and its high quantile. A tenth of the
-# entries at each end may be anything. A narrower range, as that of the quartiles, is zero for
-# images and too small for spectra, most of whose entries are dark.
+# Shares of the entries of a unit below its low, its middle and its high quantile. Up to a tenth of
+# the entries at each end may be outliers. A narrower range, such as that of the quartiles, is zero
+# for images and too small for spectra, most of whose entries are dark.
 SHARES = (0.1, 0.5, 0.9)
 # Distance of the outer two for a normal distribution of standard deviation 1.
 NORMAL_RANGE = 2.563103131089201
-# Spreads below this share of the centre are rounding.
+# Spreads below this share of the centre are rounding errors.
 ROUNDING = 1e-13
-# Numbers from which quantiles are learned; samples all over the data hold them.
+# Number of entries from which quantiles are estimated, in samples spread over the data.
 SAMPLED = 2**22
-# Ratio of two units from which a fit is warned of. With simulated sensors that tell equally much
-# of the label the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times
-# at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
+# Ratio of two units from which on a fit warns. With simulated sensors that are equally informative,
+# the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times at 300. Rows
+# and columns of spectra and images, which share their unit, differ by up to about 100.
 LARGEST_RATIO = 200.0
-# Numbers and samples that the warning looks at: it is not worth more.
+# Numbers and samples that the warning examines: more would cost too much time.
 LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 256
 
 
@@ -68,7 +68,7 @@ def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
 def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Low decile, median and high decile of each unit."""
     with np.errstate(over="ignore", invalid="ignore"):  # differences of the largest numbers
-        # Faster than its kin for NaN, which is called only where there are some.
+        # Faster than the variant for NaN, which is called only if there are any.
         found = np.quantile(X, SHARES, axis=axes, keepdims=True)
         if np.isnan(found).any():
             empty = np.isnan(X).all(axis=axes, keepdims=True)
@@ -81,18 +81,18 @@ def warn_of_units(X: Array) -> None:
     """Warn if the columns or the rows of samples differ in scale so much that a fit loses by it.
 
     The penalty of the models treats all entries of W alike. A column of small numbers needs large
-    coefficients, which cost more, so that what it tells of the label is lost.
+    coefficients, which the penalty suppresses, so that its information about the label is lost.
 
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        Samples, of which a few hundred are looked at. Rows and columns that are constant, or half
-        of whose entries are equal, as at the edges of images, do not count.
+        Samples; a few hundred of them are examined. Rows and columns that are constant, or half of
+        whose entries are equal, as at the edges of images, do not count.
 
     Warns
     -----
     AdviceWarning
-        With the two scales that differ most, where the larger is 200 times the smaller or more.
+        If the largest scale is at least 200 times the smallest; the message names both.
 
     Examples
     --------
@@ -123,5 +123,5 @@ def warn_of_units(X: Array) -> None:
 
 
 def _rounded(number: float) -> str:
-    """One digit: Python shows a warning once where the text is that of the last one."""
+    """Rounded to one digit: Python shows a repeated warning once if its text is the same."""
     return f"{float(f'{number:.0e}'):g}"

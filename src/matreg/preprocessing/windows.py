@@ -23,8 +23,8 @@ def windows(
 ) -> Bunch:
     """Windows of a time series as samples, each with the label that follows it.
 
-    A window holds `length` times in a row; its label is that of `horizon` steps after its last
-    time. No window holds anything of the time of its label or later.
+    A window holds `length` consecutive times; its label is the value `horizon` steps after its last
+    time. No window holds values of the time of its label or later.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ All are fitted to the same folds, for a grid of their one parameter. The value w
 score is reported: the model was chosen in the same way, so that neither has an advantage.
 
 Ridge, logistic and Poisson regression and partial least squares give the same predictions after a
-rotation of the samples. So samples are rotated onto the principal axes of the training samples:
-there are no more axes than samples.
+rotation of the samples. Samples are therefore rotated onto the principal axes of the training
+samples, of which there are no more than samples.
 """
 
 from __future__ import annotations

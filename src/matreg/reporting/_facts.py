@@ -103,7 +103,7 @@ class Facts:
     def samples(self) -> Array:
         """Samples (n, p, q) as they were given; scaled if the model is fitted to scaled ones.
 
-        Without the scaling a picture would show the column with the largest unit alone.
+        Without the scaling, a picture would show only the column with the largest unit.
         """
         X = self.part.transformed(self.X) if self.part.scalers else self.X
         return np.asarray(X, dtype=float).reshape(len(self.y), *self.inner.coef_.shape[-2:])
@@ -174,10 +174,8 @@ class Facts:
 
     @cached_property
     def sample_scores(self) -> Array:
-        """How unlike the others each sample is, in robust standard deviations.
-
-        It is the share of outliers for models that find them, and the distance to the entrywise
-        median for others.
+        """How unusual each sample is. For models that find outliers, it is their share in the
+        sample; for others, the distance to the entrywise median, in robust standard deviations.
         """
         found = self._of_training("sample_outlier_score_")
         if found is None:

@@ -23,11 +23,12 @@ FULL_NAMES = {
     "GSMM": "a robust support matrix machine (Zheng et al. 2018), which fits a low-rank "
     "coefficient matrix while it splits the samples into low-rank signals and outliers",
     "SMM": "a support matrix machine (Luo et al. 2015), which minimises half the squared Frobenius "
-    "norm and tau times the nuclear norm of the coefficients plus C times the hinge loss",
+    "norm and tau times the nuclear norm of the coefficients plus C times a hinge loss",
 }
-# Parameters that belong to one loss alone.
+# Parameters that belong to only one loss.
 LOSS_OF = {"epsilon": "epsilon_insensitive", "delta": "huber", "quantile": "quantile"}
-NUMBERS = ("tau", "C", "epsilon", "delta", "quantile", "gamma", "lam")
+NUMBERS = ("tau", "C", "epsilon", "delta", "quantile", "gamma", "lam", "limit")
+UNLESS_ZERO = ("ridge", "l1", "covariate_ridge")
 SHOWN_COVARIATES = 12  # most covariates that the paragraph names
 
 
@@ -51,6 +52,7 @@ def methods(facts: Facts) -> str:
         + ("entry" if p * q == 1 else "entries")
         + (" with an intercept." if getattr(facts.inner, "fit_intercept", True) else ".")
     ]
+    sentences += _penalty(facts.inner)
     if facts.part.steps:
         names = ", ".join(type(step).__name__ for step in facts.part.steps)
         sentences.append(f"Before that, samples went through {names}.")
@@ -82,6 +84,21 @@ def methods(facts: Facts) -> str:
     return " ".join(sentences)
 
 
+def _penalty(model: Any) -> list[str]:
+    """What the penalty has besides the norms that the name of the model stands for."""
+    given, found = model.get_params(), []
+    if (own := given.get("penalty")) is not None:
+        found.append(f"Instead of these norms, the penalty was {type(own).__name__}.")
+    if getattr(model, "ridge_", 0.0):
+        found.append(f"The penalty includes a ridge, with the share {model.ridge_:.4g}.")
+    if np.any(getattr(model, "l1_", 0.0)):
+        found.append("The penalty includes tau times the absolute entries, with the weights l1.")
+    axes = [axis for axis in ("row", "column") if given.get(f"{axis}_basis") is not None]
+    if axes:
+        found.append(f"The penalty applies to coefficients in given {' and '.join(axes)} bases.")
+    return found
+
+
 def _covariates(facts: Facts) -> str:
     """The covariates, with their coefficients where there is one problem."""
     names, coef = facts.inner.covariate_names_, facts.inner.covariate_coef_
@@ -90,9 +107,11 @@ def _covariates(facts: Facts) -> str:
         shown = [f"{name} ({one:.3g})" for name, one in zip(shown, coef, strict=False)]
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
     what = "coefficients in brackets" if coef.ndim == 1 else "one coefficient each per problem"
+    ridge = facts.inner.get_params()["covariate_ridge"]
+    penalty = f"with a ridge of {ridge:.4g}" if ridge else "without a penalty"
     return (
-        f"{counted(len(names), 'covariate')} entered beside the matrices without a penalty, "
-        f"{what}: {', '.join(shown)}{more}."
+        f"{counted(len(names), 'covariate')} entered beside the matrices {penalty}, {what}: "
+        f"{', '.join(shown)}{more}."
     )
 
 
@@ -107,8 +126,11 @@ def numbers(model: Any) -> dict[str, float]:
     given = model.get_params()
     loss = given.get("loss")
     names = [name for name in NUMBERS if loss in (None, LOSS_OF.get(name, loss))]
-    values = {name: getattr(model, f"{name}_", given.get(name)) for name in names}
-    return {name: one for name, one in values.items() if isinstance(one, float | int)}
+    if given.get("outliers") == "split":
+        names.remove("limit")
+    values = {name: getattr(model, f"{name}_", given.get(name)) for name in (*names, *UNLESS_ZERO)}
+    shown = {name: one for name, one in values.items() if isinstance(one, float | int)}
+    return {name: one for name, one in shown.items() if one or name not in UNLESS_ZERO}
 
 
 def parameters(model: Any) -> list[tuple[str, str]]:
@@ -118,7 +140,7 @@ def parameters(model: Any) -> list[tuple[str, str]]:
     rows += [(name, f"{value:.4g}") for name, value in numbers(model).items()]
     if earlier := getattr(model, "adaptive_", ()):
         taus = ", ".join(f"{tau:.4g}" for tau in earlier)
-        rows.append(("adaptive, tau of the steps before", taus))
+        rows.append(("tau of the earlier adaptive steps", taus))
     return rows
 
 

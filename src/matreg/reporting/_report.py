@@ -90,21 +90,22 @@ def make_report(
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
     cv : "auto", int, splitter or None, default="auto"
-        Folds in which the model is fitted again, with the parameters that were chosen, for the
-        score and the predictions. "auto" takes leave-one-out from the one fit where that is
-        trusted, with five folds for the baselines alone; else, and with groups, five folds. None
-        fits nothing: both are then those of the training samples. Stored samples larger than
-        scikit-learn's ``working_memory`` are never fitted again: the report is about up to 5000 of
+        Folds in which the model is fitted again, with the chosen parameters, for the score and the
+        predictions. "auto" uses leave-one-out from the one fit if that is trusted, and five folds
+        for the baselines only; otherwise, and with groups, five folds for all. None fits nothing:
+        score and predictions are those of the training samples. Stored samples larger than
+        scikit-learn's ``working_memory`` are never fitted again: the report describes up to 5000 of
         them, in short runs at random places.
     names : MapAxes, default=None
-        Names of rows and columns; by default those that the model remembers of its samples.
+        Names of rows and columns; by default those of the samples that the model was fitted to.
     target : str, default="y"
         What the label is called, with its unit.
     title : str, default=None
         Heading of the page.
     scoring : str or callable, default=None
         Score, as in scikit-learn. By default the one by which the parameters of the model were
-        chosen, or the one of its `score`.
+        chosen; for given parameters R^2, accuracy, or the explained part of the deviance (counts)
+        or of the pinball loss (quantiles).
     baseline : bool, str or list of str, default=True
         Models of flat samples that are fitted to the same folds, each with the parameter that is
         best on these folds: "ridge" and "pls" for numbers, "poisson" too for counts, "logistic"

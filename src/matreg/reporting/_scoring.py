@@ -47,7 +47,7 @@ class Scoring:
 
 
 def scoring_of(model: Any, given: Any = None) -> Scoring:
-    """The given score; by default that of the search that chose the model, or of its `score`."""
+    """The given score; by default that of the search that chose the model, or of its loss."""
     if given is None:
         given = _of_search(model)
     if given is None:
@@ -83,7 +83,7 @@ def _of_search(model: Any) -> Any:
 
 
 def default_scoring(inner: Any) -> Scoring:
-    """The score of a model's `score`."""
+    """Accuracy for classes, otherwise the score that belongs to the loss."""
     if is_classifier(inner):
         return Scoring("accuracy", metrics.get_scorer("accuracy"))
     loss = inner._loss()

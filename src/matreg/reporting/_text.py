@@ -45,7 +45,7 @@ def summary(facts: Facts) -> str:
 
 
 def _by(one: Outcome) -> str:
-    return one.name if one.on_flat else f"the {one.name} alone"
+    return one.name if one.on_flat else f"a constant, the {one.name}"
 
 
 def score(facts: Facts) -> list[str]:
@@ -66,8 +66,8 @@ def score(facts: Facts) -> list[str]:
     if facts.test.single is not None:
         text += (
             " The model was not fitted again: its predictions are those of leave-one-out, computed "
-            "from the one fit and scored on the samples of each fold. The others were fitted to "
-            "the folds, and so to a fifth fewer samples; cv=5 fits all of them to the same folds."
+            "from one fit and scored on the samples of each fold. The others were fitted to the "
+            "folds, that is, to a fifth fewer samples; cv=5 fits all of them to the same folds."
         )
     if facts.scoring.by_medians and not facts.classes:
         text += (
@@ -80,11 +80,11 @@ def score(facts: Facts) -> list[str]:
 def _of_part(facts: Facts) -> str:
     entries = int(np.prod(facts.inner.coef_.shape[-2:]))
     return (
-        "The samples are stored and larger than the working memory. This report is about "
+        "The samples are stored and larger than the working memory. This report describes "
         f"{len(facts.y)} of the {facts.total} samples, in short runs at random places (the same in "
         "every report). Nothing was fitted again: if these are samples of the fit, the score is "
-        "that of training samples. This matters little where there are many samples for each entry "
-        f"of W; here there are {facts.total / entries:.3g}."
+        "that of training samples. This matters little if there are many samples per entry of W; "
+        f"here there are {facts.total / entries:.3g}."
     )
 
 
@@ -120,10 +120,9 @@ def _chance(facts: Facts) -> str:
     """The score of a constant prediction."""
     last = facts.test.outcomes[-1]
     own, chance = value(facts, facts.own), value(facts, last)
-    level = "Chance" if facts.classes else "Without the samples"
-    text = f"{level}: the {last.name} for all samples has {facts.scoring.name} {chance:.3g}."
+    text = f"A constant prediction, the {last.name}, has the {facts.scoring.name} {chance:.3g}."
     if (own >= chance) if facts.scoring.is_error else (own <= chance):
-        text += " The model is no better than that."
+        text += " The model is no better than this constant."
     return text
 
 
@@ -214,7 +213,7 @@ def choice(facts: Facts) -> str:
     taus = np.asarray(model.cv_results_["param_tau"])
     text = (
         f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
-        "folds of the choice. The figure shows the candidates that differ from it in tau alone."
+        "folds of the choice. The figure shows the candidates that differ from it only in tau."
     )
     if "param_adaptive" in model.cv_results_:
         steps = len(model.adaptive_)

@@ -84,13 +84,15 @@ class SolverResult(Certified):
     method : str
         Method that found the point.
     kept : Start or None
-        What the solver leaves to a neighbouring problem; :attr:`start` is where that starts.
+        State that a solver keeps for a neighbouring problem; :attr:`start` is the starting point of
+        that problem.
     dual_of : callable or None
-        Where samples are read block by block and `beta` is empty: the part of a block in it.
+        If samples are read block by block, `beta` is empty, and this function returns its part for
+        a block.
     interrupted : bool
-        Whether Ctrl-C has ended the search.
+        Whether Ctrl-C ended the fit.
     intercept, covariate_coef : float, ndarray of shape (m,); or None
-        What gamma is for the user's columns; None without covariates.
+        Gamma for the user's columns; None without covariates.
     steps : structured ndarray
         One row per convex step of an adaptive model, the last of which this result is: tau, primal,
         dual, gap, rank, and n_iter. Empty for other models.

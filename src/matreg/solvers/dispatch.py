@@ -39,7 +39,7 @@ SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 
 
 class Options(TypedDict, total=False):
-    """What a solver is told beside the problem; what is left out is up to the solver.
+    """Options of a solver; options that are left out have the defaults of the solver.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Options(TypedDict, total=False):
     solver : str
         One of :data:`SOLVERS`, by default "auto", the rule of :mod:`matreg.solvers.choose`.
     rho, eta : float
-        Numbers of the paper's algorithm.
+        Parameters of the paper's ADMM.
     memory : float
         Bytes that samples read block by block may take.
     """

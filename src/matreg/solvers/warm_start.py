@@ -57,7 +57,7 @@ class Start:
     Lambda : ndarray of shape (p, q), or (0, 0) where it is not known
         Multiplier of the nuclear norm: ``ridge W + Lambda = A'beta - linear`` at a solution.
     before : Start or None
-        The solution before, at another position.
+        The previous solution, at another position.
     smoothing, prepared, split
         State of the augmented Lagrangian, of R-GLM and of the solver of sparse matrices.
     """

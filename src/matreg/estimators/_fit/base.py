@@ -190,8 +190,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     def predict(self, X: ArrayLike, covariates: Covariates = None) -> Values:
         """Predict the labels of samples.
 
-        A model that cleans its samples cleans these first if `clean_predict`; missing entries are
-        filled in either way, as `transform` does.
+        A model that cleans its samples cleans these first, as `transform` does, unless
+        `clean_predict` is False; missing entries are filled in in either case.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         -------
         ndarray of shape (n,), or (n, k) of k labels
             ``<coef_, X_i> + intercept_``, with covariates plus ``<covariate_coef_, z_i>``; the
-            exponential of that for the family "poisson", an entry of `classes_` of a classifier.
+            exponential of that for the family "poisson"; an entry of `classes_` for a classifier.
         """
         return self._labels(self._decide(X, covariates))
 
@@ -215,7 +215,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         sample_weight: Weights = None,
         covariates: Covariates = None,
     ) -> float:
-        """Score of the predictions: R^2, or the share of right classes of a classifier.
+        """Score of the predictions: R^2, or the accuracy of a classifier.
 
         For the family "poisson" it is D^2, the explained part of the deviance.
 
@@ -231,7 +231,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         float
-            1 is the best; of several labels the mean.
+            1 is the best; for several labels, the mean of their scores.
         """
         predicted = self.predict(X, covariates)
         if has_several(y) and self._several_labels:
@@ -350,15 +350,15 @@ class SingleFit(MatrixEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
-            Samples; a list of n matrices will do. Models that clean their samples take NaN where
-            entries are missing.
+            Samples, or a list of n matrices. Models that clean their samples take NaN for missing
+            entries.
         y : array-like of shape (n,) or (n, k)
-            Labels: numbers, or the classes of a classifier. Several columns, for RMR and RGLM, are
-            k labels with one fit each; NaN in one of them is a label that is missing. All
-            attributes of a fit then have a first axis of labels, `coef_` the shape (k, p, q), and
-            `estimators_` is a list of the fits.
+            Labels: numbers, or the classes of a classifier. For RMR, RGLM and GRMR, k columns are k
+            labels, each with its own fit; NaN is a missing label. All attributes of a fit then have
+            a first axis of labels, `coef_` has the shape (k, p, q), and `estimators_` is the list
+            of the fits.
         sample_weight : array-like of shape (n,), default=None
-            Non-negative weights; weight 2 is the same as the sample twice, 0 as no sample.
+            Non-negative weights: 2 counts a sample twice, 0 leaves it out.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
             Further variables, such as age and site, whose coefficients have no penalty; see
             :ref:`covariates`. Categories become columns of 0 and 1.

@@ -109,9 +109,9 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         -------
         ndarray of shape (n,) or (n, n_classes)
             For two classes ``<coef_, X_i> + intercept_``, positive for the second one. For more
-            one column per class, the largest for the class that is predicted: one against the rest
-            the decision of the class, one against one the number of its votes, with the sum of its
-            decisions, scaled to less than 1/2, to break ties.
+            classes, one column per class, with the largest value for the predicted class: with
+            "one_vs_rest" the decision of the class; with "one_vs_one" the number of its votes plus
+            the sum of its decisions, scaled to less than 1/2, which breaks ties.
         """
         return self._decide(X, covariates)
 
@@ -159,15 +159,15 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
     if not hasattr(model, "classes_"):
         raise ValueError(
             f"problem must say which of the {len(coefs)} labels is meant, from 0 to "
-            f"{len(coefs) - 1}; got {problem}. Where there is no such parameter, fit one label "
-            "alone."
+            f"{len(coefs) - 1}; got {problem}. Where there is no such parameter, fit one "
+            "label only."
         )
     names = list(problem_names(model))
     listed = ", ".join(f"{k} ({name})" for k, name in enumerate(names[:3]))
     raise ValueError(
         f"problem must say which of the {len(coefs)} matrices of coefficients is meant: "
         f"{listed}{', ...' if len(names) > 3 else ''}; got {problem}. Where there is no such "
-        "parameter, fit two classes alone."
+        "parameter, fit only two classes."
     )
 
 

@@ -122,11 +122,12 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return np.where(missing, self._clean(D), D) if missing.any() else D
 
     def transform(self, X: ArrayLike) -> Array:
-        """Clean new samples with the row space and the price of outliers that were learned.
+        """Clean new samples with the row space and the weight of outliers of the fit.
 
-        Each sample is cleaned on its own and without its label: a convex problem, given the flags
-        where outliers are replaced, is solved to a certified gap. Missing entries are filled in.
-        Training samples come out about as in `X_clean_`, for which their labels were used too.
+        Each sample is cleaned separately and without its label, by a convex problem (for given
+        flags, if outliers are replaced) that is solved to a certified gap. Missing entries are
+        filled in. The result for training samples is close to `X_clean_`, for which their labels
+        were used too.
 
         Parameters
         ----------
@@ -157,7 +158,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            ``||E_i||_1 / ||D_i||_1`` over the known entries: 0 where nothing is an outlier.
+            ``||E_i||_1 / ||D_i||_1`` over the known entries; 0 if no entry is an outlier.
         """
         D = self._validate_samples(X)
         return outlier_score(D, D - self._clean(D))

@@ -124,7 +124,7 @@ class FamilyEstimator(MatrixEstimator):
 
     @available_if(_of_classes)
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
-        """Log-odds of the second class, or decisions on each of more, for families of classes.
+        """Log-odds of the second class or, for more classes, decisions on each class.
 
         Parameters
         ----------
@@ -134,8 +134,8 @@ class FamilyEstimator(MatrixEstimator):
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            ``<coef_, X_i> + intercept_``; of more than two classes each against the rest, or, for
-            "multinomial", logarithms of odds that add up to any number.
+            ``<coef_, X_i> + intercept_``; for more than two classes, each class against the rest;
+            for "multinomial", log-probabilities up to a constant per sample.
         """
         return self._decide(X, covariates)
 
@@ -151,8 +151,8 @@ class FamilyEstimator(MatrixEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            In the order of `classes_`; those of more than two, each against the rest, are divided
-            by their sum.
+            In the order of `classes_`. For more than two classes, probabilities of each class
+            against the rest are divided by their sum.
         """
         return np.exp(self.predict_log_proba(X, covariates))
 

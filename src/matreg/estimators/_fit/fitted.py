@@ -54,20 +54,21 @@ class Fitted(BaseEstimator):
     def pattern(self, X: ArrayLike, *, problem: int | None = None) -> Array:
         """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
 
-        That is what a map should show, not the coefficients, which are a filter; see
+        A map should show the pattern rather than the coefficients, which are a filter; see
         :func:`matreg.inspection.pattern`.
 
         Parameters
         ----------
         X : array-like of shape (n, p, q) or (n, p*q)
-            Samples, as a rule those of `fit`.
+            Samples, usually those of `fit`.
         problem : int, default=None
-            Which of the problems of two classes, for a classifier of more.
+            Which problem of two classes, for a classifier of more than two.
 
         Returns
         -------
         ndarray of shape (p, q)
-            In units of X per unit of the prediction; ``to_xarray`` gives it its names.
+            In units of X per unit of the prediction; ``to_xarray`` adds the names of rows and
+            columns.
         """
         from ...inspection import pattern  # late: it is above the estimators
 
@@ -108,22 +109,24 @@ class Fitted(BaseEstimator):
     ) -> LeaveOneOutResult:
         """Predict each sample of the fit by the model without it, from the one fit.
 
-        The parameters are those of the fitted model. What is made of all samples is kept: the clean
-        samples of :class:`GRMR`, and the bases of the last step of an adaptive model.
+        The parameters are those of the fitted model. What was computed from all samples stays
+        fixed: the clean samples of :class:`GRMR`, and the bases of the last step of an adaptive
+        model.
 
         Parameters
         ----------
         X, y, sample_weight, covariates
-            Those of `fit`. A number that is missing in y is NaN; its sample has weight zero.
+            Those of `fit`. NaN in y is a missing label; its sample has weight zero.
         refits : int, default=100
-            Fits without single samples at most. Five of them measure the error of the residuals;
-            the others go to the residuals in doubt until the mean error is about 2 %.
+            Largest number of true fits without a sample. Five of them measure the error of the
+            residuals; the others replace the residuals most in doubt until the mean error is about
+            2 %.
 
         Returns
         -------
         matreg.estimators.leave_one_out.LeaveOneOutResult
-            Residuals, score, leverage and influence of the samples, how far they are to be
-            trusted, and intervals for new samples.
+            Residuals, score, leverage and influence of the samples, the estimated error of the
+            residuals, and intervals for new samples.
         """
         from ..leave_one_out import leave_one_out_of  # late: it is above the estimators
 

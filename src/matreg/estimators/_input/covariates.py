@@ -112,9 +112,9 @@ def warn_of_collinear(found: Directions, names: Values, fit_intercept: bool) -> 
         among = names[there & (part > NAMED * part.max())]
         warn(
             f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
-            f": {kept - rank} of them follow{'s' if kept - rank == 1 else ''} from the others. Of "
-            "all coefficients with the same predictions those of smallest norm are taken; do not "
-            "interpret them one by one. Leave out what repeats."
+            f": {kept - rank} of them follow{'s' if kept - rank == 1 else ''} from the "
+            "others. Many coefficients give the same predictions, and those of smallest norm are "
+            "taken: do not interpret them one by one, or leave out columns that repeat others."
         )
 
 

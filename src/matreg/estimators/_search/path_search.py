@@ -43,12 +43,12 @@ class PathSearch(Search):
         sample_weight: Weights = None,
         covariates: Covariates = None,
     ) -> RegularizationPath:
-        """Fit all values of tau that were tried, with all else as it was chosen.
+        """Fit the path of all values of tau that were tried, with the other parameters as chosen.
 
         Parameters
         ----------
         X, y, sample_weight, covariates
-            As in `fit`; of a classifier two classes.
+            As in `fit`; a classifier must have two classes.
 
         Returns
         -------

@@ -164,13 +164,13 @@ class Search(MatrixEstimator):
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples.
         y : array-like of shape (n,) or (n, k)
-            Labels; several columns, of regressors, are k labels as in the model without a search.
+            Labels; for regressors, k columns are k labels, as in the model without a search.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses of the fits, and of the scores if `scoring` takes
             weights.
         groups : array-like of shape (n,), default=None
-            Groups of the samples, such as people or days. All samples of a group are in one fold
-            where `cv` is a number or None; a splitter does with them what it does.
+            Groups of the samples, such as people or days. If `cv` is a number or None, all samples
+            of a group are in one fold; a splitter receives the groups.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
             Further variables, such as age and site, whose coefficients have no penalty; see
             :ref:`covariates`. Categories become columns of 0 and 1.
