@@ -77,6 +77,7 @@ class LeaveOneOutResult:
         of their second-order terms plus the error that five of the refits have measured. NaN where
         it is not known: with fewer refits, from about 2,900 samples on, and of adaptive models,
         whose bases are made with the labels of all samples, so that their residuals are too small.
+        Infinite where fits without one sample are not unique.
     """
 
     predictions: Values

@@ -16,6 +16,8 @@ from .residuals import LeaveOneOut
 
 # Fits that measure the error of the others.
 CHECKS = 5
+# Leverage from which on a label is fitted exactly whatever it is.
+FREE = 0.999
 
 
 class Refined(NamedTuple):
@@ -29,7 +31,8 @@ class Refined(NamedTuple):
         Samples that were refitted.
     doubt : float
         Mean error that the others may have, relative to the mean residual: the size of their
-        second-order terms plus the error that the checks have found. NaN without checks.
+        second-order terms plus the error that the checks have found. NaN without checks, infinite
+        where the fits without one sample are not unique.
     """
 
     residuals: Array
@@ -99,7 +102,17 @@ def refined(
             true = residual_without(problem, int(i), W, gamma, every)
             off += abs(true - out[i]) if len(first) <= k < enough else 0.0
             out[i], done[i] = true, True
+    if not unique(loo):
+        return Refined(out, done, np.inf)
     return Refined(out, done, doubt() if most >= enough else np.nan)
+
+
+def unique(loo: LeaveOneOut) -> bool:
+    """Whether one W alone is optimal without each of the samples.
+
+    Without a penalty, fewer samples than coefficients are fitted exactly, and so are all but one.
+    """
+    return bool(loo.response.ridge or not np.any((loo.beta == 0.0) & (loo.leverage > FREE)))
 
 
 def residual_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> float:
