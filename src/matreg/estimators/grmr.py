@@ -184,13 +184,14 @@ class GRMR(JointFit, MatrixRegressor):
 class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
-    By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
-    In each fold robust principal component analysis is done once for all of them. Along tau each
-    fit starts from the fit before: from its regression, its split of the samples, and its clean
-    signals of the samples that are left out. Therefore long lists of tau are cheap, and long lists
-    of the other parameters are not. `halving` and rough folds (`fold_tol`, `fold_split_tol`) save
-    time where fits are long; the last fit, to all the data, is always as tight as that of
-    :class:`GRMR`.
+    By default the grid has ten values of tau, two of gamma and three of limit, for data of any
+    scale, and is searched from coarse to fine as by :class:`RMRCV`: a coarse path of tau with the
+    lower middle of all else first, then the neighbours of the best point. Values of `taus` that are
+    given are all tried, with all else, and so is the whole grid with `halving`. In each fold robust
+    principal component analysis is done once. Along a path each fit starts from the fit before:
+    from its regression, its split of the samples, and its clean signals of the samples that are
+    left out. `halving` and rough folds (`fold_tol`, `fold_split_tol`) save time where fits are
+    long; the last fit, to all the data, is always as tight as that of :class:`GRMR`.
 
     Parameters
     ----------
@@ -236,8 +237,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
     delta_ : float
         Number used.
     cv_results_, best_index_, best_score_
-        As in :class:`RMRCV`. With `halving`, a candidate that was dropped has a score of NaN on the
-        later folds, and a mean of NaN.
+        As in :class:`RMRCV`: scores are NaN where nothing was tried. With `halving`, a candidate
+        that was dropped has a score of NaN on the later folds, and a mean of NaN.
     best_estimator_ : GRMR
         The chosen model, fitted to all the data. This estimator has its attributes too.
 

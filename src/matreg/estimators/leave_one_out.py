@@ -20,7 +20,6 @@ from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
 from ..solvers import (
     LeaveOneOut,
-    Refined,
     SolverResult,
     Start,
     jackknife_plus,
@@ -106,8 +105,9 @@ class LeaveOneOutResult:
     ) -> tuple[Array, Array]:
         """Intervals that cover the labels of new samples, by jackknife+.
 
-        For samples that are exchangeable they cover with at least the probability
-        ``2 confidence - 1``, whatever the model, and as a rule with about `confidence`.
+        For samples that are exchangeable, and parameters that were not chosen with their labels,
+        they cover with at least the probability ``2 confidence - 1`` up to the `doubt`, whatever
+        the model, and as a rule with about `confidence`.
 
         Parameters
         ----------
@@ -269,9 +269,7 @@ def solve_left_out(
     back = columns.coefficients(np.eye(columns.size))
     seen = replace(result, W=bases.restore(result.W), kept=None)
     lean = replace(loo, removals=None)  # the samples need not be kept
-    found = Refined(loo.residuals, np.zeros(samples.n, dtype=bool), np.nan)
-    if loo.dbeta is not None:
-        found = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
+    found = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
     residuals, refitted = found.residuals[: samples.n], found.refitted[: samples.n]
     doubt = np.nan if adaptive else found.doubt
     return OneProblem(part, seen, lean, residuals, refitted, doubt, back, bases)
