@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
-from matreg import RGLMCV, RMRCV, SMMCV
+from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLMCV, RMRCV, SMMCV
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
 from matreg.estimators._search.adaptive_search import standard_errors
@@ -93,6 +94,42 @@ def test_what_is_tried_has_the_scores_of_whole_paths(data, search):
         found, expected = model.cv_results_[name][same], whole[name][order]
         known = np.isfinite(found)
         np.testing.assert_allclose(found[known], expected[known], atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("search", [GRMRCV, GSMMCV])
+def test_a_part_of_the_grid_of_models_that_clean_is_tried(search):
+    spoiled = make_matrix_regression(45, (5, 4), x_rank=2, x_corruption=0.05, random_state=0)
+    X, y = spoiled.X, spoiled.y if search is GRMRCV else spoiled.y > 0.0
+    folds = list(KFold(3).split(X))
+    model = search(cv=folds).fit(X, y)
+    table = model.cv_results_
+    mean = table["mean_test_score"]
+    tried = np.isfinite(mean)
+    assert 5 < tried.sum() < 0.5 * len(mean)
+    assert model.best_index_ == np.nanargmax(mean)
+    # Each tried point has about the scores of the model without a search.
+    plain = {GRMRCV: GRMR, GSMMCV: GSMM}[search]
+    numbers = {"C": model.C_} | ({"epsilon": model.epsilon_} if search is GRMRCV else {})
+    some = np.random.default_rng(0).choice(np.flatnonzero(tried), 4, replace=False)
+    for k in (model.best_index_, *some):
+        own = {name: table[f"param_{name}"][k] for name in ("tau", "gamma", "limit")}
+        scores = [
+            plain(**own, **numbers).fit(X[train], y[train]).score(X[test], y[test])
+            for train, test in folds
+        ]
+        assert mean[k] == pytest.approx(np.mean(scores), abs=0.05)
+    given = search(cv=folds, taus=[model.tau_]).fit(X, y)
+    assert np.isfinite(given.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("given", [{"C": [0.3, 30.0]}, {"noise": [None, "tails", 0.5]}])
+def test_candidates_share_what_does_not_depend_on_them(data, given):
+    ((name, values),) = given.items()
+    alike = {"taus": [3.0], "gamma": 10.0, "limit": 3.0, "cv": 2}
+    together = GRMRCV(**alike, **given).fit(data.X, data.y).cv_results_["mean_test_score"]
+    alone = [GRMRCV(**alike, **{name: value}).fit(data.X, data.y).best_score_ for value in values]
+    np.testing.assert_allclose(together, alone, atol=1e-3)
 
 
 def test_processes_choose_the_same(data):

@@ -75,7 +75,7 @@ def test_ctrl_c_within_the_path_of_a_fold_loses_that_fold_alone(data, monkeypatc
 
 
 def test_ctrl_c_while_halving(data, monkeypatch):
-    done = press_ctrl_c_after(2, monkeypatch)
+    done = press_ctrl_c_after(3, monkeypatch)  # two candidates, then the better one
     model = GRMRCV([1.0, 20.0], gamma=[20.0, 60.0], limit=4.0, cv=3, halving=True)
     with pytest.warns(UserWarning, match="on the 2 of 3 folds"):
         model.fit(data.X, data.y)

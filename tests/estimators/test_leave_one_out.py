@@ -79,6 +79,16 @@ def test_covariates_and_bases(model, y, Z):
     assert found.trusted
 
 
+@pytest.mark.parametrize("family", ["normal", "poisson"])
+def test_labels_fitted_exactly_without_a_penalty_are_not_trusted(family):
+    X, y = data.X[:10], np.round(np.abs(data.y[:10])) + 1.0
+    found = RGLM(0.0, family=family).fit(X, y).leave_one_out(X, y)
+    assert not found.trusted
+    many = RGLM(0.0).fit(data.X, data.X[:, 0, 0]).leave_one_out(data.X, data.X[:, 0, 0])
+    assert many.trusted  # more samples than coefficients: exact without each of them, too
+    np.testing.assert_allclose(many.residuals, 0.0, atol=1e-6)
+
+
 def test_adaptive_models_keep_the_bases_of_their_last_step():
     model = RMR(8.0, C=1.0, epsilon=0.3, tol=1e-9)
     first = clone(model).fit(data.X, data.y)

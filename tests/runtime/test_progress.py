@@ -16,13 +16,17 @@ import pytest
 
 from matreg import GRMR, GRMRCV, GSMM, RGLM, RMR, RMRCV, SMM
 from matreg._runtime import progress
-from matreg._runtime.progress import in_words
 from matreg.datasets import make_matrix_regression
 
 
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+def at(monkeypatch, seconds):
+    """Let the clock show so many seconds."""
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: seconds)
 
 
 def test_nothing_is_drawn_before_two_seconds():
@@ -33,12 +37,14 @@ def test_nothing_is_drawn_before_two_seconds():
 
 
 def test_bar_after_two_seconds_tells_what_is_left(monkeypatch):
-    now = iter([0.0, 10.0, 20.0])
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(now))
+    at(monkeypatch, 0.0)
     stream = Terminal()
     bar = progress.Progress("folds", 2, stream=stream)
+    at(monkeypatch, 10.0)
     bar.step()
     assert "1/2 0:10 left" in stream.getvalue()
+    assert bar.words(15.0) == "1/2 0:05 left"  # the clock goes on
+    at(monkeypatch, 20.0)
     bar.step()
     assert "2/2 0:00 left" in stream.getvalue()
 
@@ -87,41 +93,67 @@ def test_the_bar_never_goes_back_and_is_not_full_before_the_end(monkeypatch):
     stream = all_at_once(monkeypatch)
     with progress.GapLine("RMR") as line:
         for gap, goal in ((1e-2, 1e-4), (6e-5, 1e-4), (0.5, 1e-6), (1e-5, 1e-6), (1e-7, 1e-6)):
-            line.show("first-order", gap, goal)
+            line.show("first-order", gap, goal, 0.0)
     found = bars(stream.getvalue())
     assert found == sorted(found) and max(found) < progress.WIDTH
     assert "first-order steps" in stream.getvalue()
 
 
 def test_a_single_fit_has_a_time_left_from_the_rate_of_its_gap(monkeypatch):
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: 0.0)
+    at(monkeypatch, 0.0)
     line = progress.GapLine("RMR", stream=io.StringIO())
 
     def note(seconds, method, gap):
-        monkeypatch.setattr(progress.time, "perf_counter", lambda: seconds)
-        line.show(method, gap, 1e-6)
-        return in_words(line.note, seconds)
+        at(monkeypatch, seconds)
+        line.show(method, gap, 1e-6, 0.0)
+        return line.words(seconds)
 
     assert note(10.0, "interior point", 1e-1) == "interior point, gap 1e-01 of 1e-06 0:10"
     assert note(12.0, "interior point", 1e-2).endswith("1e-06 0:08 left")
-    assert in_words(line.note, 15.0).endswith("1e-06 0:05 left")  # the clock goes on
-    assert in_words(line.note, 30.0).endswith("1e-06 0:00 left")
+    assert line.words(15.0).endswith("1e-06 0:05 left")  # the clock goes on
+    assert line.words(30.0).endswith("1e-06 0:00 left")
     assert "left" not in note(13.0, "active set", 5e-3)  # another stage
     assert note(14.0, "active set", 1e-6).endswith("1e-06 0:00 left")
 
 
+def test_where_the_gap_tells_nothing_the_iterations_limit_the_time(monkeypatch):
+    at(monkeypatch, 0.0)
+    line = progress.GapLine("RMR", stream=io.StringIO())
+
+    def note(seconds, gap, k):
+        at(monkeypatch, seconds)
+        line.show("first-order", gap, 1e-6, k / 100)
+        return line.words(seconds)
+
+    assert note(10.0, 1.0, 0) == "first-order steps, gap 1e+00 of 1e-06 0:10"
+    assert note(12.0, 1.0, 10) == "first-order steps, gap 1e+00, at most 0:18 left"
+    assert line.words(20.0) == "first-order steps, gap 1e+00, at most 0:10 left"
+    # A third of the way in 4 s: the limit is 16 s away, the goal 8 s.
+    assert note(14.0, 1e-2, 20) == "first-order steps, gap 1e-02 of 1e-06 0:08 left"
+    # At this rate the limit comes first.
+    assert note(26.0, 1e-2, 80) == "first-order steps, gap 1e-02, at most 0:04 left"
+
+
+def test_a_fit_whose_gap_stays_large_has_a_time_left(monkeypatch):
+    stream = all_at_once(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        RMR(1e-9, C=1e9, solver="admm", max_iter=5, tol=1e-12).fit(DATA.X, DATA.y)
+    assert ", at most 0:00 left" in stream.getvalue()
+
+
 def test_stages_have_parts_of_the_bar_and_one_time_left(monkeypatch):
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: 0.0)
+    at(monkeypatch, 0.0)
     line = progress.GapLine("GRMR", stream=io.StringIO())
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: 10.0)
+    at(monkeypatch, 10.0)
     with line:
         with progress.turn(0), progress.span(0.0, 0.8):
             progress.tell("split", 1e-3, 1e-6)  # half of 0.8 of the first half
         assert line.share == pytest.approx(progress.ALMOST * 0.2)
-        assert in_words(line.note, 10.0) == "split, gap 1e-03 of 1e-06 0:40 left"
+        assert line.words(10.0) == "split, gap 1e-03 of 1e-06 0:40 left"
         with progress.turn(1):
             progress.reached("reading", 0.0)
-            assert in_words(line.note, 10.0) == "reading 0:10 left"
+            assert line.words(10.0) == "reading 0:10 left"
             progress.tell("split", 1e-6, 1e-6)
         assert line.share == pytest.approx(progress.ALMOST * 0.75)
         with progress.without_progress():
@@ -156,28 +188,28 @@ def test_there_is_room_for_the_time_left(monkeypatch):
     stream = all_at_once(monkeypatch)
     for stage in (*progress.STAGES, "augmented Lagrangian", "alternating directions"):
         with progress.GapLine("GRMRCV") as line:
-            line.show(stage, 1e-1, 1e-6)
-            line.show(stage, 1e-5, 1e-6)
+            line.show(stage, 1e-1, 1e-6, 0.0)
+            line.show(stage, 1e-5, 1e-6, 0.0)
             line._draw_now(time.perf_counter())
         last = stream.getvalue().split("\r")[-2].removesuffix(progress.CLEAR)
         assert last.endswith(" left") and len(last) < 80, last
 
 
 def test_the_time_left_of_a_part_is_that_of_the_whole(monkeypatch):
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: 0.0)
+    at(monkeypatch, 0.0)
     whole, folds = progress.Line("report", stream=io.StringIO()), progress.Progress("folds", 4)
     with whole, progress.span(0.0, 0.5), folds:
-        monkeypatch.setattr(progress.time, "perf_counter", lambda: 10.0)
+        at(monkeypatch, 10.0)
         folds.step(3)
         # Three of four folds are 3/8 of the whole: 10 s so far leave 16.7 s.
-        assert in_words(whole.note, 10.0) == "3/4 0:16 left"
+        assert whole.words(10.0) == "3/4 0:16 left"
 
 
 def test_every_word_of_the_line_is_in_the_glossary():
     glossary = (Path(__file__).parents[2] / "docs" / "guide" / "glossary.md").read_text()
     words = {*progress.STAGES.values(), "path", "pass", "gap", "left", "preparing"}
     words |= {"left out", "second order", "refits", "fits", "labels", "reading", "cleaning"}
-    words |= {"report", "figures", "predict"}
+    words |= {"report", "figures", "predict", "at most"}
     words |= {"interior point", "working set", "least squares", "alternation", "bootstrap"}
     assert all(f"**{word}**" in glossary for word in words)
 
@@ -283,7 +315,6 @@ def test_a_long_fit_shows_one_line_on_a_terminal_and_erases_it(monkeypatch, name
 FIT = """
 from matreg import RMR
 from matreg._runtime import progress
-from matreg._runtime.progress import in_words
 from matreg.datasets import make_matrix_regression
 progress.PATIENCE, progress.PACE = -1.0, 0.0
 data = make_matrix_regression(60, (4, 4), noise_scale=0.5, random_state=0)

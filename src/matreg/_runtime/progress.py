@@ -25,8 +25,8 @@ PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
 ALMOST = 0.97
 # The time left is estimated after this share of a stage, and of steps that are counted.
 TREND, FEW = 0.1, 0.05
-# The whole span.
-WHOLE = (0.0, 1.0)
+# The whole span, and an end that cannot be told.
+WHOLE, UNKNOWN = (0.0, 1.0), math.inf
 # Held by the line that is shown: one at a time.
 SHOWN = threading.Lock()
 # The escape sequence clears the rest of a longer line.
@@ -46,8 +46,6 @@ STAGES = {
 # Takes the present method, the gap and its goal; returns whether the fit should stop.
 Listener = Callable[[str, float, float], bool]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-# What is being done, and the seconds that are left if they can be told, after some seconds.
-Note = Callable[[float], tuple[str, float | None]]
 # The innermost open line of this thread, and the part of its span that the present work is.
 _line: ContextVar[Line | None] = ContextVar("line", default=None)
 _span: ContextVar[tuple[float, float]] = ContextVar("span", default=WHOLE)
@@ -66,11 +64,6 @@ class Line:
         What is being done.
     stream : file, default=None
         Where to write instead of standard error. Only terminals are written to.
-
-    Examples
-    --------
-    >>> with Line("defaults"):
-    ...     pass
     """
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
@@ -80,9 +73,10 @@ class Line:
         self.outermost = self.drawn = False
         self.share, self.span = 0.0, WHOLE
         self.host: Line | None = None
-        self.note: Note = self._waiting
-        # When the clock began, and the seconds after which this line was opened inside of another.
-        self.start, self.begun = time.perf_counter(), 0.0
+        # What is being done, and when it is over if that can be told.
+        self.state, self.end = "preparing", UNKNOWN
+        # When the clock began, and when this line was opened inside of another.
+        self.start = self.begun = time.perf_counter()
         self.next = self.start + PATIENCE
         self._drawing, self._over = threading.Lock(), threading.Event()
         self._clock: threading.Thread | None = None
@@ -92,7 +86,7 @@ class Line:
         if self.host is None:
             self.outermost = parent_process() is None and SHOWN.acquire(blocking=False)
         else:
-            self.start, self.begun = self.host.start, self.start - self.host.start
+            self.start = self.host.start
         _line.set(self)
         _span.set(WHOLE)
         if not self.outermost:
@@ -116,36 +110,17 @@ class Line:
         if self.outermost:
             SHOWN.release()
 
-    def show(self, method: str, gap: float, goal: float) -> None:
+    def show(self, method: str, gap: float, goal: float, spent: float) -> None:
         """Receive a certificate, which this kind of line does not show."""
 
     def reached(self, what: str, share: float) -> None:
         """Draw the work that is done, its share of the whole way, and the time left."""
-        self._progress(what, max(share, self.share / ALMOST), self.begun, 0.0)
+        share = max(share, self.share / ALMOST)
+        self._draw(ALMOST * share, what, forecast(share, self.begun))
 
-    def _progress(self, state: str, share: float, then: float, before: float) -> None:
-        """Draw a share; the time left follows from the share `before`, reached at `then`."""
-        seconds, end = time.perf_counter() - self.start, None
-        if share - before >= TREND:
-            end = seconds + (seconds - then) / (share - before) * (1.0 - share)
-        self._draw(ALMOST * share, lambda now: (state, None if end is None else end - now))
-
-    def _inside(self, share: float, note: Note, label: str) -> None:
+    def _inside(self, share: float, state: str, end: float, label: str) -> None:
         """Draw the state of a line inside of this one in its place."""
-        self._draw(share, note, label)
-
-    def _whole(self, note: Note) -> Note:
-        """The note of a line that is a part of this one, with the time left of this one."""
-
-        def whole(seconds: float) -> tuple[str, float | None]:
-            done = self.share if self.share >= TREND else 0.0
-            return note(seconds)[0], (seconds - self.begun) / done * (1.0 - done) if done else None
-
-        return whole
-
-    def _waiting(self, seconds: float) -> tuple[str, float | None]:
-        """The note before the first report."""
-        return "preparing", None
+        self._draw(share, state, end, label)
 
     def _keep_drawing(self) -> None:
         """Draw the line now and then until the work is over."""
@@ -155,22 +130,29 @@ class Line:
                 self._draw_now(time.perf_counter())
             wait = SILENCE
 
-    def _draw(self, share: float, note: Note, label: str | None = None) -> None:
-        """Draw the share that is done, with a note that is a function of the seconds so far."""
-        self.share, self.note, self.shown = max(self.share, share), note, label or self.label
+    def _draw(self, share: float, state: str, end: float, label: str = "") -> None:
+        """Draw the share that is done and what is being done, until when if that is known."""
+        self.share, self.shown = max(self.share, share), label or self.label
+        self.state, self.end = state, end
         if self.host is not None:
-            note = note if self.span == WHOLE else self.host._whole(note)
-            self.host._inside(part_of(self.span, self.share), note, self.shown)
-            return
-        now = time.perf_counter()
-        if self.live and now >= self.next:
+            at = part_of(self.span, self.share)
+            # The time left of a part is that of the whole.
+            end = end if self.span == WHOLE else forecast(max(at, self.host.share), self.host.begun)
+            self.host._inside(at, state, end, self.shown)
+        elif self.live and (now := time.perf_counter()) >= self.next:
             with self._drawing:
                 self._draw_now(now)
+
+    def words(self, now: float) -> str:
+        """What is being done, and the time left or, where that cannot be told, the time so far."""
+        if self.end == UNKNOWN:
+            return f"{self.state} {clock(now - self.start)}"
+        return f"{self.state} {clock(max(self.end - now, 0.0))} left"
 
     def _draw_now(self, now: float) -> None:
         full = int(WIDTH * self.share)
         bar = "█" * full + "░" * (WIDTH - full)
-        text = f"{self.shown} {bar} {in_words(self.note, now - self.start)}"
+        text = f"{self.shown} {bar} {self.words(now)}"
         # A line that wraps could not be erased.
         self._write(START + text[: columns(self.stream) - 1] + CLEAR)
         self.drawn, self.next = True, now + PACE
@@ -216,6 +198,7 @@ class Progress(Line):
     ) -> None:
         self.total, self.done, self.partly = total, 0, 0.0
         super().__init__(label, stream)
+        self.state = f"0/{total}"
         self.plain = bool(verbose) and not self.live
 
     def __enter__(self) -> Self:
@@ -233,28 +216,25 @@ class Progress(Line):
         if self.plain and self.done * 10 // self.total > (self.done - count) * 10 // self.total:
             seconds = time.perf_counter() - self.start
             self._write(f"{self.label}: {self.done}/{self.total}, {clock(seconds)}\n")
-        self._draw(self.done / self.total, self._note)
+        self._count()
 
-    def show(self, method: str, gap: float, goal: float) -> None:
+    def show(self, method: str, gap: float, goal: float, spent: float) -> None:
         """Draw how far the present step is, by its gap."""
         self.reached(method, part_of(_span.get(), way(gap, goal)))
 
     def reached(self, what: str, share: float) -> None:
         """Draw how far the present step is."""
         self.partly = max(self.partly, ALMOST * share)
-        self._draw((self.done + self.partly) / self.total, self._note)
+        self._count()
 
-    def _inside(self, share: float, note: Note, label: str) -> None:
+    def _inside(self, share: float, state: str, end: float, label: str) -> None:
         self.reached(label, share)
 
-    def _waiting(self, seconds: float) -> tuple[str, float | None]:
-        return f"0/{self.total}", None
-
-    def _note(self, seconds: float) -> tuple[str, float | None]:
+    def _count(self) -> None:
+        """Draw the steps that are done."""
         share = (self.done + self.partly) / self.total
-        if self.done == 0 and share < FEW:
-            return self._waiting(seconds)
-        return f"{self.done}/{self.total}", (seconds - self.begun) / share * (1.0 - share)
+        end = forecast(share, self.begun, enough=0.0 if self.done else FEW)
+        self._draw(share, f"{self.done}/{self.total}", end)
 
 
 class GapLine(Line):
@@ -263,40 +243,41 @@ class GapLine(Line):
     Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
     where another stage begins with a larger gap. Once a method has gone a tenth of the way, the
     time that it needs for the rest at this rate is the time left: as a rule too much, one to three
-    times the truth, as the last steps are the largest. In a fit of several problems one after
-    another, which :func:`span` tells, it is the time that the rest takes at the rate so far.
+    times the truth, as the last steps are the largest. Before that, and where it is less, the time
+    left is "at most" that of the iterations which the method may still take. In a fit of several
+    problems one after another, which :func:`span` tells, it is the time that the rest takes at the
+    rate so far.
 
     Examples
     --------
     >>> with GapLine("RMR") as line:
-    ...     line.show("interior point", 1e-3, 1e-6)
+    ...     line.show("interior point", 1e-3, 1e-6, spent=0.01)
     """
 
-    stage, began = "", (0.0, 0.0)
+    stage, began = "", (0.0, 0.0, 0.0)
 
-    def show(self, method: str, gap: float, goal: float) -> None:
+    def show(self, method: str, gap: float, goal: float, spent: float) -> None:
         """Draw the method at work, its relative gap, where that is to go, and the time left."""
         name, share = STAGES.get(method, method), way(gap, goal)
-        state = f"{name}, gap {min(gap, 1.0):.0e} of {goal:.0e}"
+        state = f"{name}, gap {min(gap, 1.0):.0e}"
         if _span.get() != WHOLE:
-            self.reached(state, part_of(_span.get(), share))
+            self.reached(f"{state} of {goal:.0e}", part_of(_span.get(), share))
             return
-        seconds = time.perf_counter() - self.start
         if method != self.stage:
-            self.stage, self.began = method, (seconds, share)
-        self._progress(state, share, *self.began)
+            self.stage, self.began = method, (time.perf_counter(), share, spent)
+        then, before, earlier = self.began
+        end, latest = forecast(share, then, before), forecast(spent, then, earlier, 0.0)
+        state += ", at most" if latest < end else f" of {goal:.0e}"
+        self._draw(ALMOST * share, state, min(end, latest))
 
 
-def in_words(note: Note, seconds: float) -> str:
-    """What is being done, and the time left or, where that cannot be told, the time so far.
+def forecast(share: float, then: float, before: float = 0.0, enough: float = TREND) -> float:
+    """When work is over of which a share is done, at the rate since `then`, when `before` was done.
 
-    Examples
-    --------
-    >>> in_words(lambda seconds: ("3/10", 65.0), 28.0), in_words(lambda seconds: ("fit", None), 5.0)
-    ('3/10 1:05 left', 'fit 0:05')
+    Too small a step since then tells nothing.
     """
-    state, left = note(seconds)
-    return f"{state} {clock(seconds)}" if left is None else f"{state} {clock(max(left, 0.0))} left"
+    now, step = time.perf_counter(), share - before
+    return now + (now - then) / step * (1.0 - share) if step > 0.0 and step >= enough else UNKNOWN
 
 
 def way(gap: float, goal: float) -> float:
@@ -383,11 +364,14 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(method: str, gap: float, goal: float) -> bool:
-    """Tell the line and the listener how far the relative gap is; return whether to stop."""
+def tell(method: str, gap: float, goal: float, spent: float = 0.0) -> bool:
+    """Tell the line and the listener how far the relative gap is; return whether to stop.
+
+    `spent` is the share of the iterations, of those that the method may take.
+    """
     line, listener = _line.get(), _listener.get()
     if line is not None:
-        line.show(method, gap, goal)
+        line.show(method, gap, goal, spent)
     return listener is not None and listener(method, gap, goal)
 
 

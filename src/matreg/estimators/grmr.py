@@ -182,12 +182,14 @@ class GRMR(JointFit, MatrixRegressor):
 class GRMRCV(JointSearch, MatrixRegressor):
     """G-RMR with tau, gamma and what counts as an outlier chosen by cross-validation.
 
-    By default ten values of tau, two of gamma and three of limit are tried, for data of any scale.
-    Robust principal component analysis is done once per fold. Along tau each fit starts from the
-    previous one: from its regression, its split of the samples, and its clean signals of the
-    left-out samples. Therefore long lists of tau are cheap, and long lists of the other parameters
-    are not. `halving` and rough folds (`fold_tol`, `fold_split_tol`) save time if fits are long;
-    the last fit, to all the data, is always as tight as that of :class:`GRMR`.
+    By default the grid has ten values of tau, two of gamma and three of limit, for data of any
+    scale, and is searched from coarse to fine as by :class:`RMRCV`: a coarse path of tau with the
+    lower middle values of the other parameters first, then the neighbours of the best point. If
+    `taus` are given, or with `halving`, the whole grid is tried. Robust principal component
+    analysis is done once per fold. Along tau each fit starts from the previous one: from its
+    regression, its split of the samples, and its clean signals of the left-out samples. `halving`
+    and rough folds (`fold_tol`, `fold_split_tol`) save time if fits are long; the last fit, to all
+    the data, is always as tight as that of :class:`GRMR`.
 
     Parameters
     ----------
@@ -233,8 +235,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
     delta_ : float
         Number used.
     cv_results_, best_index_, best_score_
-        As in :class:`RMRCV`. With `halving`, the scores of a dropped candidate on later folds, and
-        its mean, are NaN.
+        As in :class:`RMRCV`: scores of combinations that were not tried are NaN. With `halving`,
+        the scores of a dropped candidate on later folds, and its mean, are NaN.
     best_estimator_ : GRMR
         The chosen model, fitted to all the data. This estimator has its attributes too.
 

@@ -192,8 +192,9 @@ class GSMM(JointFit, MatrixClassifier):
 class GSMMCV(JointSearch, MatrixClassifier):
     """GSMM with tau, gamma and what counts as an outlier chosen by cross-validation.
 
-    The search is that of :class:`GRMRCV`, by accuracy. With more than two classes the samples of a
-    fold are cleaned once for each gamma, lam, limit and noise, and all values of tau are a path.
+    The search is that of :class:`GRMRCV`, by accuracy. With more than two classes the whole grid is
+    tried: the samples of a fold are cleaned once for each gamma, lam, limit and noise, and all
+    values of tau are a path.
 
     Parameters
     ----------
@@ -231,5 +232,9 @@ class GSMMCV(JointSearch, MatrixClassifier):
 
     _plain = GSMM
     _searched = ("C",)
+
+    @property
+    def _tries_all(self) -> bool:  # samples of more classes are cleaned once for a whole path
+        return super()._tries_all or len(self.classes_) > 2
 
     noise: float | str | ArrayLike | None = "tails"

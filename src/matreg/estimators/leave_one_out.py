@@ -20,7 +20,6 @@ from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
 from ..solvers import (
     LeaveOneOut,
-    Refined,
     SolverResult,
     Start,
     jackknife_plus,
@@ -76,7 +75,8 @@ class LeaveOneOutResult:
         Estimated mean error of the residuals, relative to their mean size: the size of their
         second-order terms plus the error that five of the refits measured. NaN if it is not known:
         with fewer refits, from about 2,900 samples on, and for adaptive models, whose bases depend
-        on the labels of all samples, so that the residuals are too small.
+        on the labels of all samples, so that the residuals are too small. Infinite if fits without
+        one sample are not unique.
     """
 
     predictions: Values
@@ -105,8 +105,9 @@ class LeaveOneOutResult:
     ) -> tuple[Array, Array]:
         """Prediction intervals for new samples, by jackknife+.
 
-        For exchangeable samples, the intervals cover a new label with a probability of at least
-        ``2 confidence - 1``, whatever the model, and usually with about `confidence`.
+        For exchangeable samples, and parameters that were not chosen with their labels, the
+        intervals cover a new label with a probability of at least ``2 confidence - 1`` up to the
+        `doubt`, whatever the model, and usually with about `confidence`.
 
         Parameters
         ----------
@@ -268,9 +269,7 @@ def solve_left_out(
     back = columns.coefficients(np.eye(columns.size))
     seen = replace(result, W=bases.restore(result.W), kept=None)
     lean = replace(loo, removals=None)  # the samples need not be kept
-    found = Refined(loo.residuals, np.zeros(samples.n, dtype=bool), np.nan)
-    if loo.dbeta is not None:
-        found = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
+    found = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
     residuals, refitted = found.residuals[: samples.n], found.refitted[: samples.n]
     doubt = np.nan if adaptive else found.doubt
     return OneProblem(part, seen, lean, residuals, refitted, doubt, back, bases)

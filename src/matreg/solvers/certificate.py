@@ -203,12 +203,14 @@ class Bounds:
         Whether to print one line per check.
     method : str
         Name of the method at work, for the history; a solver of several stages changes it.
+    most : float, default=inf
+        Largest number of iterations.
     """
 
     W: Factors
 
-    def __init__(self, tol: float, verbose: bool, method: str) -> None:
-        self.tol, self.method, self.history = tol, method, History(verbose)
+    def __init__(self, tol: float, verbose: bool, method: str, most: float = np.inf) -> None:
+        self.tol, self.method, self.most, self.history = tol, method, most, History(verbose)
         self.primal, self.dual, self.stopped = np.inf, -np.inf, False
 
     @property
@@ -238,7 +240,7 @@ class Bounds:
         """
         gap = self.gap
         self.history.add(iteration, self.primal, self.dual, gap, self.rank, self.method, *more)
-        self.stopped = tell(self.stage, gap, self.tol)
+        self.stopped = tell(self.stage, gap, self.tol, iteration / max(self.most, 1))
 
     def certificate(self, n_iter: int) -> dict[str, Any]:
         """What :class:`Certified` says of the best point, with which the history ends."""
@@ -262,14 +264,19 @@ class Tracker(Bounds):
     ----------
     problem : Problem
         What is solved.
-    tol, verbose, method
+    tol, verbose, method, most
         As in :class:`Bounds`.
     """
 
     def __init__(
-        self, problem: Problem[Any, Any], tol: float, verbose: int = 0, method: str = ""
+        self,
+        problem: Problem[Any, Any],
+        tol: float,
+        verbose: int = 0,
+        method: str = "",
+        most: float = np.inf,
     ) -> None:
-        super().__init__(tol, verbose > 0, method)
+        super().__init__(tol, verbose > 0, method, most)
         self.problem = problem
         self.W = zero_factors(problem.design.p, problem.design.q)
         self.primal, self.gamma = problem.primal_at(problem.penalty_value(self.W), problem.y)

@@ -105,7 +105,7 @@ def solve_universal(
     True
     """
     check_needs(problem)
-    tracker = Tracker(problem, tol, verbose, "first-order")
+    tracker = Tracker(problem, tol, verbose, "first-order", max_iter)
     if start is not None:
         tracker.offer_primal(svd(start.W))
         tracker.offer_dual(start.beta)

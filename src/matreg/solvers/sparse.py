@@ -236,7 +236,7 @@ def solve_sparse(
     if not problem.homogeneous:
         raise ValueError("problem must have no linear term; this solver knows none.")
     problem.penalty.check_shape(problem.design.p, problem.design.q)
-    tracker, k = Tracker(problem, tol, verbose, "alternating directions"), 0
+    tracker, k = Tracker(problem, tol, verbose, "alternating directions", max_iter), 0
     method = Splitting(problem, None if start is None else start.split)
     method.offer(tracker)
     tracker.record(k)

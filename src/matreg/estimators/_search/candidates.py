@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,3 +82,17 @@ def number_list(
         kind = "positive" if positive else "non-negative"
         raise ValueError(f"{name} must be a {kind} number or a list of them; got {given!r}.")
     return [float(value) for value in values]
+
+
+def in_grid(lists: dict[str, list[Any]]) -> Iterator[tuple[Parameters, tuple[int, ...]]]:
+    """All combinations of values, each with its places among them in increasing order."""
+    places = product(*map(ordered, lists.values()))
+    for values, place in zip(product(*lists.values()), places, strict=True):
+        yield dict(zip(lists, values, strict=True)), place
+
+
+def ordered(values: list[Any]) -> list[int]:
+    """Places of values in increasing order; of matrices and words as they are given."""
+    if not all(isinstance(value, Real) for value in values):
+        return list(range(len(values)))
+    return [int(place) for place in np.argsort(np.argsort(values))]

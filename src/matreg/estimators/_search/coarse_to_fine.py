@@ -1,10 +1,11 @@
 """Coarse to fine: which points of a grid a search tries, and from where each of them starts.
 
-The first round is a coarse path of tau with the middle C for each value of all other parameters.
-Then the neighbours in tau of the best point for each of these values follow, at distances that
-shrink to one; then the neighbours of the best point in every other parameter, until all neighbours
-of the best point were tried. A fit starts from the solution at the point whose neighbour it is.
-The developers' page on searches compares its choices with those of whole grids.
+The first round is a coarse path of tau with the lower middle C, gamma, limit and lam for each value
+of all other parameters. Then the neighbours in tau of the best point for each of these values
+follow, at distances that shrink to one; then the neighbours of the best point in every other
+parameter, until all neighbours of the best point were tried. A fit starts from the solution at the
+point whose neighbour it is; one that cleans its samples starts from their robust principal
+component analysis. The developers' page on searches compares its choices with those of whole grids.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from .candidates import Candidate
 
 Point = tuple[int, int]  # a candidate and a place among its values
 
+# Parameters along which neighbours of the best point are enough.
+MIDDLE = ("C", "gamma", "limit", "lam")
 # By how much the distance between neighbours in tau shrinks at a time.
 FINER = 3
 
@@ -51,24 +54,27 @@ class CoarseToFine:
         self.tried = np.zeros(len(self.owner), dtype=bool)
 
     def first(self) -> list[Segment]:
-        """The coarse paths of the middle C, along the whole grid of tau.
+        """The coarse paths of the middle values, along the whole grid of tau.
 
         Where labels are wrong and W has low rank, scores have a second optimum at large tau, which
         steps from small tau do not reach.
         """
-        weights = [one.parameters.get("C", 0.0) for one in self.candidates]
-        values = np.unique(weights)
-        middle = values[(len(values) - 1) // 2]
         return self.marked(
             [
                 Segment(c, self.coarse(len(one.values)))
                 for c, one in enumerate(self.candidates)
-                if self.everything or weights[c] == middle
+                if self.everything or self.in_middle(one)
             ]
         )
 
+    def in_middle(self, one: Candidate) -> bool:
+        """Whether a candidate has the lower middle of all values that :data:`MIDDLE` names."""
+        last = np.max([other.place for other in self.candidates], axis=0)
+        named = zip(one.parameters, one.place, last // 2, strict=True)
+        return all(place == middle for name, place, middle in named if name in MIDDLE)
+
     def best_of_kinds(self, mean: Array) -> set[int]:
-        """The best point for each value of all parameters but tau and C.
+        """The best point for each value of all parameters but tau and those in the middle.
 
         Penalties of another kind, such as a ridge in place of low rank, have separate optima.
         """
@@ -76,7 +82,7 @@ class CoarseToFine:
         for point in np.flatnonzero(~np.isnan(mean)).tolist():
             one = self.candidates[self.owner[point]]
             places = zip(one.parameters, one.place, strict=True)
-            kind = tuple(place for name, place in places if name != "C")
+            kind = tuple(place for name, place in places if name not in MIDDLE)
             if kind not in best or mean[point] > mean[best[kind]]:
                 best[kind] = point
         return set(best.values())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import groupby, product
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +29,7 @@ from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.units import check_bases, each
 from .._input.parameters import parametrised
 from .adaptive_search import owners
-from .candidates import Candidate, number_list
+from .candidates import Candidate, in_grid, number_list
 from .fold_scores import FoldScore
 from .folds import warn_interrupted
 from .left_out import leave_out
@@ -47,13 +46,6 @@ GAMMAS = {"replace": (0.5, 1.0), "split": (0.25, 0.5, 1.0)}
 Scored = Callable[[list[Fold], list[Candidate]], tuple[Array, Array]]
 
 
-@dataclass(frozen=True)
-class Family(Candidate):
-    """Candidates with one loss; `taus` joins the taus of all of them."""
-
-    steps: tuple[Candidate, ...]
-
-
 @parametrised
 class JointSearch(Cleaning, Search):
     """Search over tau, the parameters of the loss, and those of the cleaning."""
@@ -67,32 +59,35 @@ class JointSearch(Cleaning, Search):
     halving: bool = False
 
     _plain: ClassVar[type[JointFit]]
-    _tries_all = True
+
+    @property
+    def _tries_all(self) -> bool:
+        return super()._tries_all or self.halving
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
         if self._leaves_one_out:
             self._check_left_out()
             if self.halving:
                 raise ValueError('halving drops candidates fold by fold: cv must not be "loo".')
-        lams: list[Any] = (
-            [None] if self.lam is None else number_list("lam", self.lam, positive=True)
-        )
-        noises = self._noises()
+        others: dict[str, list[Any]] = {
+            "gamma": [] if self.gamma is None else number_list("gamma", self.gamma, positive=True),
+            "limit": self._limits(),
+            "noise": self._noises(),
+            "lam": [None] if self.lam is None else number_list("lam", self.lam, positive=True),
+        }
         samples, candidates = samples.distinct(), []
-        limits, units = self._limits(), units_in_bases(self, samples)
-        for values in product(*(self._values(name, units) for name in self._searched)):
-            loss = dict(zip(self._searched, values, strict=True))
-            model = self._single(**loss, **FIRST, noise=noises[0])
+        units = units_in_bases(self, samples)
+        lists = {name: self._values(name, units) for name in self._searched}
+        for loss, place in in_grid(lists):
+            model = self._single(**loss, **FIRST, noise=others["noise"][0])
             problem = model._problem(samples)
             taus = self._tau_grid(model, problem, samples)
             names = [one for one in (*model._loss_units, "loss") if one not in loss]
             fixed = {one: vars(model)[f"{one}_"] for one in names if f"{one}_" in vars(model)}
-            gammas = [factor * problem.gamma for factor in GAMMAS[self.outliers]]
-            if self.gamma is not None:
-                gammas = number_list("gamma", self.gamma, positive=True)
-            for gamma, limit, noise, lam in product(gammas, limits, noises, sorted(lams)):
-                others = {"gamma": gamma, "limit": limit, "noise": noise, "lam": lam}
-                candidates.append(Candidate(loss | others, taus, fixed=fixed))
+            if self.gamma is None:
+                others["gamma"] = [factor * problem.gamma for factor in GAMMAS[self.outliers]]
+            for own, further in in_grid(others):
+                candidates.append(Candidate(loss | own, taus, fixed=fixed, place=place + further))
         return candidates
 
     def _limits(self) -> list[float]:
@@ -126,9 +121,7 @@ class JointSearch(Cleaning, Search):
         return Candidate(parameters, taus, fixed=like.fixed)
 
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
-        if self.halving:
-            return None
-        return super()._n_tasks(folds, [*families(candidates, self._searched)])
+        return None if self.halving else super()._n_tasks(folds, candidates)
 
     def _cross_validate(
         self,
@@ -138,10 +131,13 @@ class JointSearch(Cleaning, Search):
         score: FoldScore,
     ) -> tuple[Array, Array]:
         def scored(folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
-            grouped: list[Candidate] = [*families(candidates, self._searched)]
-            return super(JointSearch, self)._cross_validate(samples, folds, grouped, score)
+            return super(JointSearch, self)._cross_validate(samples, folds, candidates, score)
 
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
+
+    def _posed(self, samples: Samples) -> dict[str, Any]:
+        """Robust PCA and the noise, as the first candidates find them."""
+        return {}
 
     def _decide_path(
         self,
@@ -150,31 +146,26 @@ class JointSearch(Cleaning, Search):
         test: Samples,
         start: list[Start] | None,
     ) -> tuple[Array, Array, list[list[SolverResult]]]:
-        """With single samples left out given the clean samples, those of the fits to all."""
-        assert isinstance(candidate, Family)
-        pca: Decomposition | None = None
-        measured: dict[
-            bool, Array | None
-        ] = {}  # the noise of the samples, the same for all candidates
-        predictions, facts = [], []
-        for step in equal_parts(candidate.steps):
-            rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
-            rough = {name: value for name, value in rough.items() if value is not None}
-            model = self._single(**(step.at(0) | rough))
-            samples = replace(train[0], weights=model._weigh(train[0].y, train[0].weights))
-            problem = model._problem(samples)
-            if self.outliers == "replace":
-                if problem.noise is None:
-                    problem = replace(problem, noise=measured.get(problem.tails))
-                with without_progress():
-                    first = prepare(problem, model._limits(), pca)
-                if step.parameters["noise"] is None or isinstance(step.parameters["noise"], str):
-                    measured[problem.tails] = first.problem.noise
-                problem, pca = first.problem, first.pca
-            found = self._predict_taus(model, problem, samples, step.taus, test, pca)
-            predictions.append(found[0])
-            facts.append(found[1])
-        return np.concatenate(predictions), np.concatenate(facts, axis=-1), []
+        """The first fit starts from robust PCA, as the last one to all the data does.
+
+        With single samples left out given the clean samples, those of the fits to all.
+        """
+        samples, known = train
+        rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
+        rough = {name: value for name, value in rough.items() if value is not None}
+        model = self._single(**(candidate.at(0) | rough))
+        samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
+        problem, pca = model._problem(samples), None
+        if self.outliers == "replace":
+            kind = "noise, tails" if problem.tails else "noise"
+            given = problem.noise is not None
+            problem = problem if given else replace(problem, noise=known.get(kind))
+            with without_progress():
+                first = prepare(problem, model._limits(), known.get("pca"))
+            problem, pca = first.problem, first.pca
+            known |= {"pca": pca} if given else {"pca": pca, kind: problem.noise}
+        decisions, facts = self._predict_taus(model, problem, samples, candidate.values, test, pca)
+        return decisions, facts, [[] for _ in candidate.values]
 
     def _predict_taus(
         self,
@@ -216,18 +207,6 @@ class JointSearch(Cleaning, Search):
     def _refit(self, samples: SampleSet, candidate: Candidate, chosen: int) -> None:
         super()._refit(samples, candidate, chosen)
         self.limit_ = candidate.parameters["limit"]
-
-
-def families(candidates: list[Candidate], searched: tuple[str, ...]) -> Iterator[Family]:
-    """Families of neighbouring candidates with one loss."""
-
-    def loss(candidate: Candidate) -> Parameters:
-        return {name: candidate.parameters[name] for name in searched}
-
-    for parameters, group in groupby(candidates, loss):
-        steps = tuple(group)
-        taus = np.concatenate([one.taus for one in steps])
-        yield Family(parameters, taus, steps, fixed=steps[0].fixed)
 
 
 def halved(scored: Scored, folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:

@@ -64,10 +64,7 @@ def leave_out(
     """
     at = result.W, result.gamma, result.beta
     with without_progress():
-        loo = leave_one_out(problem, *at)
-        residuals, doubt = loo.residuals, np.nan
-        if loo.dbeta is not None:
-            residuals, _, doubt = refined(loo, problem, *at, most=REFITS)
+        residuals, _, doubt = refined(leave_one_out(problem, *at), problem, *at, most=REFITS)
     group = part.samples.group
     own = np.where(group >= 0, (problem.y - residuals)[group], np.nan)
     known = part.everywhere(own, samples.n, np.nan)[samples.group]

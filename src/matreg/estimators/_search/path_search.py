@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
-from .candidates import Candidate
+from .candidates import Candidate, in_grid
 from .left_out import check_each_left_out, check_left_out, leave_out
 from .rounds import decided
 from .search import Search
@@ -94,9 +93,7 @@ class PathSearch(Search):
             return [Candidate({"tau": float(tau)}, Cs, along="C", fixed=fixed) for tau in taus]
         candidates: list[Candidate] = []
         first: dict[tuple[int, ...], Candidate] = {}
-        places = product(*(ordered(values) for values in lists.values()))
-        for values, place in zip(product(*lists.values()), places, strict=True):
-            parameters = dict(zip(lists, values, strict=True))
+        for parameters, place in in_grid(lists):
             # W = 0 from a tau on that is in proportion to C, as the whole loss is.
             kind = tuple(at for name, at in zip(lists, place, strict=True) if name != "C")
             like = first.get(kind) if taus is None and self.covariate_ridge == 0.0 else None
@@ -182,10 +179,3 @@ class PathSearch(Search):
         loo = leave_one_out(problem, result.W, result.gamma, result.beta)
         of_labels = declared.loss.mean((problem.y - loo.residuals)[: few.n]) - few.y
         return min(shared_scale(of_labels, few.weights), super()._noise(few))
-
-
-def ordered(values: list[Any]) -> list[int]:
-    """Places of values in increasing order; of matrices as they are given."""
-    if any(np.ndim(value) for value in values):
-        return list(range(len(values)))
-    return [int(place) for place in np.argsort(np.argsort(values))]

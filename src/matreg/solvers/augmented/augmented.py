@@ -214,7 +214,7 @@ def solve_augmented(
     SolverResult
         The best certified point, with the state of the method at its end.
     """
-    tracker = Tracker(problem, tol, verbose, "augmented Lagrangian")
+    tracker = Tracker(problem, tol, verbose, "augmented Lagrangian", max_iter)
     run = AugmentedLagrangian(problem, tracker, start)
     best, waited, steps = np.inf, 0, 0
     with np.errstate(over="ignore", invalid="ignore"):

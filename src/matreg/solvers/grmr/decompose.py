@@ -62,9 +62,15 @@ class SplitTracker(Bounds):
     """Best certified split so far, never worse than the start, whose outliers it overwrites."""
 
     def __init__(
-        self, problem: Coupled, start: Decomposition, tol: float, verbose: int, method: str
+        self,
+        problem: Coupled,
+        start: Decomposition,
+        tol: float,
+        verbose: int,
+        method: str,
+        most: int,
     ) -> None:
-        super().__init__(tol, verbose > 1, method)
+        super().__init__(tol, verbose > 1, method, most)
         self.problem, self.E, self.best = problem, start.E, problem.at(start, tol)
         self.primal, self.dual = self.best.primal, 0.0
 
@@ -156,7 +162,7 @@ def decompose(
     # Residuals at which a certificate is likely to hold. After a good start it may hold at once.
     level = tol if start is None else np.inf
     start = start or _nothing(problem, tol)
-    tracker = SplitTracker(problem, start, tol, verbose, method.name)
+    tracker = SplitTracker(problem, start, tol, verbose, method.name, max_iter)
     state, spoke = start.state, time.perf_counter()
     state.rescale(problem.gamma)
     solver = method(cast(Any, problem), state)

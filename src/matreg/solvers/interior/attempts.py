@@ -83,6 +83,7 @@ def solve_cold(
     if np.isinf(loss.lower).all() and np.isinf(loss.upper).all():  # there is no interior
         return solve_universal(problem, tol=tol, max_iter=max_iter, verbose=verbose)
     tracker = tracker_at_zero(problem, tol, verbose)
+    tracker.most = max_iter
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         n_iter = 0
         for posed in (None if tracker.converged else smaller_box(problem), problem):

@@ -29,7 +29,8 @@ class Refined(NamedTuple):
         Samples that were refitted.
     doubt : float
         Mean error that the others may have, relative to the mean residual: the size of their
-        second-order terms plus the error that the checks have found. NaN without checks.
+        second-order terms plus the error that the checks have found. NaN without checks, as with
+        too many samples; infinite where the fits without one sample are not unique.
     """
 
     residuals: Array
@@ -70,6 +71,8 @@ def refined(
     Refined
         Residuals, which samples were refitted, and the doubt that is left.
     """
+    if loo.dbeta is None:  # too many samples for terms of second order
+        return Refined(loo.residuals, np.zeros(len(loo.beta), dtype=bool), np.nan)
     own = len(beta)  # those beyond are of a ridge on covariates
     terms = np.where(loo.ended, np.abs(loo.error), np.inf)[:own]
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
@@ -99,7 +102,18 @@ def refined(
             true = residual_without(problem, int(i), W, gamma, every)
             off += abs(true - out[i]) if len(first) <= k < enough else 0.0
             out[i], done[i] = true, True
+    if not unique(loo):
+        return Refined(out, done, np.inf)
     return Refined(out, done, doubt() if most >= enough else np.nan)
+
+
+def unique(loo: LeaveOneOut) -> bool:
+    """Whether one W alone is optimal without each of the samples.
+
+    Without a penalty, fewer samples than coefficients are fitted exactly whatever their labels are,
+    with a leverage of 1, and so are all but one.
+    """
+    return bool(loo.response.ridge or not np.any((loo.beta == 0.0) & (loo.leverage > 0.999)))
 
 
 def residual_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> float:

@@ -134,7 +134,7 @@ def solve_admm(
     others are those of :func:`matreg.solvers.choose.solve_rmr`.
     """
     design = problem.design
-    tracker = Tracker(problem, tol, verbose, "admm")
+    tracker = Tracker(problem, tol, verbose, "admm", max_iter)
     tracker.record(0)
     regression = RegressionStep(problem, rho, 1e-3 * min(1e-3, tol))
     threshold = replace(problem.penalty, ridge=0.0)

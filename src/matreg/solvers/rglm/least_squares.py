@@ -116,7 +116,7 @@ def solve_least_squares(
         start = replace(start.plain(), prepared=PreparedForm(StandardForm.of(problem)))
     assert start.prepared is not None
     form, sigma = start.prepared
-    tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0"), 0
+    tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0", max_iter), 0
     if tau == 0.0:
         tracker.method = "least squares"
         exact = unpenalised(tracker)

@@ -167,7 +167,7 @@ def solve_reweighted(
     are used.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
-    tracker, k, since = Tracker(problem, tol, verbose, "proximal Newton"), 0, 0
+    tracker, k, since = Tracker(problem, tol, verbose, "proximal Newton", max_iter), 0, 0
     method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
     tracker.record(k)
