@@ -120,7 +120,7 @@ def solve_interior(problem: RMRProblem, *, tol: float, max_iter: int, verbose: i
 def finishing(problem: RMRProblem, tol: float, start: Start) -> SolverResult:
     """The active set from a point near the solution, in few steps or not at all."""
     # Where it needs more steps it mostly fails.
-    return solve_active_set(problem, start=start, tol=tol, max_iter=3)
+    return solve_active_set(problem, start=start, tol=tol, max_iter=4)
 
 
 def solve_from_start(

@@ -154,8 +154,8 @@ def run(
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(*form.rows, penalty, W, 1.0 / form.lipschitz)
-    # From the solution of a neighbouring problem a third of the steps are enough.
-    newton_steps = (0.3 if start.before else 1.0) * EXPECTED_STEPS
+    # From near the solution a third of the steps are enough.
+    newton_steps = (0.3 if start.W.any() else 1.0) * EXPECTED_STEPS
     k = run_gradient(gradient, tracker, k, max_iter, newton_steps)
     if tracker.converged or k >= max_iter:
         return k, None
