@@ -271,8 +271,8 @@ def solve_active_set(
     run, n_iter = ActiveSetNewton(problem, tracker, completed(problem, start)), 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for point in run.iterate():
-            n_iter = len(tracker.history.rows)
+            n_iter, last = len(tracker.history.rows), point
             tracker.record(n_iter)
             if n_iter >= most:
                 break
-    return tracker.result(n_iter, run.remember(point) if tracker.converged else None)
+    return tracker.result(n_iter, run.remember(last) if tracker.converged else None)
