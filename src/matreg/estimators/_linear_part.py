@@ -61,7 +61,7 @@ class LinearPart:
 
     def transformed(self, X: ArrayLike) -> Any:
         """Samples after all steps."""
-        refuse_streamed("This", X)
+        refuse_streamed("This function", X)
         for step in self.steps:
             X = step.transform(X)
         return X

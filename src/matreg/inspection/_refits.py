@@ -92,7 +92,7 @@ def take(X: Any, rows: Indices) -> Any:
 
 def as_samples(X: Any) -> Any:
     """Samples that can be indexed: a table, or else an array."""
-    refuse_streamed("This", X)
+    refuse_streamed("This function", X)
     return X if hasattr(X, "iloc") else np.asarray(X)
 
 
