@@ -159,3 +159,16 @@ def test_which_of_several_classes_must_be_said(three_classes, multi_class, liste
 def test_a_model_with_one_W_has_no_second(data, model):
     with pytest.raises(ValueError, match="problem must be 0 or None"):
         components(model, problem=1)
+
+
+def test_the_pattern_is_of_samples_like_those_of_fit():
+    """Samples are transposed by name, and those of another shape are refused, as by `predict`."""
+    xarray = pytest.importorskip("xarray")
+    X, y = random_data(40, 4, 3)
+    named = xarray.DataArray(X, dims=("epoch", "channel", "time"))
+    for model in (RMR(tau=1.0), GRMR(tau=1.0)):
+        model.fit(named, y)
+        turned = named.transpose("epoch", "time", "channel")
+        np.testing.assert_allclose(model.pattern(turned), model.pattern(named))
+        with pytest.raises(ValueError, match=r"shape \(4, 3\) as in fit; got \(3, 4\)"):
+            model.pattern(X.transpose(0, 2, 1))

@@ -77,7 +77,7 @@ class LinearPart:
         X = self.transformed(X)
         if hasattr(self.model, "transform"):
             X = self.model.transform(X)
-        return np.asarray(X, dtype=float).reshape(len(np.asarray(X)), *self.coef.shape)
+        return self.model._validate_samples(X)
 
 
 def linear_part(
