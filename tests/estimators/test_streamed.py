@@ -254,7 +254,7 @@ def test_nothing_is_loaded_silently(data, mapped):
         "'poisson' needs all samples": lambda: RGLMCV(family="poisson").fit(mapped, np.abs(y)),
     }
     model = RMR(**PARAMETERS).fit(X[:300], y[:300])
-    refused["This needs all samples in memory"] = lambda: pattern(model, mapped)
+    refused["This function needs all samples in memory"] = lambda: pattern(model, mapped)
     for message, call in refused.items():
         with pytest.raises(ValueError, match=message):
             call()

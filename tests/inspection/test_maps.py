@@ -18,7 +18,10 @@ from matreg.inspection import (
     bootstrap_maps,
     components,
     pattern,
+    permutation_map,
 )
+from matreg.preprocessing import MatrixScaler
+from matreg.reporting import make_report
 from problems import random_data
 
 
@@ -159,3 +162,36 @@ def test_which_of_several_classes_must_be_said(three_classes, multi_class, liste
 def test_a_model_with_one_W_has_no_second(data, model):
     with pytest.raises(ValueError, match="problem must be 0 or None"):
         components(model, problem=1)
+
+
+def test_the_pattern_is_of_samples_like_those_of_fit():
+    """Samples are transposed by name, and those of another shape are refused, as by `predict`."""
+    xarray = pytest.importorskip("xarray")
+    X, y = random_data(40, 4, 3)
+    named = xarray.DataArray(X, dims=("epoch", "channel", "time"))
+    for model in (RMR(tau=1.0), GRMR(tau=1.0)):
+        model.fit(named, y)
+        turned = named.transpose("epoch", "time", "channel")
+        np.testing.assert_allclose(model.pattern(turned), model.pattern(named))
+        with pytest.raises(ValueError, match=r"shape \(4, 3\) as in fit; got \(3, 4\)"):
+            model.pattern(X.transpose(0, 2, 1))
+
+
+def test_maps_are_of_samples_transposed_by_name():
+    """The rows and columns of refits are those of the model, for square samples too."""
+    xarray = pytest.importorskip("xarray")
+    X, y = random_data(40, 4, 4)
+    named = xarray.DataArray(X, dims=("epoch", "channel", "time"))
+    turned = named.transpose("epoch", "time", "channel")
+    given = {"random_state": 0, "n_resamples": 3}
+    for model in (RMR(tau=1.0), make_pipeline(MatrixScaler(), RMR(tau=1.0))):
+        model.fit(named, y)
+        there, here = (bootstrap_maps(model, one, y, **given) for one in (turned, named))
+        np.testing.assert_allclose(there.mean, here.mean)
+        there, here = (
+            permutation_map(model, one, y, n_permutations=9, random_state=0)
+            for one in (turned, named)
+        )
+        np.testing.assert_allclose(there.max_null, here.max_null)
+        there, here = (make_report(model, one, y, cv=2) for one in (turned, named))
+        assert there.html == here.html

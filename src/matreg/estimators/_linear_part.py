@@ -61,7 +61,7 @@ class LinearPart:
 
     def transformed(self, X: ArrayLike) -> Any:
         """Samples after all steps."""
-        refuse_streamed("This", X)
+        refuse_streamed("This function", X)
         for step in self.steps:
             X = step.transform(X)
         return X
@@ -77,7 +77,7 @@ class LinearPart:
         X = self.transformed(X)
         if hasattr(self.model, "transform"):
             X = self.model.transform(X)
-        return np.asarray(X, dtype=float).reshape(len(np.asarray(X)), *self.coef.shape)
+        return self.model._validate_samples(X)
 
 
 def linear_part(

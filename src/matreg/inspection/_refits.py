@@ -17,6 +17,7 @@ from .._runtime.parallel import in_parallel
 from .._runtime.progress import track
 from .._runtime.warn import kept_back, warn, without
 from .._typing import Array
+from .._validation.axes import aligned
 from .._validation.stored import refuse_streamed
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
@@ -90,10 +91,14 @@ def take(X: Any, rows: Indices) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def as_samples(X: Any) -> Any:
-    """Samples that can be indexed: a table, or else an array."""
-    refuse_streamed("This", X)
-    return X if hasattr(X, "iloc") else np.asarray(X)
+def as_samples(model: Any, X: Any) -> Any:
+    """Samples that can be indexed: a table, or else an array with rows and columns as in `fit`."""
+    refuse_streamed("This function", X)
+    if hasattr(X, "iloc"):
+        return X
+    part = linear_part(model)
+    known = len(part.steps) == len(part.scalers)  # other steps may change rows and columns
+    return np.asarray(aligned(X, part.model._matrix_labels()) if known else X)
 
 
 def check_groups(groups: Any, n: int) -> Indices:

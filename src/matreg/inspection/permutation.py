@@ -188,7 +188,7 @@ def permutation_map(
     check_scalar(alpha, "alpha", float, min_val=0.0, max_val=1.0, include_boundaries="neither")
     null = _what_is_permuted(model)
     coef = linear_part(model).coef
-    X, y = as_samples(X), np.asarray(y)
+    X, y = as_samples(model, X), np.asarray(y)
     rng = check_random_state(random_state)
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
     orders = [exchange.draw(rng) for _ in range(n_permutations)]

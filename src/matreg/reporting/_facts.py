@@ -224,7 +224,7 @@ def gather(
         labels = labels[rows]
         test = without_folds(model, X, labels, rows_of(covariates, rows), score)
     else:
-        X = as_samples(loaded(X))
+        X = as_samples(model, loaded(X))
         single, auto = None, isinstance(cv, str) and cv == "auto"
         if auto and groups is None:
             with span(0.0, 0.5):

@@ -166,7 +166,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     def _validate_samples(self, X: ArrayLike, keeps_dtype: bool = False) -> Array:
         """Samples (n, p, q) that fit those of the training, of any dtype if there are many."""
         check_is_fitted(self, "matrix_shape_")
-        refuse_streamed("This", X)
+        refuse_streamed("This function", X)
         flat, shape = flatten(aligned(loaded(X), self._matrix_labels()))
         check_matrix_shape(shape, self.matrix_shape_)
         flat = self._validate_entries(flat, False, keeps_dtype)

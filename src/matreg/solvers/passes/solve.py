@@ -83,9 +83,9 @@ def check_blocks(model: Model, solver: str = "auto") -> None:
     else:
         what = f"{'loss' if model.penalty.ridge > 0.0 else 'family'}={model.loss.name!r}"
     raise ValueError(
-        f"{what} needs all samples in memory, but X is read block by block: losses without "
-        'curvature with a ridge do not, nor does family="normal", and for classes SMM does not; or '
-        "take a part of the samples, or load X if it fits."
+        f"{what} needs all samples in memory, but X is read block by block. Use a loss of RMR or "
+        'SMM without curvature, or RGLM with family="normal"; or fit a part of the samples, or '
+        "load X if it fits."
     )
 
 
