@@ -16,6 +16,7 @@ loo           every sample left out once
 from .certificate import SolverResult, rounding_floor
 from .dispatch import (
     SOLVERS,
+    UNASKED,
     Options,
     last_step,
     mean_curvature,
@@ -52,6 +53,7 @@ from .warm_start import Start
 
 __all__ = [
     "SOLVERS",
+    "UNASKED",
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",

@@ -82,7 +82,8 @@ class SolverResult(Certified):
     beta : ndarray of shape (n,)
         Feasible dual point.
     method : str
-        Method that found the point.
+        Which solver ended with the point, in the words of :data:`matreg.solvers.SOLVERS` and
+        :data:`matreg.solvers.UNASKED`. The history has the names of its stages.
     kept : Start or None
         What the solver leaves to a neighbouring problem; :attr:`start` is where that starts.
     dual_of : callable or None

@@ -35,7 +35,9 @@ from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
 from .warm_start import Start
 
+# What a problem may be solved by on request, and what else "auto" may take.
 SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
+UNASKED = ("working-set", "least-squares", "reweighted", "sparse", "passes", "moments")
 
 
 class Options(TypedDict, total=False):
@@ -195,7 +197,7 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
     elif solver == "auto" and is_rglm(problem):
         return solve_rglm(problem, **options)
     elif solver == "auto" and is_sparse(problem):
-        return solve_sparse(problem, **options)
+        return replace(solve_sparse(problem, **options), method="sparse")
     return solve_universal(problem, **options)
 
 

@@ -296,6 +296,7 @@ def proof(
         result,
         gamma=scan.gamma[k] + shift,
         beta=np.zeros(0),
+        method="moments",
         dual_of=DualRows(scan.W[k], scan.gamma[k], step, dgamma, scan.fit_intercept, t),
         kept=None,
         **bounds.certificate(result.n_iter),
