@@ -11,6 +11,7 @@ from ._typing import Array
 from .covariate_ridge import priced, with_ridge, with_squares
 from .data.samples import Samples
 from .losses.families import LossFamily
+from .losses.piecewise import PiecewiseLoss
 from .problem import Problem
 
 
@@ -58,7 +59,13 @@ class Model:
 
     def losses(self, y: Array, weights: Array) -> Any:
         """Losses of samples with these labels and weights."""
-        return self.loss.of(y, self.C * weights)
+        losses = self.loss.of(y, self.C * weights)
+        if isinstance(losses, PiecewiseLoss) and not losses.fits(len(y)):
+            raise ValueError(
+                f"the loss family {type(self.loss).__name__} must return four arrays of the shape "
+                "of y from of(y, c), with lower <= 0 <= upper, epsilon >= 0 and curvature >= 0."
+            )
+        return losses
 
     def on(self, samples: Samples) -> Problem:
         """The problem on samples in memory."""

@@ -32,5 +32,5 @@ class Loss(Protocol):
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest dual variable by sample; only covariates need them."""
+        """Smallest and largest dual variable by sample; columns other than ones need them."""
         ...

@@ -60,6 +60,14 @@ class PiecewiseLoss:
     epsilon: Array
     curvature: Array
 
+    def fits(self, n: int) -> bool:
+        """Whether there are four numbers for each of n samples, within their ranges."""
+        shapes = {np.shape(number) for number in self._numbers}
+        return shapes == {(n,)} and bool(
+            np.all((self.lower <= 0.0) & (self.upper >= 0.0))
+            and np.all((self.epsilon >= 0.0) & (self.curvature >= 0.0))
+        )
+
     def take(self, index: NDArray[Any] | slice) -> PiecewiseLoss:
         """The loss of some of the samples."""
         return PiecewiseLoss(*(number[index] for number in self._numbers))
