@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Index
-from .data.blocks import Block, Blocks
+from .data.block import Block
+from .data.blocks import Blocks
 from .data.samples import Samples, SampleSet
 from .design import Design
 from .known_structure import graph_basis as graph_basis

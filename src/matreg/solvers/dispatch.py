@@ -55,8 +55,6 @@ class Options(TypedDict, total=False):
         One of :data:`SOLVERS`, by default "auto", the rule of :mod:`matreg.solvers.choose`.
     rho, eta : float
         Numbers of the paper's algorithm.
-    memory : float
-        Bytes that samples read block by block may take.
     """
 
     start: Start | None
@@ -66,7 +64,6 @@ class Options(TypedDict, total=False):
     solver: str
     rho: float
     eta: float
-    memory: float
 
 
 def solve(model: Model, samples: SampleSet, **options: Unpack[Options]) -> SolverResult:

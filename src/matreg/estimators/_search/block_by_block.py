@@ -24,7 +24,7 @@ from ..._validation.stored import working_memory
 from ...adaptive import Step, next_bases
 from ...bases import Bases, moments_in
 from ...covariate_ridge import ridge_block
-from ...data.blocks import Block
+from ...data.block import Block
 from ...data.samples import Samples
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import Reduced, moments, solve_moments, tau_grid, with_ridge

@@ -18,7 +18,8 @@ from ..._runtime.interruption import ADVICE, may_keep
 from ..._runtime.progress import span, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
-from ...data.blocks import Block, Blocks, joined
+from ...data.block import Block
+from ...data.blocks import Blocks, joined
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
 from ..augmented.augmented import coordinates, solve_augmented

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.blocks import Block, Blocks
+from ...data.block import Block
+from ...data.blocks import Blocks
 from ...data.units import check_units
 from ...design import ArrayDesign
 from ...linalg.factors import singular_values, zero_factors

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import Array, Index
-from ...data.blocks import Block
+from ...data.block import Block
 from ...design import ArrayDesign
 from ...losses.piecewise import PiecewiseLoss, squared
 from ...penalties.spectral import SpectralPenalty

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array
+from ..._validation.stored import working_memory
 from ...covariate_ridge import ridge_block
-from ...data.blocks import Block
+from ...data.block import Block
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
@@ -20,9 +21,7 @@ from .moments import MEASURING, Reduced, moments, solve_streamed_rglm, with_ridg
 from .reduced_problems import RowModel
 
 
-def path_on_blocks(
-    model: Model, blocks: Any, taus: Array, *, memory: float = 2.0**30, **options: Any
-) -> list[SolverResult]:
+def path_on_blocks(model: Model, blocks: Any, taus: Array, **options: Any) -> list[SolverResult]:
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
     penalty, own, ridge = model.penalty, model.fit_intercept, ridge_of(model, blocks)
@@ -32,7 +31,8 @@ def path_on_blocks(
             blocks, taus, penalty=penalty, fit_intercept=own, G=G, ridge=ridge, **limits
         )
     else:
-        limits = {"memory": memory, "rare": blocks.rare, **some_of(options, "tol", "verbose")}
+        limits = some_of(options, "tol", "verbose")
+        limits |= {"memory": working_memory(), "rare": blocks.rare}
         row_model = RowModel(model.losses, penalty, own, (blocks.p, blocks.q), ridge)
         models = (replace(row_model, penalty=penalty.at(float(tau))) for tau in taus)
         results = [solve_stream(blocks, one, **limits) for one in models]
