@@ -1,7 +1,8 @@
 """Samples with labels, weights and covariates.
 
 samples       in memory, and what all kinds of samples offer
-blocks        read block by block
+joint         several labels or classes as one problem
+block         some samples in a row; blocks: read block by block
 dask_blocks   read block by block on Dask
 units         sizes of numbers whose products float64 can hold
 """

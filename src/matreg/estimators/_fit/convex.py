@@ -24,7 +24,8 @@ from ..._runtime.progress import Line, track
 from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import has_several
 from ..._validation.classes import check_classes_of_part
-from ..._validation.stored import is_streamed, refuse_streamed
+from ..._validation.stored import is_streamed, refuse_streamed, working_memory
+from ...data.joint import JointProblem
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...linalg.factors import zero_factors
 from ...losses.families import in_units
@@ -37,7 +38,7 @@ from .._input.streamed import LazyDual
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .fitted import OF_EACH, OF_PROBLEM, store
-from .joint_labels import JointProblem, each_label
+from .joint_labels import each_label
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
 from .units import (
     TAU,
@@ -87,6 +88,12 @@ def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
     samples, rows = [part.samples for part in parts], [part.rows for part in parts]
     joint = JointProblem(samples, model.joint, model.fit_intercept, rows)
+    if joint.nbytes > working_memory():
+        raise ValueError(
+            f"joint={model.joint!r} needs {1e-6 * joint.nbytes:.0f} MB for {len(parts)} labels or "
+            "classes, more than scikit-learn's working_memory: raise "
+            "sklearn.set_config(working_memory=...), or fit each on its own."
+        )
     return [Part(joint.samples(), None, joint)]
 
 
