@@ -81,6 +81,13 @@ def ridge_block(basis: Any, ridge: Any, fit_intercept: bool, entries: int) -> Bl
     return Block(0, np.zeros((k, entries)), np.zeros(k), weights, rows) if k else None
 
 
+def ridge_at(basis: Any, ridge: Any, fit_intercept: bool, gamma: Array) -> tuple[float, Array]:
+    """The ridge at coefficients gamma (k,) of all columns, and its derivative (k,)."""
+    rows, weights = priced(basis, ridge, fit_intercept)
+    slopes = weights * (rows @ gamma)
+    return 0.5 * float(slopes @ (rows @ gamma)), slopes @ rows
+
+
 def with_squares(loss: Any, weights: Array) -> Any:
     """The loss of samples, and the squared loss with these weights of some more."""
     more = squared(weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,24 +17,20 @@ from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..certificate import SolverResult
 from .loop import solve_stream
 from .moments import MEASURING, Reduced, moments, solve_streamed_rglm, with_ridge
-from .reduced_problems import RowModel
 
 
 def path_on_blocks(model: Model, blocks: Any, taus: Array, **options: Any) -> list[SolverResult]:
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
-    penalty, own, ridge = model.penalty, model.fit_intercept, ridge_of(model, blocks)
+    own = model.fit_intercept
     if quadratic(model):
-        G, limits = known_moments(blocks), some_of(options, "tol", "max_iter")
-        results = solve_streamed_rglm(
-            blocks, taus, penalty=penalty, fit_intercept=own, G=G, ridge=ridge, **limits
-        )
+        known: dict[str, Any] = {"G": known_moments(blocks), "ridge": ridge_of(model, blocks)}
+        known |= {"penalty": model.penalty, **some_of(options, "tol", "max_iter")}
+        results = solve_streamed_rglm(blocks, taus, fit_intercept=own, **known)
     else:
         limits = some_of(options, "tol", "verbose")
         limits |= {"memory": working_memory(), "rare": blocks.rare}
-        row_model = RowModel(model.losses, penalty, own, (blocks.p, blocks.q), ridge)
-        models = (replace(row_model, penalty=penalty.at(float(tau))) for tau in taus)
-        results = [solve_stream(blocks, one, **limits) for one in models]
+        results = [solve_stream(blocks, model.at(tau=float(tau)), **limits) for tau in taus]
     basis = blocks.unpenalised(own)
     return [result.with_covariates(basis, own) for result in results]
 
