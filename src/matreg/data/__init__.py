@@ -4,6 +4,7 @@ samples       in memory, and what all kinds of samples offer
 joint         several labels or classes as one problem
 block         some samples in a row; blocks: read block by block
 dask_blocks   read block by block on Dask
+moments       samples of which only the second moments are known
 units         sizes of numbers whose products float64 can hold
 """
 

@@ -155,8 +155,8 @@ def with_ridge(G: Array, ridge: Block | None) -> Array:
 def solve_moments(
     reduced: Reduced,
     taus: Array,
-    tol: float,
-    max_iter: int,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
     c: Array | None = None,
     *,
     penalty: SpectralElasticNet = NUCLEAR,
