@@ -62,11 +62,10 @@ class PiecewiseLoss:
 
     def fits(self, n: int) -> bool:
         """Whether there are four numbers for each of n samples, within their ranges."""
-        shapes = {np.shape(number) for number in self._numbers}
-        return shapes == {(n,)} and bool(
-            np.all((self.lower <= 0.0) & (self.upper >= 0.0))
-            and np.all((self.epsilon >= 0.0) & (self.curvature >= 0.0))
-        )
+        if any(np.shape(number) != (n,) for number in self._numbers):
+            return False
+        least = (-self.lower, self.upper, self.epsilon, self.curvature)
+        return n == 0 or all(number.min() >= 0.0 for number in least)  # which NaN is not
 
     def take(self, index: NDArray[Any] | slice) -> PiecewiseLoss:
         """The loss of some of the samples."""
