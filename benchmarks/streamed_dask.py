@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.streamed import HEADER, rmr, row_of
 from benchmarks.streamed_data import SIDE, Clock, write
 from benchmarks.timing import print_table
-from matreg.data.blocks import Block
+from matreg.data.block import Block
 from matreg.data.dask_blocks import DaskBlocks
 
 

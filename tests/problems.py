@@ -6,7 +6,9 @@ import numpy as np
 
 from matreg.bases import images
 from matreg.design import ArrayDesign
+from matreg.losses import LossFamily
 from matreg.losses.piecewise import epsilon_insensitive, squared
+from matreg.model import Model
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.unpenalised.basis import intercept
@@ -33,6 +35,18 @@ def random_data(n, p, q, seed=0, noise=0.3, rank=1):
 
 def random_weights(n, seed=0):
     return np.random.default_rng(seed + 1000).uniform(0.2, 3.0, n)
+
+
+class Given(LossFamily):
+    """The losses that a function of labels and weights makes."""
+
+    def __init__(self, loss_of):
+        self.of = loss_of
+
+
+def model_of(loss_of, penalty):
+    """A declared model whose losses a function makes."""
+    return Model(Given(loss_of), penalty)
 
 
 def make_problem(X, y, *, tau=1.0, C=1.0, epsilon=0.1, fit_intercept=True, weights=None):

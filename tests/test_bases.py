@@ -12,8 +12,8 @@ from matreg.bases import (
     whitening,
 )
 from matreg.data.blocks import ArrayBlocks
-from matreg.solvers import solve_streamed_rglm
 from matreg.solvers.choose import solve_rmr
+from matreg.solvers.passes.moments import solve_streamed_rglm
 from matreg.solvers.rglm.solve import solve_rglm
 from problems import in_bases, random_data, random_problem, rglm_data, rglm_problem
 

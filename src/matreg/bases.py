@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Index
-from .data.blocks import Block, Blocks
+from .data.block import Block
+from .data.blocks import Blocks
+from .data.moments import Moments
 from .data.samples import Samples, SampleSet
 from .design import Design
 from .known_structure import graph_basis as graph_basis
@@ -127,6 +129,10 @@ def samples_in(samples: SampleSet, bases: Bases) -> Any:
         return samples
     if isinstance(samples, Samples):
         return replace(samples, X=images(samples.design, bases), equal=None)
+    if isinstance(samples, Moments):
+        p, q = bases.shape(samples.p, samples.q)
+        G = moments_in(samples.moments, bases, (samples.p, samples.q))
+        return replace(samples, moments=G, p=p, q=q)
     return BasisBlocks(samples, bases)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Mask
-from .data.blocks import Block
+from .data.block import Block
 from .design import ArrayDesign
 from .losses.piecewise import PiecewiseLoss, squared
 from .problem import Problem
@@ -81,6 +81,13 @@ def ridge_block(basis: Any, ridge: Any, fit_intercept: bool, entries: int) -> Bl
     return Block(0, np.zeros((k, entries)), np.zeros(k), weights, rows) if k else None
 
 
+def ridge_at(basis: Any, ridge: Any, fit_intercept: bool, gamma: Array) -> tuple[float, Array]:
+    """The ridge at coefficients gamma (k,) of all columns, and its derivative (k,)."""
+    rows, weights = priced(basis, ridge, fit_intercept)
+    slopes = weights * (rows @ gamma)
+    return 0.5 * float(slopes @ (rows @ gamma)), slopes @ rows
+
+
 def with_squares(loss: Any, weights: Array) -> Any:
     """The loss of samples, and the squared loss with these weights of some more."""
     more = squared(weights)
@@ -89,18 +96,25 @@ def with_squares(loss: Any, weights: Array) -> Any:
 
 @dataclass(frozen=True)
 class BesideSquares:
-    """A smooth loss of the first samples, and the squared loss of the others.
+    """Another loss of the first samples, and the squared loss of the others.
+
+    It has a gradient, second derivatives and a prox if the loss of the first samples has them.
 
     Parameters
     ----------
-    loss : SmoothLoss
+    own : Loss
         Loss of the first samples.
     squares : PiecewiseLoss
         Loss of the last ones.
     """
 
-    loss: Any
+    own: Any
     squares: PiecewiseLoss
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("gradient", "second_derivative", "prox") or not hasattr(self.own, name):
+            raise AttributeError(name)
+        return getattr(self, f"_{name}")
 
     def _parts(self, r: Any) -> tuple[Any, Any]:
         last = len(self.squares.curvature)
@@ -109,41 +123,41 @@ class BesideSquares:
     def take(self, index: Mask) -> BesideSquares:
         """The losses of some samples."""
         first, last = self._parts(index)
-        return BesideSquares(self.loss.take(first), self.squares.take(last))
+        return BesideSquares(self.own.take(first), self.squares.take(last))
 
     def value(self, r: Array) -> float:
         """Sum of the losses of the residuals."""
         first, last = self._parts(r)
-        return float(self.loss.value(first) + self.squares.value(last))
+        return float(self.own.value(first) + self.squares.value(last))
 
-    def gradient(self, r: Array) -> Array:
+    def _gradient(self, r: Array) -> Array:
         """Derivative with respect to the residuals."""
         first, last = self._parts(r)
-        return np.concatenate([self.loss.gradient(first), last / self.squares.curvature])
+        return np.concatenate([self.own.gradient(first), last / self.squares.curvature])
 
-    def second_derivative(self, r: Array) -> Array:
+    def _second_derivative(self, r: Array) -> Array:
         """Second derivative with respect to the residuals, by sample."""
         first, _ = self._parts(r)
-        return np.concatenate([self.loss.second_derivative(first), 1.0 / self.squares.curvature])
+        return np.concatenate([self.own.second_derivative(first), 1.0 / self.squares.curvature])
 
-    def prox(self, v: Array, step: float) -> Array:
+    def _prox(self, v: Array, step: float) -> Array:
         """Minimiser of ``step L(r) + |r - v|^2 / 2``."""
         first, last = self._parts(v)
-        return np.concatenate([self.loss.prox(first, step), self.squares.prox(last, step)])
+        return np.concatenate([self.own.prox(first, step), self.squares.prox(last, step)])
 
     def conjugate(self, beta: Array) -> float:
         """Conjugate where it is finite."""
         first, last = self._parts(beta)
-        return float(self.loss.conjugate(first) + self.squares.conjugate(last))
+        return float(self.own.conjugate(first) + self.squares.conjugate(last))
 
     def feasible(self, beta: Array, total: float | None) -> Array:
         """Nearby point of finite conjugate; its sum belongs to the columns of the problem."""
         first, last = self._parts(beta)
-        return np.concatenate([self.loss.feasible(first, None), last])
+        return np.concatenate([self.own.feasible(first, None), last])
 
     @property
     def bounds(self) -> tuple[Array, Array]:
         """Smallest and largest slope, by sample."""
-        both = zip(self.loss.bounds, self.squares.bounds, strict=True)
+        both = zip(self.own.bounds, self.squares.bounds, strict=True)
         low, high = (np.concatenate(one) for one in both)
         return low, high

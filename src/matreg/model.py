@@ -10,8 +10,11 @@ import numpy as np
 from ._typing import Array
 from .covariate_ridge import priced, with_ridge, with_squares
 from .data.samples import Samples
+from .design import Design
 from .losses.families import LossFamily
+from .losses.piecewise import PiecewiseLoss
 from .problem import Problem
+from .unpenalised.basis import Basis
 
 
 @dataclass(frozen=True)
@@ -58,18 +61,24 @@ class Model:
 
     def losses(self, y: Array, weights: Array) -> Any:
         """Losses of samples with these labels and weights."""
-        return self.loss.of(y, self.C * weights)
+        losses = self.loss.of(y, self.C * weights)
+        if isinstance(losses, PiecewiseLoss) and not losses.fits(len(y)):
+            raise ValueError(
+                f"the loss family {type(self.loss).__name__} must return four arrays of the shape "
+                "of y from of(y, c), with lower <= 0 <= upper, epsilon >= 0 and curvature >= 0."
+            )
+        return losses
 
     def on(self, samples: Samples) -> Problem:
         """The problem on samples in memory."""
         self.loss.check(samples.y, samples.weights)
-        problem = Problem(
-            samples.design,
-            self.loss.target(samples.y),
-            self.losses(samples.y, samples.weights),
-            self.penalty,
-            samples.unpenalised(self.fit_intercept),
-        )
+        losses = self.losses(samples.y, samples.weights)
+        columns = samples.unpenalised(self.fit_intercept)
+        return self.posed(samples.design, self.loss.target(samples.y), losses, columns)
+
+    def posed(self, design: Design, y: Array, losses: Any, columns: Basis) -> Problem:
+        """The problem on samples of any kind, such as groups of them, with losses of their own."""
+        problem = Problem(design, y, losses, self.penalty, columns)
         if not np.any(self.covariate_ridge):
             return problem
         return with_ridge(problem, self.covariate_ridge, self.fit_intercept)

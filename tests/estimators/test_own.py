@@ -1,5 +1,7 @@
 """Losses and penalties of a user's own, in the estimators, searches, paths and from a file."""
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from matreg import (
     SMMCV,
     information_criteria,
     path,
+    tau_max,
 )
 from matreg.datasets import make_matrix_regression
-from matreg.losses import EpsilonInsensitive, LossFamily
+from matreg.losses import EpsilonInsensitive, LossFamily, PiecewiseLoss
 from matreg.penalties import SpectralPenalty
 from own import AsymmetricTube, CappedSlope, EntrywiseElasticNet, LogCosh, LogCoshLoss
 
@@ -145,11 +148,80 @@ def test_what_is_missing_is_named(data):
 
     with pytest.raises(NotImplementedError, match=r"penalty Flat needs a method \w+\(d"):
         RMR(1.0, penalty=Flat(1.0)).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="tau must be a number with the penalty"):
+    with pytest.raises(
+        ValueError, match=r"not known for the penalty EntrywiseElasticNet.*as numbers"
+    ):
         RMR(penalty=EntrywiseElasticNet(1.0)).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="'penalty' parameter of RMR"):
-        RMR(penalty=3.0).fit(data.X, data.y)
+    for given in (3.0, EntrywiseElasticNet):
+        with pytest.raises(ValueError, match="'penalty' parameter of RMR"):
+            RMR(penalty=given).fit(data.X, data.y)
     with pytest.raises(ValueError, match="'family' parameter of RGLM"):
         RGLM(family=LogCoshLoss(np.ones(3))).fit(data.X, data.y)
     with pytest.raises(TypeError, match="PiecewiseLoss"):
         GRMR(loss=LogCosh()).fit(data.X, data.y)
+    with pytest.raises(TypeError, match=r"LogCoshLoss, which has no second_derivative\(r\)"):
+        RGLM(1.0, family=LogCosh(), ridge=0.5).fit(data.X, data.y)
+    for ridge in (0.0, 1.0):
+        with pytest.raises(TypeError, match=r"LogCoshLoss needs .*; it has no bounds"):
+            model = RMR(1.0, loss=LogCosh(), covariate_ridge=ridge)
+            model.fit(data.X, data.y, covariates=data.X[:, 0])
+    with pytest.raises(ValueError, match=r"method deviance\(y, f\)"):
+        information_criteria(path(RMR(loss=LogCosh()), data.X, data.y, taus=[1.0]), data.X, data.y)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        lambda c: (-c, c, 0.0, 0.0),
+        lambda c: (-c[:3], c[:3], c[:3], c[:3]),
+        lambda c: (c, -c, 0.0 * c, 0.0 * c),
+        lambda c: (-c, c, np.nan * c, 0.0 * c),
+    ],
+    ids=["numbers", "too few", "signs", "NaN"],
+)
+def test_numbers_that_are_no_loss_are_refused(data, numbers):
+    class Wrong(LossFamily):
+        def of(self, y, c):
+            return PiecewiseLoss(*numbers(c))
+
+    with pytest.raises(ValueError, match="the loss family Wrong must return four arrays"):
+        RMR(1.0, C=1.0, loss=Wrong()).fit(data.X, data.y)
+
+
+class Bounded(LogCosh):
+    """With the bounds that columns without a penalty need."""
+
+    def of(self, y, c):
+        loss = LogCoshLoss(c)
+        loss.bounds = -c, c
+        return loss
+
+
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
+def test_a_smooth_loss_with_covariates_and_a_ridge_on_them(data, ridge):
+    Z = np.random.default_rng(0).standard_normal((60, 2))
+    model = RMR(1.0, C=0.2, loss=Bounded(), covariate_ridge=ridge, tol=1e-7, max_iter=20_000)
+    model.fit(data.X, data.y, covariates=Z)
+    W, gamma, b = cp.Variable((5, 4)), cp.Variable(2), cp.Variable()
+    r = data.y - data.X.reshape(60, -1) @ cp.vec(W, order="C") - Z @ gamma - b
+    # log cosh r = log(exp(2 r) + 1) - r - log 2
+    loss = 0.2 * cp.sum(cp.logistic(2.0 * r) - r - np.log(2.0))
+    penalty = 0.5 * cp.sum_squares(W) + cp.normNuc(W) + 0.5 * ridge * cp.sum_squares(gamma)
+    problem = cp.Problem(cp.Minimize(loss + penalty))
+    problem.solve(cp.CLARABEL)
+    assert model.dual_gap_ <= 1e-7
+    assert model.objective_ == pytest.approx(problem.value, rel=1e-6)
+
+
+def test_a_smooth_loss_knows_the_smallest_tau_with_a_zero_solution(data):
+    largest = tau_max(RMR(C=0.2, loss=LogCosh()), data.X, data.y)
+    for share, rank in ((1.001, 0), (0.98, 1)):
+        model = RMR(share * largest, C=0.2, loss=LogCosh(), max_iter=20_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert model.fit(data.X, data.y).rank_ == rank
+
+
+def test_a_report_about_a_loss_of_ones_own(data):
+    model = RMR(2.0, C=0.5, loss=AsymmetricTube(3.0, 0.1)).fit(data.X, data.y)
+    assert "AsymmetricTube(steepness=3.0, epsilon=0.1)" in model.report(data.X, data.y).html

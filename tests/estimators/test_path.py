@@ -57,15 +57,9 @@ def test_just_below_tau_max_the_coefficients_are_not_zero(data):
 
 def test_each_point_names_the_method_that_found_it(data):
     path = matreg.path(RMR(), data.X, data.y, n_taus=8)
-    assert len(path.methods) == 8 and path.methods[0] == "W = 0"
-    known = {"active set", "interior point", "crossover"}
-    assert set(path.methods[1:]) <= known and "active set" in path.methods
-    for point in path.points:
-        assert point.history["method"][-1] == point.method
-    assert set(matreg.path(RGLM(), data.X, data.y, n_taus=3).methods[1:]) <= {
-        "proximal gradient",
-        "proximal Newton",
-    }
+    assert len(path.solvers) == 8 and path.points[0].history["method"].tolist() == ["W = 0"]
+    assert set(path.solvers) == {"augmented", "active-set"}
+    assert set(matreg.path(RGLM(), data.X, data.y, n_taus=3).solvers) == {"least-squares"}
 
 
 def test_given_taus_are_sorted(data):

@@ -114,7 +114,7 @@ def test_paths_survive_skops(kind, tmp_path):
     assert isinstance(again, RegularizationPath)
     np.testing.assert_array_equal(again.predict(DATA.X), path.predict(DATA.X))
     np.testing.assert_array_equal(again.gaps, path.gaps)
-    assert again.methods == path.methods and again.model.get_params() == path.model.get_params()
+    assert again.solvers == path.solvers and again.model.get_params() == path.model.get_params()
 
 
 def test_models_survive_pickle(model):

@@ -62,7 +62,7 @@ def test_thousands_of_samples_have_a_solver_of_their_own():
     data = make_matrix_regression(2100, (4, 3), noise_scale=0.5, random_state=0)
     model = RMR(tau=20.0).fit(data.X, data.y)
     assert gap_of_model(model, data.X, data.y) == pytest.approx(model.dual_gap_, abs=1e-9)
-    assert model.dual_gap_ <= 1e-6 and model.solver_ == "augmented Lagrangian"
+    assert model.dual_gap_ <= 1e-6 and model.solver_ == "augmented"
 
 
 def test_where_one_method_fails_the_other_follows(monkeypatch):
@@ -71,7 +71,7 @@ def test_where_one_method_fails_the_other_follows(monkeypatch):
     assert not failed.converged
     monkeypatch.setattr(choose, "solve_cold", lambda *args, **others: failed)
     result = solve_rmr(problem)
-    assert result.converged and result.method in ("augmented Lagrangian", "working set")
+    assert result.converged and result.method == "augmented"
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from matreg import RMR
+from matreg import GRMR, RGLM, RMR, SMM
 from matreg.data.blocks import ArrayBlocks
 from matreg.data.samples import Samples
 from matreg.datasets import make_matrix_regression
@@ -16,10 +16,11 @@ from matreg.model import Model
 from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import SOLVERS, choose, path, problem_tau_max, solve, solve_problem
+from matreg.solvers import SOLVERS, UNASKED, choose, path, problem_tau_max, solve, solve_problem
 from matreg.solvers.dispatch import next_result
 from matreg.solvers.warm_start import Start
 from matreg.unpenalised.basis import covariates, intercept
+from own import LogCosh
 
 LOSSES = {
     "tube": lambda c: epsilon_insensitive(c, 0.1),
@@ -27,6 +28,13 @@ LOSSES = {
     "huber": lambda c: huber(c, 0.5),
 }
 SECOND_ORDER = ("interior", "active-set", "augmented")
+# Their names in the history.
+NAMES = {
+    "interior point": "interior",
+    "augmented Lagrangian": "augmented",
+    "active set": "active-set",
+    "working set": "working-set",
+}
 
 
 def problem_of(n, shape, loss="tube", tau=2.0, C=0.3, basis=None, seed=0):
@@ -93,12 +101,11 @@ def test_each_threshold_of_the_rule_from_both_sides(n, shape, loss, start, metho
     problem = problem_of(n, shape, loss, tau=0.05 * n, C=0.3)
     result = solve_problem(problem, start=start and start(problem))
     tried = dict.fromkeys(result.history["method"])
-    names = ("interior point", "augmented Lagrangian", "active set", "working set")
-    assert result.converged and [name for name in tried if name in names] == method.split(", ")
-    assert result.method == method.split(", ")[-1]
+    assert result.converged and [name for name in tried if name in NAMES] == method.split(", ")
+    assert result.method == NAMES[method.split(", ")[0]]
 
 
-@pytest.mark.parametrize(("n", "method"), [(59, "interior point"), (60, "working set")])
+@pytest.mark.parametrize(("n", "method"), [(59, "interior"), (60, "augmented")])
 def test_an_estimator_says_which_method_has_ended_its_fit(n, method):
     data = make_matrix_regression(n, (6, 5), rank=1, noise_scale=1.0, random_state=0)
     assert RMR(0.05 * n, C=0.3, epsilon=0.1).fit(data.X, data.y).solver_ == method
@@ -109,7 +116,7 @@ def test_above_the_largest_tau_no_method_is_needed(share):
     problem = problem_of(100, (6, 5))
     problem = replace(problem, penalty=problem.penalty.at(share * problem_tau_max(problem)))
     result = solve_problem(problem)
-    assert result.converged and (result.method == "W = 0") == (share > 1.0)
+    assert result.converged and (result.n_iter == 0) == (share > 1.0)
 
 
 def test_the_rule_is_that_of_the_documentation():
@@ -118,8 +125,9 @@ def test_the_rule_is_that_of_the_documentation():
         assert f"``{name}``" in table
     assert "2,896 samples" in table and "twice as many" in table
     assert choose.SAMPLES_PER_ENTRY == 2
-    for name in SOLVERS:
-        assert f'"{name}"' in RMR.__doc__
+    parameter = RMR.__doc__.split("solver : str")[1].split("rho :")[0]
+    for name in (*SOLVERS, *UNASKED):
+        assert f'"{name}"' in parameter
 
 
 @pytest.mark.parametrize("n", [2800, 3000])
@@ -163,7 +171,7 @@ def test_the_contract_of_an_engine(engine, seed):
         assert problem.primal(result.W)[0] <= result.primal * (1.0 + 1e-9)
         assert problem.proven(result.beta)[0] == pytest.approx(result.dual, rel=1e-9)
         assert result.n_iter == result.history["iteration"].max()
-        assert result.method == result.history["method"][-1]
+        assert result.method == engine
         if start is not nonsense:
             assert result.converged and result.primal == pytest.approx(best, rel=2.0 * tol)
     for name, values in kept.items():
@@ -173,11 +181,11 @@ def test_the_contract_of_an_engine(engine, seed):
 
 
 OTHERS = {
-    "R-GLM": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
-    "R-GLM, counts": Model(PoissonCounts(), SpectralElasticNet(5.0, ridge=0.0)),
+    "least-squares": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
+    "reweighted": Model(PoissonCounts(), SpectralElasticNet(5.0, ridge=0.0)),
     "sparse": Model(EpsilonInsensitive(0.1), SparseLowRank(2.0, 0.5)),
     "passes": Model(EpsilonInsensitive(0.1), SpectralElasticNet(2.0), C=0.3),
-    "passes, squares": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
+    "moments": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
 }
 
 
@@ -186,10 +194,10 @@ OTHERS = {
 def test_the_contract_of_engines_of_other_models(name):
     """As above, beside the bounds that the first-order solver proves."""
     data = make_matrix_regression(60, (5, 4), rank=1, noise_scale=1.0, random_state=0)
-    y = np.round(np.exp(0.2 * data.y)) if "counts" in name else data.y
+    y = np.round(np.exp(0.2 * data.y)) if name == "reweighted" else data.y
     model, memory = OTHERS[name], Samples.of(data.X, y, np.ones(60))
     samples = memory
-    if name.startswith("passes"):
+    if name in ("passes", "moments"):
         samples = ArrayBlocks(data.X.reshape(60, -1), y, np.ones(60), (5, 4))
     problem = model.on(memory)
     rough = solve(model, memory, solver="first-order", tol=1e-2, max_iter=300)
@@ -197,6 +205,7 @@ def test_the_contract_of_engines_of_other_models(name):
     for start in (None, other.start) if samples is memory else (None,):
         result = solve(model, samples, start=start, tol=1e-6, max_iter=20_000)
         assert result.converged and rough.dual <= result.primal <= rough.primal
+        assert result.method == name
         assert result.gap == pytest.approx((result.primal - result.dual) / result.primal, abs=1e-12)
         assert problem.primal(result.W)[0] <= result.primal * (1.0 + 1e-9)
         beta = result.beta if samples is memory else samples.map_rows(result.dual_of)
@@ -226,11 +235,37 @@ def test_a_path_along_C_has_the_same_points_from_memory_and_blocks(storage):
         next(path(model, samples, "epsilon", np.array([0.1])))
 
 
+@pytest.mark.parametrize("name", SOLVERS[1:])
+def test_a_solver_that_is_asked_for_is_the_one_that_ends_the_fit(name):
+    data = make_matrix_regression(60, (5, 4), noise_scale=1.0, random_state=0)
+    tol = {"tol": 1e-3} if name in ("admm", "first-order") else {}
+    for tau in (5.0, 1e4):  # of which the second has W = 0
+        assert RMR(tau, C=0.3, solver=name, **tol).fit(data.X, data.y).solver_ == name
+
+
+MODELS = {
+    "interior": RMR(5.0, C=0.3),
+    "sparse": RMR(5.0, C=0.3, l1=0.5),
+    "reweighted": RGLM(5.0, family="binomial"),
+    "least-squares": RGLM(5.0),
+    "first-order": RMR(0.5, C=0.2, loss=LogCosh(), tol=1e-3),
+    "augmented": SMM(1.0, C=0.5),
+    "active-set": GRMR(5.0, C=0.3, gamma=1.0, lam=0.1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_model_names_its_solver_in_the_same_words(name):
+    n = 39 if name in ("interior", "active-set") else 60
+    data = make_matrix_regression(n, (5, 4), noise_scale=1.0, random_state=0)
+    y = data.y > 0.0 if name in ("reweighted", "augmented") else data.y
+    assert MODELS[name].fit(data.X, y).solver_ == name
+
+
 def test_solver_is_an_attribute():
     data = make_matrix_regression(40, (5, 4), random_state=0)
     model = RMR(1.0, C=0.3, solver="active-set").fit(data.X, data.y)
-    assert model.solver_ == model.history_["method"][-1] == "active set"
+    assert model.solver_ == "active-set"
     # Without a start the interior point method comes first, and its steps count.
     assert "interior point" in model.history_["method"]
     assert model.n_iter_ == model.history_["iteration"][-1] > 1
-    assert RMR(1.0, C=0.3, solver="admm", tol=1e-2).fit(data.X, data.y).solver_ == "admm"

@@ -15,10 +15,10 @@ from matreg.solvers.choose import solve_rmr
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.passes.loop import solve_stream
 from matreg.solvers.passes.moments import solve_streamed_rglm
-from matreg.solvers.passes.reduced_problems import RowModel
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.solvers.rglm.standard_form import StandardForm
 from matreg.unpenalised.basis import NOTHING, covariates
+from problems import model_of
 
 N, P, Q = 150, 5, 4
 FAMILIES = ("normal", "binomial", "poisson")
@@ -160,8 +160,8 @@ def test_passes_over_blocks_find_what_memory_finds(name):
     weights, penalty = np.ones(len(y)), SpectralElasticNet(30.0)
     loss = BLOCK_LOSSES[name](y, weights)
     blocks = ArrayBlocks(X, y, weights, (4, 3), basis.Z)
-    blocks.step = 2000
-    result = solve_stream(blocks, RowModel(BLOCK_LOSSES[name], penalty, True, (4, 3)), memory=2e5)
+    blocks.step, blocks.columns = 2000, basis
+    result = solve_stream(blocks, model_of(BLOCK_LOSSES[name], penalty), memory=2e5)
     problem = Problem(ArrayDesign(X.astype(float)), y, loss, penalty, basis)
     memory = solve_rmr(problem, tol=1e-8)
     assert result.converged and memory.converged
@@ -176,12 +176,15 @@ def test_dask_blocks_carry_the_covariates():
     from matreg.data.dask_blocks import DaskBlocks
 
     X, basis, y = many("tube", 4000)
-    weights, model = np.ones(len(y)), RowModel(tube, SpectralElasticNet(30.0), True, (4, 3))
+    weights, model = np.ones(len(y)), model_of(tube, SpectralElasticNet(30.0))
     plain = ArrayBlocks(X, y, weights, (4, 3), basis.Z)
+    plain.columns = basis
     lazy = da.from_array(X, chunks=(1000, 4, 3))
     expected = solve_stream(plain, model, memory=2e5)
     for Z in (basis.Z, da.from_array(basis.Z, chunks=(1000, -1))):
-        found = solve_stream(DaskBlocks(lazy, y, weights, (4, 3), Z), model, memory=2e5)
+        blocks = DaskBlocks(lazy, y, weights, (4, 3), Z)
+        blocks.columns = basis
+        found = solve_stream(blocks, model, memory=2e5)
         assert found.converged and found.primal == pytest.approx(expected.primal, rel=1e-6)
     with pytest.raises(ValueError, match="covariates must have the chunks of X"):
         DaskBlocks(lazy, y, weights, (4, 3), da.from_array(basis.Z, chunks=(800, -1)))

@@ -11,63 +11,23 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Lock
-from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import Any, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._runtime.progress import reached
 from .._typing import Array, Index
-from ..design import ArrayDesign
 from ..linalg.threads import allowed, one_thread
 from ..thresholds import THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
+from .block import Block
 from .reading import FileReader, reader
 from .samples import Samples, merge_duplicates
 from .units import check_units, largest
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
-
-
-class Block(NamedTuple):
-    """Consecutive samples.
-
-    Attributes
-    ----------
-    start : int
-        Index of the first one.
-    X : ndarray of shape (k, p*q)
-        Samples in their own dtype.
-    y, weights : ndarray of shape (k,)
-        Labels and sample weights.
-    Z : ndarray of shape (k, m) or None
-        All columns without a penalty, the ones included; None without covariates.
-    """
-
-    start: int
-    X: NDArray[Any]
-    y: Array
-    weights: Array
-    Z: Array | None = None
-
-    @property
-    def design(self) -> ArrayDesign:
-        """The samples as a linear operator on coefficients (p*q, 1)."""
-        return ArrayDesign(self.X[:, :, None])
-
-    def basis(self, fit_intercept: bool) -> Basis:
-        """The columns without a penalty: the covariates, or else ones or none."""
-        return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
-
-    def part(self, start: int, stop: int) -> Block:
-        """Consecutive samples of the block."""
-        return self.take(slice(start, stop))._replace(start=self.start + start)
-
-    def take(self, some: NDArray[Any] | slice) -> Block:
-        """Some samples of the block."""
-        Z = None if self.Z is None else self.Z[some]
-        return Block(self.start, self.X[some], self.y[some], self.weights[some], Z)
 
 
 class Summary(Protocol):
@@ -106,6 +66,7 @@ class Blocks:
         Second moments of all samples, once they are known.
     """
 
+    long_work = True
     X: Any
     n: int
     p: int

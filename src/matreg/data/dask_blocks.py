@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from .._runtime.warn import warn
 from .._typing import Array, Index, Mask
-from .blocks import Block, Blocks, S, Scan, joined
+from .block import Block
+from .blocks import Blocks, S, Scan, joined
 
 
 def is_dask(X: Any) -> bool:

@@ -6,6 +6,7 @@ each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from .._typing import Array, Index, Mask
 from ..design import ArrayDesign
 from ..thresholds import MANY_SAMPLES
 from ..unpenalised.basis import Basis, covariates, intercept
+from .block import Block
 
 # Number of samples on which units are measured, if there are more.
 UNIT_ROWS = 4096
@@ -24,6 +26,11 @@ UNIT_ROWS = 4096
 
 class SampleSet(Protocol):
     """What all kinds of samples offer."""
+
+    @property
+    def long_work(self) -> bool:
+        """Whether one problem takes all cores, and so long that what is finished is to be kept."""
+        ...
 
     @property
     def n(self) -> int:
@@ -65,6 +72,10 @@ class SampleSet(Protocol):
         """The samples of some rows, with other labels: those of one of several problems."""
         ...
 
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
+        """One number per sample, or `columns` of them, in the order of the samples."""
+        ...
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -97,6 +108,7 @@ class Samples:
     Z: Array | None = None
     table: Array | None = None
     equal: Index | None = None
+    long_work = False
 
     @classmethod
     def of(cls, X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
@@ -172,6 +184,10 @@ class Samples:
         """The distinct samples of some rows, all by default, with other labels."""
         some = self if rows is None or len(rows) == self.n else self.take(rows)
         return merge_duplicates(some.X, y, some.weights, some.Z, some.equal)
+
+    def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Array:
+        """What a function makes of the samples, which are one block."""
+        return scan(Block(0, self.X.reshape(self.n, -1), self.y, self.weights, self.Z))
 
     def take(self, rows: Index | Mask) -> Samples:
         """The samples of some of the given rows, as if only these had been given."""

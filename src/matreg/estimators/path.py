@@ -17,8 +17,7 @@ from .._runtime.progress import track
 from .._runtime.warn import warn
 from .._typing import Array, Covariates, Parameters, Weights
 from .._validation.arrays import check_grid
-from .._validation.stored import refuse_streamed, working_memory
-from ..data.samples import Samples
+from .._validation.stored import refuse_streamed
 from ..solvers import SolverResult, tau_grid
 from ._fit.base import MatrixEstimator
 from ._fit.convex import ConvexEstimator
@@ -113,8 +112,6 @@ def path(
         largest = model._tau_max(declared, samples, parts)
         along, values = "tau", tau_grid(largest, n_taus, tau_min_ratio)
     limits: Parameters = {"tol": model.tol, "max_iter": model.max_iter}
-    if not isinstance(samples, Samples):
-        limits["memory"] = working_memory()
     walking = solvers.path(declared, parts[0].samples, along, values, steps=steps, **limits)
     bases = bases_of(model)
     points = [

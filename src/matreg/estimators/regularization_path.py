@@ -99,8 +99,8 @@ class RegularizationPath:
         return np.array([point.primal for point in self.points])
 
     @property
-    def methods(self) -> list[str]:
-        """Methods that found the points, k names."""
+    def solvers(self) -> list[str]:
+        """Which solvers found the points, k names as in `solver_` of a fit."""
         return [point.method for point in self.points]
 
     @property

@@ -90,14 +90,16 @@ class RMR(MatrixRegressor, ConvexEstimator):
     solver : str, default="auto"
         "auto" chooses by n samples and pq entries of W. From scratch it takes the augmented
         Lagrangian ("augmented") if n >= 2 pq, and otherwise, or where that fails, the interior
-        point method ("interior"). The augmented Lagrangian ends in a working set: the samples near
-        an edge of the tube. From a start (`warm_start`, paths) "auto" takes the active set
-        ("active-set") up to 2,896 samples, and beyond these what it takes from scratch. From the
-        third point of a path on, if n^2 > 2^14 pq or n > 2,896 and the loss has no curvature, it
-        takes a working set, in which the active set solves for few samples. Losses or penalties of
-        your own that none of these accepts go to "first-order", which accepts anything convex.
-        Each of these names forces its method. "admm" is the algorithm of the paper, for the losses
-        "epsilon_insensitive" and "absolute". `solver_` says which method ended the fit.
+        point method ("interior"), which the active set may finish. From a start (`warm_start`,
+        paths) it takes the active set ("active-set") up to 2,896 samples, and beyond these what it
+        takes from scratch. From the third point of a path on, if n^2 > 2^14 pq or n > 2,896 and the
+        loss has no curvature, it takes "working-set": the active set for the samples near an edge
+        of the tube. Other problems have a solver each: "sparse" if `l1` is not 0, "least-squares"
+        for a squared loss and "reweighted" for other smooth ones, as in :class:`RGLM`; for samples
+        that are read block by block "passes", or "moments" with a squared loss; and "first-order",
+        which accepts anything convex, for losses or penalties of your own that none of these takes.
+        "interior", "active-set", "augmented" and "first-order" force theirs, "admm" the algorithm
+        of the paper, for the losses "epsilon_insensitive" and "absolute".
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -145,10 +147,10 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Number of iterations, counted as in `max_iter`; those from a warm start and from scratch
         together.
     history_ : structured ndarray
-        One row per check of the gap: iteration, time, primal, dual, gap, rank and method.
+        One row per check of the gap: iteration, time, primal, dual, gap, rank and method, a stage
+        of the solver.
     solver_ : str
-        Method that ended the fit, as in `history_`; "start" if the warm start was already the
-        solution.
+        Which solver ended the fit, in the words of `solver`.
     tau_, C_, epsilon_, delta_, l1_
         Numbers used.
     loss_ : LossFamily

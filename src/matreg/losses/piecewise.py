@@ -60,6 +60,13 @@ class PiecewiseLoss:
     epsilon: Array
     curvature: Array
 
+    def fits(self, n: int) -> bool:
+        """Whether there are four numbers for each of n samples, within their ranges."""
+        if any(np.shape(number) != (n,) for number in self._numbers):
+            return False
+        least = (-self.lower, self.upper, self.epsilon, self.curvature)
+        return n == 0 or all(number.min() >= 0.0 for number in least)  # which NaN is not
+
     def take(self, index: NDArray[Any] | slice) -> PiecewiseLoss:
         """The loss of some of the samples."""
         return PiecewiseLoss(*(number[index] for number in self._numbers))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from ..data.blocks import Block
+from ..data.block import Block
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def numbers(model: Any) -> dict[str, float]:
 def parameters(model: Any) -> list[tuple[str, str]]:
     """Names and values of the parameters that were used."""
     given = model.get_params()
-    rows = [(name, given[name]) for name in ("loss", "family") if name in given]
+    rows = [(name, str(given[name])) for name in ("loss", "family") if name in given]
     rows += [(name, f"{value:.4g}") for name, value in numbers(model).items()]
     if earlier := getattr(model, "adaptive_", ()):
         taus = ", ".join(f"{tau:.4g}" for tau in earlier)

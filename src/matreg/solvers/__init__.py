@@ -16,6 +16,7 @@ loo           every sample left out once
 from .certificate import SolverResult, rounding_floor
 from .dispatch import (
     SOLVERS,
+    UNASKED,
     Options,
     last_step,
     mean_curvature,
@@ -46,12 +47,13 @@ from .loo.intervals import jackknife_plus
 from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
 from .neighbours import tau_grid, walk
-from .passes.moments import Reduced, moments, solve_moments, solve_streamed_rglm, with_ridge
+from .passes.moments import moments
 from .passes.solve import check_blocks, known_moments, quadratic
 from .warm_start import Start
 
 __all__ = [
     "SOLVERS",
+    "UNASKED",
     "Decomposition",
     "GRMRProblem",
     "GRMRResult",
@@ -61,7 +63,6 @@ __all__ = [
     "NewSamples",
     "Options",
     "Prepared",
-    "Reduced",
     "Refined",
     "SolverResult",
     "Start",
@@ -89,9 +90,7 @@ __all__ = [
     "rounding_floor",
     "shortfalls",
     "solve",
-    "solve_moments",
     "solve_problem",
-    "solve_streamed_rglm",
     "solve_universal",
     "space_from",
     "table_of_steps",
@@ -99,5 +98,4 @@ __all__ = [
     "tau_max",
     "to_arrays",
     "walk",
-    "with_ridge",
 ]

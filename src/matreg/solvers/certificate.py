@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._runtime.progress import tell
 from .._typing import Array
-from ..data.blocks import Block
+from ..data.block import Block
 from ..linalg.factors import Factors, singular_values, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..unpenalised.basis import Basis, Columns
@@ -82,7 +82,8 @@ class SolverResult(Certified):
     beta : ndarray of shape (n,)
         Feasible dual point.
     method : str
-        Method that found the point.
+        Which solver ended with the point, in the words of :data:`matreg.solvers.SOLVERS` and
+        :data:`matreg.solvers.UNASKED`. The history has the names of its stages.
     kept : Start or None
         State that a solver keeps for a neighbouring problem; :attr:`start` is the starting point of
         that problem.

@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ..problem import RMRProblem
 from ..thresholds import HELD_RATIO, KERNEL_NUMBERS, SAMPLES_PER_ENTRY
@@ -40,7 +39,10 @@ from .certificate import SolverResult
 from .interior.attempts import solve_cold, solve_zero
 from .warm_start import Start, solution_of
 
-Method = Callable[..., SolverResult]
+# A name as in `solver=`, and what solves a problem.
+Method = tuple[str, Callable[..., SolverResult]]
+# What may end another method, by its name in the history.
+ENDS = {"active set": "active-set", "first-order": "first-order"}
 
 
 def solve_rmr(
@@ -76,8 +78,9 @@ def solve_rmr(
     """
     result: SolverResult | None = None
     left = max_iter
-    for solver in methods(problem, start) if method == "auto" else forced(method, start):
+    for name, solver in methods(problem, start) if method == "auto" else forced(method, start):
         found = solver(problem, tol=tol, max_iter=left, verbose=verbose)
+        found = replace(found, method=ENDS.get(found.method, name))
         result = found if result is None else found.after(result)
         left -= found.n_iter
         if result.converged or left <= 0:
@@ -91,24 +94,26 @@ def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
     if start is not None:
         holds = start.before is not None and not problem.loss.curved
         if holds and (holds_most(problem) or not follows(problem)):
-            yield partial(solve_working_set, start=start)
+            yield "working-set", partial(solve_working_set, start=start)
         elif follows(problem):
-            yield partial(solve_active_set, start=start)
-    augmented = partial(solve_many, start=start)
-    order: list[Any] = [solve_interior, augmented]  # the first of these looks at W = 0 itself
+            yield "active-set", partial(solve_active_set, start=start)
+    augmented = "augmented", partial(solve_many, start=start)
+    interior = "interior", solve_interior  # which looks at W = 0 itself
     if has_many_samples(problem):
-        order = [partial(solve_zero, start=start), augmented, solve_interior]
-    yield from order
+        yield from (("augmented", partial(solve_zero, start=start)), augmented, interior)
+    else:
+        yield from (interior, augmented)
 
 
 def forced(method: str, start: Start | None) -> Iterator[Method]:
     """The one method that was asked for, unless the start is the solution."""
     if method == "active-set":
-        yield partial(solve_from_start, start=start)
+        yield method, partial(solve_from_start, start=start)
         return
     if start is not None:
-        yield partial(solve_zero, start=start)
-    yield solve_cold if method == "interior" else partial(solve_many, start=start)
+        yield method, partial(solve_zero, start=start)
+    cold = method == "interior"
+    yield method, solve_cold if cold else partial(solve_many, start=start)
 
 
 def solve_interior(problem: RMRProblem, *, tol: float, max_iter: int, verbose: int) -> SolverResult:

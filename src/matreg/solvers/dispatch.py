@@ -35,7 +35,9 @@ from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
 from .warm_start import Start
 
+# What a problem may be solved by on request, and what else "auto" may take.
 SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
+UNASKED = ("working-set", "least-squares", "reweighted", "sparse", "passes", "moments")
 
 
 class Options(TypedDict, total=False):
@@ -53,8 +55,6 @@ class Options(TypedDict, total=False):
         One of :data:`SOLVERS`, by default "auto", the rule of :mod:`matreg.solvers.choose`.
     rho, eta : float
         Parameters of the paper's ADMM.
-    memory : float
-        Bytes that samples read block by block may take.
     """
 
     start: Start | None
@@ -64,7 +64,6 @@ class Options(TypedDict, total=False):
     solver: str
     rho: float
     eta: float
-    memory: float
 
 
 def solve(model: Model, samples: SampleSet, **options: Unpack[Options]) -> SolverResult:
@@ -195,7 +194,7 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
     elif solver == "auto" and is_rglm(problem):
         return solve_rglm(problem, **options)
     elif solver == "auto" and is_sparse(problem):
-        return solve_sparse(problem, **options)
+        return replace(solve_sparse(problem, **options), method="sparse")
     return solve_universal(problem, **options)
 
 
@@ -367,6 +366,11 @@ def mean_curvature(model: Model, samples: SampleSet) -> float:
     residual = problem.y - problem.unpenalised.times(gamma)
     loss: Any = problem.loss
     piecewise = isinstance(loss, PiecewiseLoss)
+    if not piecewise and not hasattr(loss, "second_derivative"):
+        raise TypeError(
+            f"ridge must be 0 with the loss {type(loss).__name__}, which has no "
+            "second_derivative(r)."
+        )
     h = 1.0 / loss.curvature if piecewise else loss.second_derivative(residual)
     total = float(h @ problem.design.norms**2)
     if model.fit_intercept and h.sum() > 0.0:
@@ -381,14 +385,17 @@ def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
         return sparse_tau_max(problem)
     if not isinstance(problem.penalty, SpectralElasticNet):
         raise ValueError(
-            f"tau must be a number with the penalty {type(problem.penalty).__name__}: the smallest "
-            "tau with W = 0 is known for SpectralElasticNet alone."
+            f"the smallest tau with W = 0 is not known for the penalty "
+            f"{type(problem.penalty).__name__}, but for SpectralElasticNet alone: give tau, or the "
+            "taus of a path or search, as numbers."
         )
-    if is_rglm(problem) or hasattr(problem.loss, "curvature_in"):
-        return rglm_tau_max(problem)
+    piecewise = isinstance(problem.loss, PiecewiseLoss)
     if is_rmr(problem):
         return rmr_tau_max(problem, tol=tol)
+    if is_rglm(problem) or (hasattr(problem.loss, "gradient") and not piecewise):
+        return rglm_tau_max(problem)
     raise ValueError(
-        f"tau must be a number with the loss {type(problem.loss).__name__}: the smallest tau with "
-        "W = 0 is known for losses of the class PiecewiseLoss and smooth ones alone."
+        f"the smallest tau with W = 0 is not known for the loss {type(problem.loss).__name__} with "
+        "this penalty, but for smooth ones, which have a gradient(r): give tau, or the taus of a "
+        "path or search, as numbers."
     )

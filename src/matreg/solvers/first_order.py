@@ -38,26 +38,27 @@ from ..unpenalised.basis import Columns
 from .certificate import SolverResult, Tracker
 from .warm_start import Start
 
-LOSS_NEEDS = ("value", "conjugate", "best_intercept", "feasible")
 PENALTY_NEEDS = ("value_of", "conjugate_of", "shrink_factor_of", "prox")
 
 
 def check_needs(problem: Problem[Any, Any]) -> None:
     """Say by name which method of the loss or the penalty is missing."""
     several = isinstance(problem.unpenalised, Columns)
-    of_loss = (*LOSS_NEEDS, "bounds") if several else LOSS_NEEDS
-    for kind, needs in (("loss", of_loss), ("penalty", PENALTY_NEEDS)):
-        part = getattr(problem, kind)
+    of_loss = ("value", "conjugate", "bounds" if several else "best_intercept", "feasible")
+    own = getattr(problem.loss, "own", problem.loss)  # beside the squares of a ridge
+    for kind, part, needs in (
+        ("loss", own, of_loss),
+        ("penalty", problem.penalty, PENALTY_NEEDS),
+    ):
         missing = [name for name in needs if not hasattr(part, name)]
         if missing:
             raise TypeError(
                 f"the {kind} {type(part).__name__} needs {', '.join(needs)}; it has no "
                 f"{', '.join(missing)}."
             )
-    if not hasattr(problem.loss, "prox") and not hasattr(problem.loss, "gradient"):
+    if not hasattr(own, "prox") and not hasattr(own, "gradient"):
         raise TypeError(
-            f"the loss {type(problem.loss).__name__} needs a prox(v, step) or a gradient(r); it "
-            "has neither."
+            f"the loss {type(own).__name__} needs a prox(v, step) or a gradient(r); it has neither."
         )
 
 

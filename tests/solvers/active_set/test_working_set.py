@@ -44,7 +44,7 @@ def test_a_path_of_many_samples_is_certified_and_that_of_single_fits(loss):
         assert gap == pytest.approx(last.gap, abs=1e-9)
         assert last.primal == pytest.approx(solve_rmr(posed).primal, rel=2e-6)
         methods.append(last.method)
-    assert "working set" in methods
+    assert "working-set" in methods
 
 
 def test_a_path_along_C_of_many_samples_is_that_of_single_fits():
@@ -52,7 +52,7 @@ def test_a_path_along_C_of_many_samples_is_that_of_single_fits():
     y = data.y > 0.0
     Cs = np.geomspace(0.02, 0.1, 8)
     path = matreg.path(SMM(tau=1.0), data.X, y, Cs=Cs)
-    assert "working set" in path.methods and (path.gaps <= 1e-6).all()
+    assert "working-set" in path.solvers and (path.gaps <= 1e-6).all()
     for k in (3, 7):
         alone = matreg.path(SMM(tau=1.0), data.X, y, Cs=Cs[[k]])
         assert path.points[k].primal == pytest.approx(alone.points[0].primal, rel=2e-6)

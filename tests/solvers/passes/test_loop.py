@@ -11,8 +11,15 @@ from matreg.losses.piecewise import epsilon_insensitive, hinge
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.passes.loop import Stream, solve_stream
 from matreg.solvers.passes.pass_spec import PassSpec, width_for
-from matreg.solvers.passes.reduced_problems import Band, RowModel, graded_problem
-from problems import assert_same_summary, bound, objective, random_data, random_weights
+from matreg.solvers.passes.reduced_problems import Band, graded_problem
+from problems import (
+    assert_same_summary,
+    bound,
+    model_of,
+    objective,
+    random_data,
+    random_weights,
+)
 
 MEMORY = 3e6  # rows of a reduced problem: a few thousand
 
@@ -25,8 +32,8 @@ def hinge_loss(y, weights, C=1.0):
     return hinge(y, C * weights)
 
 
-def make_model(tau=100.0, loss_of=eps_loss, shape=(6, 5)):
-    return RowModel(loss_of, SpectralElasticNet(tau), True, shape)
+def make_model(tau=100.0, loss_of=eps_loss):
+    return model_of(loss_of, SpectralElasticNet(tau))
 
 
 def make_blocks(n=12_000, dtype=np.float32, weights=None, sort=False):
@@ -160,7 +167,7 @@ def test_hinge_loss():
 def test_a_band_bounds_the_optimum_and_its_dual_point_is_one_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
     spec, summary = look(blocks, near=0.3)
-    band = Band(model, spec, summary)
+    band = Band(model, blocks, spec, summary)
     posed = band.problem
     assert posed.design.n < 1500
     rng = np.random.default_rng(0)
@@ -184,8 +191,8 @@ def test_groups_pay_for_the_rounding_of_their_sums():
     blocks = ArrayBlocks(np.full((2, 1, 1), 1e10), y, np.ones(2), (1, 1))
     loss_of, none = partial(eps_loss, C=1e8, epsilon=0.0), np.zeros(1)
     lens = PassSpec(none, none, True, loss_of, 0.0, 0.0, 0.0, 10, 1.0, 1.0, 1e-12, 0)
-    model = RowModel(loss_of, SpectralElasticNet(0.0), True, (1, 1))
-    band = Band(model, lens, blocks.map_reduce(lens))
+    model = model_of(loss_of, SpectralElasticNet(0.0))
+    band = Band(model, blocks, lens, blocks.map_reduce(lens))
     assert len(band.rows) == 0 and len(band.groups) == 2
     proven, lift = band.proven(np.array([1e8, -1e8]))
     assert proven <= 2e4 - 1e3
@@ -195,7 +202,7 @@ def test_groups_pay_for_the_rounding_of_their_sums():
 def test_the_norms_of_groups_bound_those_of_their_samples():
     blocks = make_blocks(2000, weights=random_weights(2000))
     lens, seen = look(blocks, near=0.3)
-    band = Band(make_model(), lens, seen)
+    band = Band(make_model(), blocks, lens, seen)
     flat = blocks.X.reshape(2000, -1).astype(float)
     r = blocks.y - flat @ lens.W - lens.gamma
     groups, _ = lens.groups(eps_loss(blocks.y, blocks.weights), r)
@@ -222,7 +229,7 @@ def test_a_heavy_row_leaves_no_rounding_in_the_sums_of_the_others(most):
 def test_a_graded_problem_has_the_slope_of_all_samples():
     blocks, model = make_blocks(2000), make_model()
     spec, summary = look(blocks, near=0.1, far=2.0)
-    posed = graded_problem(model, summary)
+    posed = graded_problem(model, blocks, summary)
     assert posed.design.n < 1500
     r = posed.y - posed.design.forward(spec.W.reshape(6, 5)) - spec.gamma
     gradient = posed.dual_image(posed.loss.gradient(r))

@@ -2,10 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 from matreg import RGLM
+from matreg.bases import PLAIN, Bases, samples_in
 from matreg.data.blocks import ArrayBlocks
+from matreg.data.moments import Moments
+from matreg.data.samples import Samples
+from matreg.losses import Squared
+from matreg.model import Model
 from matreg.penalties.spectral import SpectralElasticNet
+from matreg.solvers import mean_curvature, path, tau_max
 from matreg.solvers.passes import moments as passes
 from matreg.solvers.passes.moments import Reduced, moments, solve_streamed_rglm
 from problems import random_data, random_weights
@@ -111,3 +118,24 @@ def test_the_bound_pays_for_the_rounding_of_the_image():
     assert t == 1.0 and bound <= 1.0 - 0.5 * (0.5 * np.finfo(float).eps * size) ** 2
     t, bound = reduced.bound(SpectralElasticNet(0.0, ridge=1e-6), 2.0, 2.0, nothing)
     assert t == bound == 0.0  # less than nothing is no bound
+
+
+@pytest.mark.parametrize("bases", [PLAIN, Bases(np.eye(4)[:, :3])], ids=["plain", "bases"])
+def test_a_path_on_moments_is_that_on_the_samples(bases):
+    X, y = random_data(60, 4, 3)
+    model = Model(Squared(), SpectralElasticNet(0.0, ridge=0.0))
+    memory = samples_in(Samples.of(X, y, np.ones(60)), bases)
+    rows = np.column_stack([X.reshape(60, -1), np.ones(60), y])
+    known = samples_in(Moments(rows.T @ rows, 60, 4, 3), bases)
+    assert tau_max(model, known) == pytest.approx(tau_max(model, memory), rel=1e-9)
+    assert mean_curvature(model, known) == pytest.approx(mean_curvature(model, memory), rel=1e-9)
+    taus = np.array([20.0, 5.0])
+    test = samples_in(Moments(rows[:20].T @ rows[:20], 20, 4, 3), bases).moments
+    both = (path(model, one, "tau", taus, tol=1e-10) for one in (known, memory))
+    for found, expected in zip(*both, strict=True):
+        np.testing.assert_allclose(found.W.matrix, expected.W.matrix, atol=1e-6)
+        assert found.b == pytest.approx(expected.b, abs=1e-6)
+        predicted = memory.design.forward(found.W.matrix)[:20] + found.b
+        assert known.r2(test, found.W.matrix, found.gamma) == pytest.approx(
+            r2_score(y[:20], predicted), abs=1e-9
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import field
 from typing import Any, ClassVar, Self
 
@@ -27,7 +27,6 @@ from ..._validation.arrays import (
 from ..._validation.axes import aligned, read_labels
 from ..._validation.stored import is_streamed, loaded, refuse_streamed, stored_shape
 from ...bases import samples_in
-from ...data.blocks import Block
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples, SampleSet
 from ...data.units import ORDERS, check_units
@@ -40,7 +39,7 @@ from ...unpenalised import basis as unpenalised
 from .._input.covariates import new_covariates, read_covariates
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
-from .._input.streamed import Prediction, as_blocks, labels_and_weights, new_blocks
+from .._input.streamed import Prediction, as_blocks, check_new, labels_and_weights
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin
 from .fitted import Fitted
 from .joint_labels import read_together
@@ -48,8 +47,8 @@ from .messages import warn_if_flat
 from .several import fit_each, mean_score, transposed
 from .units import bases_of, check_bases
 
-# Labels and weights of new samples.
-NOTHING = np.zeros(0)
+# Groups of new samples, which are not compared.
+NONE = np.zeros(0, dtype=np.intp)
 # Dtypes that are kept where there are many samples.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
@@ -252,19 +251,30 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         a Dask array of which nothing is computed yet.
         """
         check_is_fitted(self, "coef_")
-        stored = is_dask(X) or is_streamed(X)
-        if not stored:
-            X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
-        n, (combine, columns) = int(X.shape[0]), self._combiner()
-        Z = new_covariates(self, covariates, n)
-        gamma = None if Z is None else np.atleast_2d(self.covariate_coef_)
+        samples = self._new_samples(X, covariates)
+        combine, columns = self._combiner()
+        gamma = np.atleast_2d(self.covariate_coef_) if hasattr(self, "covariate_coef_") else None
         p, q = self.matrix_shape_
         W, b = self.coef_.reshape(-1, p * q), np.atleast_1d(self.intercept_)
         decide = Prediction(W, b, combine, self._cleaner(), gamma)
+        with Line("predict") if samples.long_work else nullcontext():
+            return samples.map_rows(decide, columns)
+
+    def _new_samples(self, X: Any, covariates: Covariates) -> SampleSet:
+        """Samples that fit those of the training, in memory or in blocks, with no labels."""
+        stored = is_dask(X) or is_streamed(X)
         if stored:
-            with Line("predict"):
-                return new_blocks(self, X, Z).map_rows(decide, columns)
-        return decide(Block(0, X.reshape(n, -1), NOTHING, NOTHING, Z))
+            check_new(self, X)
+        else:
+            X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
+        n = int(X.shape[0])
+        Z = new_covariates(self, covariates, n)
+        if not stored:
+            nothing = np.zeros(n)
+            return Samples(X, nothing, nothing, NONE, nothing, Z)
+        nothing = np.broadcast_to(0.0, (n,))  # takes no memory
+        columns = None if Z is None else unpenalised.Columns(Z)
+        return as_blocks(X, nothing, nothing, self.matrix_shape_, columns)
 
     def _covariate_part(self, covariates: Covariates, n: int) -> Array | float:
         """``z_i'covariate_coef_`` of n samples, (problems, n); 0 for a model without covariates."""
@@ -276,8 +286,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
         Workers receive the function, so that it should not hold the model.
         """
-        coef = vars(self).get("coef_", NOTHING)
-        return problems_last, len(coef) if coef.ndim == 3 else None
+        coef = vars(self).get("coef_")
+        return problems_last, None if coef is None or coef.ndim < 3 else len(coef)
 
     def _cleaner(self) -> Callable[[Array], Array] | None:
         """Function that cleans samples before decisions, None for models that do not clean."""

@@ -25,18 +25,20 @@ from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import has_several
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import is_streamed, refuse_streamed, working_memory
+from ...data.joint import JointProblem
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
+from ...linalg.factors import zero_factors
 from ...losses.families import in_units
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...solvers import SolverResult, Start, check_blocks, quadratic, solve, tau_max
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
-from .._input.streamed import LazyDual, unsolved
+from .._input.streamed import LazyDual
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .fitted import OF_EACH, OF_PROBLEM, store
-from .joint_labels import JointProblem, each_label
+from .joint_labels import each_label
 from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
 from .units import (
     TAU,
@@ -86,6 +88,12 @@ def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
     samples, rows = [part.samples for part in parts], [part.rows for part in parts]
     joint = JointProblem(samples, model.joint, model.fit_intercept, rows)
+    if joint.nbytes > working_memory():
+        raise ValueError(
+            f"joint={model.joint!r} needs {1e-6 * joint.nbytes:.0f} MB for {len(parts)} labels or "
+            "classes, more than scikit-learn's working_memory: raise "
+            "sklearn.set_config(working_memory=...), or fit each on its own."
+        )
     return [Part(joint.samples(), None, joint)]
 
 
@@ -223,46 +231,22 @@ class ConvexEstimator(SingleFit):
 
     def _solve(self, model: Model, parts: list[Part], last: Self | None) -> Iterator[SolverResult]:
         """Results of the problems, in their order."""
-        options = self._options()
-        if not isinstance(parts[0].samples, Samples):
-            return self._solve_blocks(model, parts, options)
+        options, sets = self._options(), [part.samples for part in parts]
         if len(parts) == 1:
-            samples = parts[0].samples
-            start = None if last is None else last._start_of(samples)
-            return iter([solve(model, samples, start=start, **options)])
-        tasks = (delayed(solve)(model, part.samples, **options) for part in parts)
-        return in_parallel(tasks, self.n_jobs)
+            options["start"] = None if last is None else last._start_of(sets[0])
+        if len(sets) > 1 and not sets[0].long_work:
+            tasks = (delayed(solve)(model, one, **options) for one in sets)
+            return in_parallel(tasks, self.n_jobs)
+        return until_stopped(model, sets, (solve(model, one, **options) for one in sets))
 
     def _options(self) -> Parameters:
         """The parameters that are options of a solver."""
         names = ("tol", "max_iter", "verbose", "solver", "rho", "eta")
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
-    def _solve_blocks(
-        self, model: Model, parts: list[Part], options: Parameters
-    ) -> Iterator[SolverResult]:
-        """Results on blocks one after another; after Ctrl-C the rest is W = 0."""
-        done, ended = 0, False
-        for part in parts:
-            try:
-                result = None
-                if not ended:
-                    result = solve(model, part.samples, memory=working_memory(), **options)
-            except KeyboardInterrupt:  # before its first pass
-                if done == 0 or not may_keep():
-                    raise
-            if result is None:
-                y, weights = part.samples.given
-                basis = part.samples.unpenalised(self.fit_intercept)
-                loss, gamma = model.losses(y, weights).value(y), np.zeros(basis.size)
-                result = unsolved(loss, (part.samples.p, part.samples.q), gamma)
-                result = result.with_covariates(basis, self.fit_intercept)
-            done, ended = done + 1, result.interrupted
-            yield result
-
-    def _start_of(self, samples: Samples) -> Start | None:
-        """The fit as a warm start, None for samples of another shape."""
-        if self.coef_.shape != self.matrix_shape_:
+    def _start_of(self, samples: SampleSet) -> Start | None:
+        """The fit as a warm start, None for samples of another shape or read block by block."""
+        if not isinstance(samples, Samples) or self.coef_.shape != self.matrix_shape_:
             return None
         W, beta = bases_of(self).invert(self.coef_), self._last_dual(samples)
         if W.shape != (samples.p, samples.q) or beta is None:
@@ -336,6 +320,32 @@ class ConvexEstimator(SingleFit):
         if not isinstance(part.samples, Samples):
             return MORE_MEMORY
         return "Raise max_iter or tol, or lower C."
+
+
+def until_stopped(
+    model: Model, sets: list[SampleSet], results: Iterator[SolverResult]
+) -> Iterator[SolverResult]:
+    """Results of the problems on some sets of samples; W = 0 for those that Ctrl-C has left."""
+    done = 0
+    try:
+        for result in results:
+            done += 1
+            yield result
+            if result.interrupted:
+                break
+    except KeyboardInterrupt:  # before the first pass of a problem
+        if done == 0 or not may_keep():
+            raise
+    yield from (unsolved(model, samples) for samples in sets[done:])
+
+
+def unsolved(model: Model, samples: SampleSet) -> SolverResult:
+    """W = 0 for a problem that was not begun, with the loss that it has there."""
+    y, weights = samples.given
+    basis, W = samples.unpenalised(model.fit_intercept), zero_factors(samples.p, samples.q)
+    loss = model.losses(y, weights).value(y)
+    result = SolverResult(W, np.zeros(basis.size), np.zeros(0), primal=loss, interrupted=True)
+    return result.with_covariates(basis, model.fit_intercept)
 
 
 def gamma_of(fitted: MatrixEstimator, samples: Samples, k: int = 0) -> Array:

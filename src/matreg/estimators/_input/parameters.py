@@ -13,6 +13,15 @@ from ...solvers import SOLVERS
 
 Estimator = TypeVar("Estimator")
 
+
+class Instance(HasMethods):
+    """An object with some methods, and not its class."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether a value is one."""
+        return not isinstance(val, type) and bool(super().is_satisfied_by(val))
+
+
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -25,7 +34,7 @@ SINGLE: dict[str, list[Any]] = {
     "delta": [POSITIVE, str],
     "quantile": [SHARE],
     "family": [StrOptions(set(GLM_FAMILIES)), LossFamily],
-    "penalty": [HasMethods(["at", "prox"]), None],
+    "penalty": [Instance(["at", "prox"]), None],
     "ridge": [Interval(Real, 0, 1, closed="left")],
     "l1": [NOT_NEGATIVE, "array-like"],
     "adaptive": [Interval(Integral, 0, None, closed="left"), "array-like"],

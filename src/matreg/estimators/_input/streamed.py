@@ -17,11 +17,10 @@ from ..._validation.arrays import (
     validate_weights,
 )
 from ..._validation.stored import is_stored, is_streamed, stored_shape
-from ...data.blocks import ArrayBlocks, Block, Blocks, refuse_sample
+from ...data.block import Block
+from ...data.blocks import ArrayBlocks, Blocks, refuse_sample
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
 from ...design import ArrayDesign
-from ...linalg.factors import zero_factors
-from ...solvers import SolverResult
 from ...unpenalised.basis import Columns
 from .fit_input import FitInput
 
@@ -111,8 +110,8 @@ class Prediction:
             yield self.clean(X[start : start + PIECE].astype(np.float64, copy=False))
 
 
-def new_blocks(model: MatrixEstimator, X: Any, Z: Array | None) -> Any:
-    """New samples of a fitted model, with their covariates in memory, as blocks."""
+def check_new(model: MatrixEstimator, X: Any) -> None:
+    """Refuse new samples, to be read block by block, that do not fit those of the training."""
     check_matrix_shape(stored_shape(X), model.matrix_shape_)
     given, expected = int(np.prod(X.shape[1:])), int(np.prod(model.matrix_shape_))
     if given != expected:
@@ -120,8 +119,6 @@ def new_blocks(model: MatrixEstimator, X: Any, Z: Array | None) -> Any:
             f"X has {given} features, but {type(model).__name__} is expecting {expected} features "
             "as input."
         )
-    nothing = np.broadcast_to(0.0, (int(X.shape[0]),))  # takes no memory
-    return as_blocks(X, nothing, nothing, model.matrix_shape_, None if Z is None else Columns(Z))
 
 
 class LazyDual:
@@ -139,12 +136,6 @@ class LazyDual:
             for blocks, rows in self.problems
         ]
         return found[0] if len(found) == 1 else np.stack(found)
-
-
-def unsolved(loss: float, shape: tuple[int, int], gamma: Array) -> SolverResult:
-    """W = 0 for a problem that was not begun after Ctrl-C, with the loss that it has there."""
-    W = zero_factors(*shape)
-    return SolverResult(W, gamma, np.zeros(0), primal=loss, interrupted=True)
 
 
 def clean_streamed(model: MatrixEstimator, X: Any) -> Any:

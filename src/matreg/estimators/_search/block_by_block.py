@@ -21,15 +21,11 @@ from ..._typing import Array, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import working_memory
-from ...adaptive import Step, next_bases
-from ...bases import Bases, moments_in
-from ...covariate_ridge import ridge_block
-from ...data.blocks import Block
+from ...data.moments import Moments
 from ...data.samples import Samples
-from ...penalties.spectral import SpectralElasticNet
-from ...solvers import Reduced, moments, solve_moments, tau_grid, with_ridge
+from ...solvers import moments, path
 from ...thresholds import MANY_SAMPLES
-from .._fit.base import MatrixEstimator
+from .._fit.convex import Part
 from .._input.fit_input import FitInput
 from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate, SearchOutcome
@@ -65,91 +61,46 @@ def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
 
 
 class RGLMFolds:
-    """R-GLM on folds of n samples of which only the moments G (folds, m + 2, m + 2) are known.
+    """Folds of R-GLM of which only the moments are known.
 
-    A ridge on the coefficients of covariates is a block of samples that all fits have.
+    Parameters
+    ----------
+    search : RGLMCV
+        The search.
+    whole : Moments
+        All samples.
+    folds : ndarray of shape (folds, m + k + 2, m + k + 2)
+        Moments of the folds.
     """
 
-    def __init__(
-        self,
-        G: Array,
-        model: MatrixEstimator,
-        shape: tuple[int, int],
-        n: int,
-        ridge: Block | None,
-    ) -> None:
-        self.G, self.model, self.shape, self.n = G, model, shape, n
-        self.total = with_ridge(G.sum(axis=0), ridge)
+    def __init__(self, search: Any, whole: Moments, folds: Array) -> None:
+        self.search, self.whole, self.folds = search, whole, folds
 
     def candidates(self) -> list[Candidate]:
         """Paths to try."""
-        shares = self.model._values("ridge", None)
+        shares = self.search._values("ridge", None)
         return [self.candidate({"ridge": share, "l1": 0.0}) for share in shares]
 
     def candidate(self, parameters: Parameters) -> Candidate:
         """The path of some parameters."""
         names = ("ridge", "l1", "adaptive")
         own = {name: parameters[name] for name in names if name in parameters}
-        if self.model.taus is not None:
-            return Candidate(own, check_grid("taus", self.model.taus))
-        _, reduced = self.adapted(self.total, own)
-        model = self.model
-        return Candidate(own, tau_grid(reduced.tau_max, model.n_taus, model.tau_min_ratio))
+        model, parts = self.search._single(tau=0.0, **own), [Part(self.whole)]
+        return Candidate(own, self.search._tau_grid(model, self.whole, parts))
 
-    def penalty(self, reduced: Reduced, share: float) -> SpectralElasticNet:
-        """The penalty with a share of a ridge, as :class:`RGLM` has it."""
-        fewest = min(self.n, self.shape[0] * self.shape[1])
-        unit = reduced.curvature / fewest / (reduced.tau_max or 1.0)
-        return SpectralElasticNet(0.0, ridge=0.0, ridge_per_tau=share / (1.0 - share) * unit)
-
-    def adapted(self, G: Array, parameters: Parameters) -> tuple[Bases, Reduced]:
-        """Bases that the steps before the last give, and the moments in them."""
-        fit_intercept, tol = self.model.fit_intercept, self.model.tol
-        reduced = Reduced(G, self.shape, fit_intercept)
-        steps: list[Step] = []
-        penalty = self.penalty(reduced, parameters["ridge"])
-        for tau in parameters.get("adaptive", ()):
-            one = np.array([tau])
-            (result,) = solve_moments(reduced, one, tol, self.model.max_iter, penalty=penalty)
-            steps.append(Step(result, next_bases(steps)))
-            if result.W.rank == 0:
-                break
-            reduced = Reduced(
-                moments_in(G, next_bases(steps), self.shape), self.shape, fit_intercept
-            )
-        return next_bases(steps), reduced
-
-    def scores(self, fold: int, candidate: Candidate) -> tuple[Array, Array]:
+    def scores(self, fold: Array, candidate: Candidate) -> tuple[Array, Array]:
         """R^2 on a fold of the models of the others, and their ranks."""
-        model, parameters = self.model, candidate.parameters
-        G = self.total - self.G[fold]
-        bases, reduced = self.adapted(G, parameters)
-        plain = Reduced(G, self.shape, model.fit_intercept)
-        penalty = self.penalty(plain, parameters["ridge"])
-        limits = (model.tol, model.max_iter)
-        results = solve_moments(reduced, candidate.values, *limits, penalty=penalty)
-        m, test = self.shape[0] * self.shape[1], self.G[fold]
-        several = len(test) > m + 2  # columns of covariates, which have the ones among them
-        spread = float(test[-1, -1] - test[m, -1] ** 2 / test[m, m])
-        # Equal labels score as in scikit-learn: 1 for exact predictions, 0 for all others.
-        rounding = 1e-14 * float(test[-1, -1])
-        scores = []
-        for result in results:
-            W = bases.restore(result.W).matrix.reshape(-1)
-            gamma = plain.gamma(W)
-            b = 0.0 if several else float(gamma.sum())  # of the ones, or of no column
-            residual = np.concatenate([-W, [-b], -gamma if several else [], [1.0]])
-            error = float(residual @ test @ residual)
-            equal = 0.0 if error <= rounding else 1.0
-            scores.append(1.0 - (error / spread if spread > rounding else equal))
-        return np.array(scores), np.array([float(result.W.rank) for result in results])
+        train: Any = self.whole.without(fold)
+        model = self.search._single(tau=0.0, **candidate.parameters)
+        declared = model._declare(train, [Part(train)])
+        limits: Parameters = {"tol": model.tol, "max_iter": model.max_iter}
+        results = list(path(declared, train, "tau", candidate.values, **limits))
+        scores = [train.r2(fold, one.W.matrix, one.gamma) for one in results]
+        return np.array(scores), np.array([float(one.W.rank) for one in results])
 
     def cross_validate(self, candidates: list[Candidate]) -> tuple[Array, Array]:
         """Scores and ranks, of shape (folds, points)."""
-        found = [
-            [self.scores(fold, candidate) for candidate in candidates]
-            for fold in range(len(self.G))
-        ]
+        found = [[self.scores(fold, candidate) for candidate in candidates] for fold in self.folds]
         scores, ranks = (
             np.array([np.concatenate([one[part] for one in row]) for row in found])
             for part in (0, 1)
@@ -169,12 +120,11 @@ def tried_by_moments(search: Any, read: Any, given: FitInput) -> SearchOutcome:
         )
     blocks = search._structured(read)
     count = int(folds.max()) + 1
-    G, shape, beside = moments(blocks, folds, count), (blocks.p, blocks.q), search.covariate_ridge
+    G = moments(blocks, folds, count)
+    whole = Moments(G.sum(axis=0), blocks.n, blocks.p, blocks.q, blocks.columns)
     if blocks is read:
-        blocks.moments = G.sum(axis=0)
-    basis = blocks.unpenalised(search.fit_intercept)
-    ridge = ridge_block(basis, beside, search.fit_intercept, blocks.p * blocks.q)
-    known = RGLMFolds(G, search, shape, blocks.n, ridge)
+        blocks.moments = whole.moments
+    known = RGLMFolds(search, whole, G)
     candidates = known.candidates()
     tried = further_steps(
         candidates,

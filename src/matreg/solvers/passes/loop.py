@@ -18,16 +18,19 @@ from ..._runtime.interruption import ADVICE, may_keep
 from ..._runtime.progress import span, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
-from ...data.blocks import Block, Blocks, joined
+from ...covariate_ridge import ridge_at
+from ...data.block import Block
+from ...data.blocks import Blocks, joined
 from ...data.units import check_factors
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss
+from ...model import Model
 from ..augmented.augmented import coordinates, solve_augmented
 from ..augmented.subsamples import solve_many
 from ..certificate import COLUMNS, Bounds, History, SolverResult
 from ..warm_start import Start
 from .pass_spec import EDGES, PassSpec, floor_for, width_for
-from .reduced_problems import Band, Lift, RowModel, graded_problem
+from .reduced_problems import Band, Lift, graded_problem, on_rows
 from .step_length import Step, Tangent
 from .summary import PassSummary
 
@@ -57,7 +60,7 @@ class Stream(Bounds):
     def __init__(
         self,
         blocks: Blocks,
-        model: RowModel,
+        model: Model,
         tol: float,
         memory: float,
         verbose: int,
@@ -67,7 +70,9 @@ class Stream(Bounds):
         self.history = Passes(verbose > 0)
         self.blocks, self.model, self.rare = blocks, model, rare
         self.reduced_tol = max(0.2 * tol, 1e-12)
-        size = blocks.p * blocks.q
+        self.shape, size = (blocks.p, blocks.q), blocks.p * blocks.q
+        self.columns = blocks.unpenalised(model.fit_intercept)
+        self.ridge = model.covariate_ridge, model.fit_intercept
         # In the solver a row takes three times its memory in float64.
         self.most_rows = max(int(memory / (3 * 8 * size)), 1000)
         self.rows = min(20 * size, self.most_rows, blocks.n)
@@ -104,10 +109,11 @@ class Stream(Bounds):
             out = np.arange(len(block.y)) % 10 == 0
             fitted = ~out if len(out) > 1 else out
             part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
-            problem = self.model.on(part.X.astype(np.float64), part.Z, part.y, losses)
+            X = part.X.astype(np.float64)
+            problem = on_rows(self.model, self.blocks, X, part.Z, part.y, losses)
             result = solve_many(problem, start=self.start, tol=1e-4)
             self.start = result.start
-            d = coordinates(result.W.rank, self.model.shape, len(result.gamma))
+            d = coordinates(result.W.rank, self.shape, len(result.gamma))
             enough = min(int(40 * d / share), self.most_rows, self.blocks.n)
             if self.rows >= enough:
                 break
@@ -122,7 +128,7 @@ class Stream(Bounds):
         """Set rounding, scale and histogram of the distances, by the samples held out."""
         part = self.held_out
         r = part.y - self.predicted(result.W.matrix.reshape(-1), result.gamma)
-        distance = self.model.loss_of(part.y, part.weights).distances(r)
+        distance = self.model.losses(part.y, part.weights).distances(r)
         off = np.abs(y - np.median(y))
         # Residuals this near to a kink are on it: no reduced problem has more digits.
         self.rounding = 1e-6 * (float(np.median(off)) or float(np.mean(off)) or 1.0)
@@ -140,7 +146,7 @@ class Stream(Bounds):
     def look(self) -> tuple[Block, Array]:
         """A subsample with enough of the rare kind, and the number of samples each stands for."""
         block, index = self.blocks.sample(self.rows, seed=0)
-        factors = self.model.loss_of(block.y, block.weights).size
+        factors = self.model.losses(block.y, block.weights).size
         check_factors(factors, np.linalg.norm(block.X.astype(float), axis=1), block.y)
         n, rare = self.blocks.n, self.rare
         own, most = np.isin(index, rare), self.rows // 4
@@ -156,7 +162,7 @@ class Stream(Bounds):
     def losses(self, block: Block, stand_for: Array, part: Mask) -> PiecewiseLoss:
         """Losses of a part of the subsample, with the weight of all samples."""
         each = stand_for[part]
-        loss = self.model.loss_of(block.y[part], block.weights[part])
+        loss = self.model.losses(block.y[part], block.weights[part])
         return loss.times(self.n / each.sum() * each)
 
     def slope(self) -> float:
@@ -184,7 +190,7 @@ class Stream(Bounds):
             W=W.matrix.reshape(-1),
             gamma=gamma,
             fit_intercept=self.model.fit_intercept,
-            loss_of=self.model.loss_of,
+            loss_of=self.model.losses,
             near=near,
             far=far,
             floor=floor,
@@ -197,8 +203,8 @@ class Stream(Bounds):
 
     def solve(self, spec: PassSpec, summary: PassSummary) -> SolverResult:
         """The reduced problem of a pass, solved."""
-        band = None if spec.graded else Band(self.model, spec, summary)
-        problem = graded_problem(self.model, summary) if band is None else band.problem
+        band = None if spec.graded else Band(self.model, self.blocks, spec, summary)
+        problem = graded_problem(self.model, self.blocks, summary) if band is None else band.problem
         start = self.restarted(spec)
         result = solve_augmented(problem, start, tol=self.reduced_tol, scale=self.primal)
         self.start = result.start
@@ -212,7 +218,7 @@ class Stream(Bounds):
         """The last start, with a smoothing as wide as the error of W."""
         if self.start is None or self.start.smoothing is None:
             return None
-        own, W = self.start.smoothing, spec.W.reshape(self.model.shape)
+        own, W = self.start.smoothing, spec.W.reshape(self.shape)
         smoothing = own.as_wide_as(max(own.width, min(self.error, spec.near)))
         return replace(self.start, W=W, gamma=spec.gamma, smoothing=smoothing)
 
@@ -220,7 +226,7 @@ class Stream(Bounds):
         """Estimate the error of the new W from how far W moved."""
         moved = self.predicted(W.matrix.reshape(-1) - spec.W, gamma - spec.gamma)
         change = float(np.sqrt(np.mean(moved**2)))
-        d = coordinates(W.rank, self.model.shape, len(gamma))
+        d = coordinates(W.rank, self.shape, len(gamma))
         near = max(min(self.n * self.slope() * change, self.rows / 2), 1.0)
         self.error = change * min(0.5, 1.5 * np.sqrt(d / near))
 
@@ -261,7 +267,7 @@ class Stream(Bounds):
             summary = self.blocks.map_reduce(spec).capped()
         self.blocks.refuse(summary.bad)
         self.counts = summary.counts.astype(np.float64)
-        tangent = Tangent.of(summary, *self.model.ridge_at(gamma))
+        tangent = Tangent.of(summary, *ridge_at(self.columns, *self.ridge, gamma))
         primal = self.model.penalty.value_of(W) + tangent.loss
         if primal <= self.primal:
             self.primal, self.W, self.gamma, self.tangent = primal, W, gamma, tangent
@@ -298,7 +304,7 @@ class Stream(Bounds):
 
 def solve_stream(
     blocks: Blocks,
-    model: RowModel,
+    model: Model,
     *,
     tol: float = 1e-6,
     memory: float = 2.0**30,
@@ -311,7 +317,7 @@ def solve_stream(
     ----------
     blocks : Blocks
         The samples.
-    model : RowModel
+    model : Model
         The model to solve on them.
     tol : float, default=1e-6
         Relative duality gap at which to stop.

@@ -17,15 +17,16 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.blocks import Block, Blocks
+from ...data.block import Block
+from ...data.blocks import Blocks
+from ...data.samples import Samples
 from ...data.units import check_units
-from ...design import ArrayDesign
 from ...linalg.factors import singular_values, zero_factors
-from ...losses.piecewise import squared
+from ...losses.families import Squared
+from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...problem import ROUNDING, Problem, ridge_of_rounding
 from ...thresholds import MOMENT_ENTRIES
-from ...unpenalised.basis import NOTHING
 from ..certificate import Bounds, SolverResult
 from ..rglm.solve import solve_rglm
 from .moment_scans import CertificateScan, DualRows, MomentScan, Sums
@@ -81,7 +82,8 @@ class Reduced:
         root, V = self.factor
         z = (V.T @ (self.c if c is None else c)) / root
         rows = (root[:, None] * V.T).reshape(-1, *self.shape)
-        return Problem(ArrayDesign(rows), z, squared(np.ones(len(z))), penalty, NOTHING)
+        pseudo = Samples.of(rows, z, np.ones(len(z)))
+        return Model(Squared(), penalty, fit_intercept=False).on(pseudo)
 
     def gamma(self, W: Array) -> Array:
         """Best coefficients of the columns without a penalty for W (m,)."""
@@ -153,8 +155,8 @@ def with_ridge(G: Array, ridge: Block | None) -> Array:
 def solve_moments(
     reduced: Reduced,
     taus: Array,
-    tol: float,
-    max_iter: int,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
     c: Array | None = None,
     *,
     penalty: SpectralElasticNet = NUCLEAR,
@@ -296,6 +298,7 @@ def proof(
         result,
         gamma=scan.gamma[k] + shift,
         beta=np.zeros(0),
+        method="moments",
         dual_of=DualRows(scan.W[k], scan.gamma[k], step, dgamma, scan.fit_intercept, t),
         kept=None,
         **bounds.certificate(result.n_iter),

@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from ..._typing import Array
-from ...data.blocks import Block
+from ...data.block import Block
 from ...data.samples import spread_out
 from ...data.units import LARGEST
 from ...losses.piecewise import PiecewiseLoss

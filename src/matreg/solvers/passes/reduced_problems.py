@@ -23,55 +23,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import Array, Index
-from ...data.blocks import Block
+from ...data.block import Block
+from ...data.blocks import Blocks
 from ...design import ArrayDesign
-from ...losses.piecewise import PiecewiseLoss, squared
-from ...penalties.spectral import SpectralPenalty
-from ...problem import ROUNDING, Problem, RMRProblem
+from ...losses.piecewise import PiecewiseLoss
+from ...model import Model
+from ...problem import ROUNDING, RMRProblem
 from ...unpenalised.basis import Columns, intercept
-from .pass_spec import LossOf, PassSpec
+from .pass_spec import PassSpec
 from .summary import GROUPS, PassSummary
 
 
-@dataclass(frozen=True)
-class RowModel:
-    """The model on rows of any kind: samples, groups, and samples of a ridge.
-
-    Attributes
-    ----------
-    loss_of : callable
-        Labels and weights of samples to their losses, without curvature.
-    penalty : SpectralPenalty
-        Penalty of W, with a ridge.
-    fit_intercept : bool
-        Whether there is an intercept, where the blocks have no covariates.
-    shape : tuple of int
-        (p, q).
-    ridge : Block, default=None
-        Samples of a ridge on the coefficients of the covariates.
-    """
-
-    loss_of: LossOf
-    penalty: SpectralPenalty
-    fit_intercept: bool
-    shape: tuple[int, int]
-    ridge: Block | None = None
-
-    def on(self, X: Array, Z: Array | None, y: Array, loss: PiecewiseLoss) -> RMRProblem:
-        """The problem on some rows (k, p*q), with covariates (k, m) or None, and on the ridge's."""
-        if (ridge := self.ridge) is not None and Z is not None and ridge.Z is not None:
-            X, y = np.concatenate([X, ridge.X]), np.concatenate([y, ridge.y])
-            Z, loss = np.concatenate([Z, ridge.Z]), loss.beside(squared(ridge.weights))
-        design = ArrayDesign(X.reshape(-1, *self.shape))
-        basis = intercept(self.fit_intercept) if Z is None else Columns(Z)
-        return Problem(design, y, loss, self.penalty, basis)
-
-    def ridge_at(self, gamma: Array) -> tuple[float, Array | float]:
-        """The ridge at gamma, and its derivative (k,)."""
-        if self.ridge is None or self.ridge.Z is None:
-            return 0.0, 0.0
-        slopes = self.ridge.weights * (self.ridge.Z @ gamma)
-        return 0.5 * float(slopes @ (self.ridge.Z @ gamma)), slopes @ self.ridge.Z
+def on_rows(
+    model: Model, blocks: Blocks, X: Array, Z: Array | None, y: Array, loss: PiecewiseLoss
+) -> RMRProblem:
+    """The problem on some rows (k, p*q), with columns (k, m) or None, such as those of blocks."""
+    back = None if blocks.columns is None else blocks.columns.back
+    basis = intercept(model.fit_intercept) if Z is None else Columns(Z, back)
+    return model.posed(ArrayDesign(X.reshape(-1, blocks.p, blocks.q)), y, loss, basis)
 
 
 @dataclass(frozen=True)
@@ -112,10 +81,10 @@ class Band:
         The problem of the rows and, after them, the groups and the samples of a ridge.
     """
 
-    def __init__(self, model: RowModel, spec: PassSpec, summary: PassSummary) -> None:
+    def __init__(self, model: Model, blocks: Blocks, spec: PassSpec, summary: PassSummary) -> None:
         self.spec, self.summary = spec, summary
         X, Z, self.rows = summary.sorted()
-        y, loss = self.rows["y"], model.loss_of(self.rows["y"], self.rows["weight"])
+        y, loss = self.rows["y"], model.losses(self.rows["y"], self.rows["weight"])
         self.groups = np.flatnonzero(summary.slopes)
         some, slopes = self.groups, summary.slopes[self.groups]
         group_loss = PiecewiseLoss(
@@ -126,7 +95,9 @@ class Band:
         )
         if Z is not None:
             Z = np.concatenate([Z, summary.columns[some] / slopes[:, None]])
-        self.problem = model.on(
+        self.problem = on_rows(
+            model,
+            blocks,
             np.concatenate([X, summary.sums[some] / slopes[:, None]]),
             Z,
             np.concatenate([y, summary.labels[some] / slopes]),
@@ -159,15 +130,15 @@ class Band:
         return (bound if np.all(off <= allowed * size) else -np.inf), lift
 
 
-def graded_problem(model: RowModel, summary: PassSummary) -> RMRProblem:
+def graded_problem(model: Model, blocks: Blocks, summary: PassSummary) -> RMRProblem:
     """The problem of the rows that were kept, with the gradient of all samples at W."""
     X, Z, rows = summary.sorted()
     chance = summary.limit / np.maximum(rows["distance"], summary.limit)
-    loss = model.loss_of(rows["y"], rows["weight"]).times(1.0 / chance)
+    loss = model.losses(rows["y"], rows["weight"]).times(1.0 / chance)
     beta = rows["beta"][:, :2].sum(axis=1) / chance
     G, g = summary.gradient
-    problem = model.on(X, Z, rows["y"], loss)
+    problem = on_rows(model, blocks, X, Z, rows["y"], loss)
     basis = problem.unpenalised
     # With sums that the rows cannot reach there would be no solution.
     t = basis.reachable(problem.loss, basis.take(slice(len(beta))).sums(beta) - g)
-    return replace(problem, linear=(beta @ X - G).reshape(model.shape), linear_gamma=t)
+    return replace(problem, linear=(beta @ X - G).reshape(blocks.p, blocks.q), linear_gamma=t)

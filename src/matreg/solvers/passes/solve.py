@@ -9,35 +9,43 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array
+from ..._validation.stored import working_memory
 from ...covariate_ridge import ridge_block
-from ...data.blocks import Block
+from ...data.block import Block
+from ...data.moments import Moments
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..certificate import SolverResult
 from .loop import solve_stream
-from .moments import MEASURING, Reduced, moments, solve_streamed_rglm, with_ridge
-from .reduced_problems import RowModel
+from .moments import MEASURING, Reduced, moments, solve_moments, solve_streamed_rglm, with_ridge
 
 
-def path_on_blocks(
-    model: Model, blocks: Any, taus: Array, *, memory: float = 2.0**30, **options: Any
-) -> list[SolverResult]:
+def path_on_blocks(model: Model, blocks: Any, taus: Array, **options: Any) -> list[SolverResult]:
     """Solutions on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
-    penalty, own, ridge = model.penalty, model.fit_intercept, ridge_of(model, blocks)
-    if quadratic(model):
-        G, limits = known_moments(blocks), some_of(options, "tol", "max_iter")
-        results = solve_streamed_rglm(
-            blocks, taus, penalty=penalty, fit_intercept=own, G=G, ridge=ridge, **limits
-        )
+    own = model.fit_intercept
+    if isinstance(blocks, Moments):
+        results = path_on_moments(model, blocks, taus, some_of(options, "tol", "max_iter"))
+    elif quadratic(model):
+        known: dict[str, Any] = {"G": known_moments(blocks), "ridge": ridge_of(model, blocks)}
+        known |= {"penalty": model.penalty, **some_of(options, "tol", "max_iter")}
+        results = solve_streamed_rglm(blocks, taus, fit_intercept=own, **known)
     else:
-        limits = {"memory": memory, "rare": blocks.rare, **some_of(options, "tol", "verbose")}
-        row_model = RowModel(model.losses, penalty, own, (blocks.p, blocks.q), ridge)
-        models = (replace(row_model, penalty=penalty.at(float(tau))) for tau in taus)
-        results = [solve_stream(blocks, one, **limits) for one in models]
+        limits = some_of(options, "tol", "verbose")
+        limits |= {"memory": working_memory(), "rare": blocks.rare}
+        results = [solve_stream(blocks, model.at(tau=float(tau)), **limits) for tau in taus]
     basis = blocks.unpenalised(own)
     return [result.with_covariates(basis, own) for result in results]
+
+
+def path_on_moments(
+    model: Model, samples: Moments, taus: Array, limits: dict[str, Any]
+) -> list[SolverResult]:
+    """Solutions on samples of which only the moments are known, certified as far as these tell."""
+    known = reduced(model, samples)
+    results = solve_moments(known, taus, **limits, penalty=model.penalty)
+    return [replace(one, gamma=known.gamma(one.W.matrix.reshape(-1))) for one in results]
 
 
 def some_of(options: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...linalg.threads import single_threaded
@@ -52,7 +54,8 @@ def solve_rglm(
     if not problem.homogeneous:
         raise ValueError("problem must have no linear term; the solvers of R-GLM know none.")
     solve = solve_least_squares if squared else solve_reweighted
-    return solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
+    result = solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
+    return replace(result, method="least-squares" if squared else "reweighted")
 
 
 def rglm_tau_max(problem: Problem) -> float:

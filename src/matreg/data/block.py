@@ -1,0 +1,51 @@
+"""Consecutive samples: what passes over all samples see at a time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from .._typing import Array
+from ..design import ArrayDesign
+from ..unpenalised.basis import Basis, Columns, intercept
+
+
+class Block(NamedTuple):
+    """Consecutive samples.
+
+    Attributes
+    ----------
+    start : int
+        Index of the first one.
+    X : ndarray of shape (k, p*q)
+        Samples in their own dtype.
+    y, weights : ndarray of shape (k,)
+        Labels and sample weights.
+    Z : ndarray of shape (k, m) or None
+        All columns without a penalty, the ones included; None without covariates.
+    """
+
+    start: int
+    X: NDArray[Any]
+    y: Array
+    weights: Array
+    Z: Array | None = None
+
+    @property
+    def design(self) -> ArrayDesign:
+        """The samples as a linear operator on coefficients (p*q, 1)."""
+        return ArrayDesign(self.X[:, :, None])
+
+    def basis(self, fit_intercept: bool) -> Basis:
+        """The columns without a penalty: the covariates, or else ones or none."""
+        return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
+
+    def part(self, start: int, stop: int) -> Block:
+        """Consecutive samples of the block."""
+        return self.take(slice(start, stop))._replace(start=self.start + start)
+
+    def take(self, some: NDArray[Any] | slice) -> Block:
+        """Some samples of the block."""
+        Z = None if self.Z is None else self.Z[some]
+        return Block(self.start, self.X[some], self.y[some], self.weights[some], Z)
