@@ -272,3 +272,19 @@ def test_row_step_against_brute_force(coupling):
         assert found <= best + 1e-9
         for _ in range(50):
             assert found <= value(i, u[i] + 1e-3 * rng.standard_normal(m)) + 1e-12
+
+
+@pytest.mark.parametrize("wrong", ["box", "bounds", "not finite"])
+def test_multipliers_that_are_not_feasible_prove_nothing(wrong):
+    class Wrong(ExactSplit):
+        def multiplier(self):
+            Y, beta = super().multiplier()
+            if wrong == "box":
+                return Y + 0.1 * np.sign(self.problem.D), beta
+            if wrong == "bounds":
+                more = 3.0 * np.sign(self.problem.base)
+                return Y + more[:, None] * self.problem.w, beta + more
+            return np.where(Y == Y.max(), np.nan, Y), beta
+
+    result = decompose(make_split(), Wrong, tol=1e-3, max_iter=60)
+    assert result.dual == 0.0 and not result.converged

@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..._typing import Array, Mask
 from ...linalg.factors import Factors
 from ...losses.piecewise import PiecewiseLoss
-from .row_prox import RowProblem
+from ...unpenalised.basis import ratio
+from .row_prox import RowProblem, blocks
 
 if TYPE_CHECKING:
     from .admm import ExactSplit
@@ -82,6 +85,26 @@ class Coupled(ABC):
     @abstractmethod
     def bound(self, Y: Array, beta: Array) -> float:
         """Lower bound of the optimum from a multiplier, which is scaled into the ball."""
+
+    @abstractmethod
+    def outside(self, i: slice, Z: Array) -> float:
+        """How far the rows i of ``Z = Y - beta w'`` are from where the bound holds, at most."""
+
+    def infeasibility(self, Y: Array, beta: Array) -> float:
+        """Largest violation of a dual constraint but the ball, relative to the multipliers.
+
+        Infinite where a number is not finite.
+        """
+        if not (np.isfinite(Y).all() and np.isfinite(beta).all()):
+            return np.inf
+        off = float(np.abs(self.coupling.feasible(beta, None) - beta).max(initial=0.0))
+        worst, size = ratio(off, float(np.abs(beta).max(initial=0.0))), 0.0
+        off = 0.0
+        for i in blocks(*Y.shape):
+            pulled = (beta[i] / self.root[i])[:, None] * self.w
+            size = max(size, float(np.abs(Y[i]).max()), float(np.abs(pulled).max()))
+            off = max(off, self.outside(i, Y[i] - pulled))
+        return max(worst, ratio(off, size))
 
     @abstractmethod
     def complete(self, point: Point, out: Array) -> None:

@@ -17,6 +17,8 @@ from .paper import PaperSplit
 
 # Seconds between the lines that a long split prints.
 PATIENCE = 2.0
+# Multipliers that violate a constraint by more than this, relative to their sizes, prove nothing.
+ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ class SplitTracker(Bounds):
                 np.copyto(self.E, point.E)
             # A solver overwrites its outliers.
             self.best, self.primal = point._replace(E=None), point.primal
-        self.dual = max(self.dual, self.problem.bound(*solver.multiplier()))
+        multiplier = solver.multiplier()
+        if self.problem.infeasibility(*multiplier) <= ROUNDING:
+            self.dual = max(self.dual, self.problem.bound(*multiplier))
         self.record(iteration)
         return self.converged
 

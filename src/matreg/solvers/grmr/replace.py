@@ -105,6 +105,10 @@ class ReplaceProblem(Coupled):
         """Cost of all flags."""
         return sum(float(self.flag_prices(i).sum()) for i in blocks(*self.D.shape))
 
+    def outside(self, i: slice, Z: Array) -> float:
+        """How far rows are from zero on the flags at most."""
+        return float(np.abs(Z[self.flags[i]]).max(initial=0.0))
+
     def bound(self, Z: Array, beta: Array) -> float:
         """Dual objective at Z, scaled into the ball; on the flags Z must be ``beta w'``."""
         norm = gram_norm(Z)

@@ -88,6 +88,10 @@ class SplitProblem(Coupled):
     def complete(self, point: Point, out: Array) -> None:
         """The outliers are known."""
 
+    def outside(self, i: slice, Z: Array) -> float:
+        """How far rows are outside of their box at most."""
+        return float((np.abs(Z) - self.prices(i)).max())
+
     def bound(self, Y: Array, beta: Array) -> float:
         """Dual objective at ``Z = Y - beta w'``, scaled into the ball; Z must be in its box."""
         norm = gram_norm(Y)
