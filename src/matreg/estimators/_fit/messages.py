@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -30,6 +32,15 @@ def warn_if_flat(n_features: int) -> None:
             "nuclear norm is the Euclidean norm and W has rank 1. Pass matrix_shape=(p, q) or an "
             f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed.",
         )
+
+
+def warn_of_unused(model: Any, names: Iterable[str], reason: str) -> None:
+    """Warn of parameters that were given although the others make them idle."""
+    defaults = {one.name: one.default for one in fields(model)}
+    given = {name: getattr(model, name) for name in sorted(names) if hasattr(model, name)}
+    for name, value in given.items():
+        if np.ndim(value) > 0 or value != defaults[name]:
+            warn(f"{name}={value!r} has no effect with {reason}: leave it out.")
 
 
 def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: str) -> None:

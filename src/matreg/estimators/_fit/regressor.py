@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,14 +12,16 @@ from sklearn.base import RegressorMixin
 
 from ..._typing import Array, Values
 from ...data.dask_blocks import on_blocks
-from ...data.samples import Samples
+from ...data.samples import Samples, SampleSet
 from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...robust import robust_scale
 from ...solvers import SolverResult
+from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
+from .messages import warn_of_unused
 from .units import CHANCE, TAU, Units
 
 
@@ -41,6 +43,13 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
     def _loss(self) -> LossFamily:
         parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
         return family_of(self.loss, REGRESSION_LOSSES, **parameters)
+
+    def _given(self, given: FitInput) -> SampleSet:
+        own = {one.name for one in fields(self._loss())} if isinstance(self.loss, str) else set()
+        warn_of_unused(self, {"epsilon", "delta", "quantile"} - own, f"loss={self.loss!r}")
+        if (solver := getattr(self, "solver", "admm")) != "admm":
+            warn_of_unused(self, {"rho", "eta"}, f"solver={solver!r}")
+        return super()._given(given)
 
     def _labels(self, f: Array) -> Values:
         return on_blocks(self._loss().mean, f)
