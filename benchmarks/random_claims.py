@@ -173,7 +173,9 @@ def class_claims(case: Case, model: Any) -> Iterator[Claim]:
         values = {name: getattr(model, name)[k] for name in names}
         given = {name: getattr(model, name) for name in ("tau_", "C_")}
         if sums:
-            parts = [float(one["primal"][-1]) for one in model.history_]
+            # Of several methods one after another the best one counts, the last of equal ones.
+            best = [one[one["gap"] == one["gap"].min()][-1] for one in model.history_]
+            parts = [float(row["primal"]) for row in best]
             last = k == len(pairs) - 1
             objective = model.objective_ - sum(parts[:-1]) if last else parts[k]
             given["X_clean_"] = model.X_clean_
