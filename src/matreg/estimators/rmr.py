@@ -107,7 +107,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
     tol : float, default=1e-6
         Relative duality gap (objective - bound) / objective at which the solver stops.
     max_iter : int, default=1000
-        Largest number of iterations of the solver.
+        Number of iterations at which the solver stops. The augmented Lagrangian completes the
+        minimisation that is under way, and a forced active set takes at least one step.
     warm_start : bool, default=False
         Whether to start from the solution of the last `fit`, if that had samples of the same shape,
         and as many or, as in a window that grows at its end, fewer. If the solver does not converge
