@@ -16,7 +16,7 @@ MODELS = {
     "SMM": SMM(),
     "ridge": RMR(covariate_ridge=0.1),
     "GRMR": GRMR(tau=0.5, C=1.0, epsilon=0.1),
-    "RMRCV": RMRCV(n_taus=3, cv=2),
+    "RMRCV": RMRCV(n_taus=3, cv=2, tol=1e-10),
     "RGLMCV": RGLMCV(n_taus=3, cv=2),
 }
 STORED = ("RMR", "RGLM", "SMM", "ridge", "RGLMCV")
