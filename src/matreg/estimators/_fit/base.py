@@ -74,6 +74,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
     # Parameters of losses in the units of the labels, with what "scale" is for them.
     _loss_units: ClassVar[Mapping[str, float]] = {}
+    _idle: ClassVar[Any] = {}  # parameters that have no effect beside others, and beside which
     _several_labels = False  # whether labels may have several columns
     _orders = ORDERS  # of magnitude that the units of samples, labels and weights may span
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed

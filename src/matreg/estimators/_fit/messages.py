@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,6 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._runtime.warn import warn
 from ..._typing import Array
 from ...solvers import SolverResult
+from .._input.parameters import defaults_of
+
+if TYPE_CHECKING:
+    from .base import MatrixEstimator
 
 # Columns from which flat samples look like matrices: 8 x 8, the smallest images there are.
 MANY_COLUMNS = 64
@@ -34,11 +37,11 @@ def warn_if_flat(n_features: int) -> None:
         )
 
 
-def warn_of_unused(model: Any, names: Iterable[str], reason: str) -> None:
-    """Warn of parameters that were given although the others make them idle."""
-    defaults = {one.name: one.default for one in fields(model)}
-    given = {name: getattr(model, name) for name in sorted(names) if hasattr(model, name)}
-    for name, value in given.items():
+def warn_of_idle(model: MatrixEstimator) -> None:
+    """Warn of parameters that were given although others make them idle."""
+    defaults = defaults_of(model)
+    for name, reason in model._idle.items():
+        value = getattr(model, name)
         if np.ndim(value) > 0 or value != defaults[name]:
             warn(f"{name}={value!r} has no effect with {reason}: leave it out.")
 

@@ -21,7 +21,7 @@ from ...solvers import SolverResult
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
-from .messages import warn_of_unused
+from .messages import warn_of_idle
 from .units import CHANCE, TAU, Units
 
 
@@ -45,11 +45,16 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         return family_of(self.loss, REGRESSION_LOSSES, **parameters)
 
     def _given(self, given: FitInput) -> SampleSet:
-        own = {one.name for one in fields(self._loss())} if isinstance(self.loss, str) else set()
-        warn_of_unused(self, {"epsilon", "delta", "quantile"} - own, f"loss={self.loss!r}")
-        if (solver := getattr(self, "solver", "admm")) != "admm":
-            warn_of_unused(self, {"rho", "eta"}, f"solver={solver!r}")
+        warn_of_idle(self)
         return super()._given(given)
+
+    @property
+    def _idle(self) -> dict[str, str]:
+        own = {one.name for one in fields(self._loss())} if isinstance(self.loss, str) else set()
+        idle = dict.fromkeys(sorted({"epsilon", "delta", "quantile"} - own), f"loss={self.loss!r}")
+        if (solver := getattr(self, "solver", "admm")) != "admm":
+            idle |= dict.fromkeys(("rho", "eta"), f"solver={solver!r}")
+        return idle
 
     def _labels(self, f: Array) -> Values:
         return on_blocks(self._loss().mean, f)

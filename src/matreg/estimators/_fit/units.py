@@ -45,6 +45,7 @@ from ...penalties.spectral import SpectralElasticNet
 from ...preprocessing.units import warn_of_units
 from ...robust import chance_share, size, spread
 from ...thresholds import MANY_SAMPLES
+from .._input.parameters import defaults_of
 
 if TYPE_CHECKING:
     from .base import MatrixEstimator
@@ -186,9 +187,10 @@ def with_tau(
 
 
 def with_numbers(model: Fitted) -> Fitted:
-    """A fitted model with its parameters set to the numbers that it has used."""
+    """A fitted model with the numbers that it has used as parameters, and defaults of idle ones."""
+    defaults, idle = defaults_of(model), model._idle
     numbers = {
-        name: getattr(model, f"{name}_")
+        name: defaults[name] if name in idle else getattr(model, f"{name}_")
         for name in model.get_params(deep=False)
         if name not in NO_NUMBER and hasattr(model, f"{name}_")
     }

@@ -93,3 +93,8 @@ def parametrised(kind: type[Estimator]) -> type[Estimator]:
     table["loss"] = [StrOptions(set(getattr(kind, "_losses", ()))), LossFamily]
     kind._parameter_constraints = {name: table[name] for name in names}  # type: ignore[attr-defined]
     return kind
+
+
+def defaults_of(model: Any) -> dict[str, Any]:
+    """The default of each parameter of an estimator."""
+    return {one.name: one.default for one in fields(model)}

@@ -35,3 +35,13 @@ def test_idle_parameters_are_named(model, words):
         model.fit(X, y)
     idle = [str(one.message) for one in found if "no effect" in str(one.message)]
     assert [words in one for one in idle] == [True] if words else not idle
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber"])
+def test_the_chosen_model_has_no_idle_parameters(loss):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", AdviceWarning)
+        chosen = RMRCV(loss=loss, n_taus=3, cv=2).fit(X, y).best_estimator_
+        again = clone(chosen).fit(X, y)
+    assert not [one for one in found if "no effect" in str(one.message)]
+    assert again.objective_ == pytest.approx(chosen.objective_, rel=1e-5)
