@@ -27,6 +27,7 @@ class AsymmetricTube(LossFamily):
         )
 
 
+# [/loss]
 @dataclass(frozen=True)
 class CappedSlope(SpectralPenalty):
     """``ridge/2 ||W||_F^2 + tau sum_i (d_i + max(d_i - 1, 0)^2 / 2)``: large values cost more."""
@@ -46,6 +47,7 @@ class CappedSlope(SpectralPenalty):
         )
 
 
+# [other]
 @dataclass(frozen=True)
 class LogCosh(LossFamily):
     """``log cosh r``: smooth, with a gradient and no prox."""

@@ -182,6 +182,14 @@ def test_the_docstring_of_a_folder_is_its_map(folder):
     assert not gone, f"{folder.name}/__init__.py names {sorted(gone)}, which are not there"
 
 
+@each(FILES)
+def test_headings_of_docstrings_are_underlined(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+    said = [ast.get_docstring(one) or "" for one in ast.walk(tree) if isinstance(one, kinds)]
+    assert not [one for one in said if re.search(r"^[A-Z][A-Za-z ]+ -{3,}", one, re.MULTILINE)]
+
+
 def names_of_numbers(tree):
     """Names in capitals at the top of a module that stand for numbers."""
     for node in tree.body:

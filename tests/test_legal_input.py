@@ -145,6 +145,24 @@ def test_cleaning_with_losses_beside_which_the_penalty_is_rounding_is_refused(mo
         model(C=C).fit(X, y > 0 if model is GSMM else y)
 
 
+@pytest.mark.parametrize(("C", "weight"), [(1e-260, 1e-60), (1e-310, 1.0)])
+@pytest.mark.parametrize("model", [RMR, SMM, GRMR])
+def test_losses_that_vanish_in_float64_are_refused(model, C, weight):
+    with pytest.raises(ValueError, match=r"C times sample_weight is at most .* Raise C"):
+        weights = np.full(40, weight)
+        model(C=C, tau=0.0).fit(X, y > 0 if model is SMM else y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, "scale"])
+def test_labels_without_weight_do_not_count_where_w_is_zero(epsilon):
+    weights = np.zeros(40)
+    weights[3] = 1.0
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert RMR(epsilon=epsilon).fit(X, y, sample_weight=weights).rank_ == 0
+    assert not [one for one in found if "span" in str(one.message)]
+
+
 @pytest.mark.parametrize("unit", [1e-165, 1e200])
 def test_covariates_whose_squares_leave_float64_are_not_called_constant(unit):
     Z = unit * rng.standard_normal((40, 1))

@@ -1,6 +1,7 @@
 """Each threshold from both sides: another way, the same optimum."""
 
 import sys
+import tracemalloc
 from importlib import import_module
 
 import numpy as np
@@ -13,7 +14,7 @@ from matreg.datasets import make_matrix_regression
 from matreg.losses.families import Squared
 from matreg.model import Model
 from matreg.penalties import SpectralElasticNet
-from matreg.solvers import solve
+from matreg.solvers import dispatch, solve
 
 EVER = 10**12
 
@@ -77,6 +78,7 @@ CASES = {
     "SMALL_SYSTEM": (lambda: rmr(60, (6, 5), solver="interior"), 0, EVER, "linalg.bordered.primal"),
     "CROSSOVER_ORDER": (in_a_huge_box, 0, EVER, "solvers.interior.crossover.truncated"),
     "COMPRESSED_ENTRIES": (least_squares, 11, 12, "solvers.rglm.least_squares.ProximalGradient", n),
+    "COMPRESSED_RATIO": (least_squares, 50, 4, "solvers.rglm.least_squares.ProximalGradient", n),
     "NORM_ENTRIES": (least_squares, 11, 12, "solvers.rglm.standard_form.largest_singular_value"),
     "COVARIATE_SAMPLES": (with_covariates, 1999, 2000, "unpenalised.best_columns.among_many"),
     "MANY_SAMPLES": (of_small_numbers, 120, 121, "solvers.dispatch.solve_problem", n_of_problem),
@@ -132,6 +134,37 @@ def test_moments_of_more_entries_are_refused(monkeypatch):
     set_threshold(monkeypatch, "MOMENT_ENTRIES", 11)
     with pytest.raises(ValueError, match="up to 11 of them"):
         solve(model, ArrayBlocks(*given))
+
+
+@pytest.mark.parametrize("fold", [{}, {"n_taus": 2, "cv": 2}], ids=["fit", "search"])
+@pytest.mark.parametrize("name", ["RMR", "SMM"])
+def test_many_samples_keep_their_dtype(name, fold, monkeypatch):
+    found, dtypes = data(), set()
+    X = np.clip(16.0 * found.X + 128.0, 0.0, 255.0).astype(np.uint8)
+    model = getattr(matreg, name + "CV" * bool(fold))(C=1e-4, **fold)
+    set_threshold(monkeypatch, "MANY_SAMPLES", 20)
+    solved = dispatch.solve_problem
+
+    def seen(problem, **options):
+        dtypes.add(problem.design.X.dtype)
+        return solved(problem, **options)
+
+    monkeypatch.setattr(dispatch, "solve_problem", seen)
+    model.fit(X, found.y > 0.0 if name == "SMM" else found.y)
+    assert dtypes == {np.dtype(np.uint8)}
+
+
+@pytest.mark.parametrize("name", ["RMR", "SMM"])
+def test_units_of_many_samples_do_not_take_copies_of_all(name):
+    g = np.random.default_rng(0)
+    X, y = g.integers(0, 255, (20_000, 16, 16)).astype(np.uint8), g.standard_normal(20_000)
+    tracemalloc.start()
+    try:
+        getattr(matreg, name)(tol=1.0).fit(X, y > 0.0 if name == "SMM" else y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8.0 * X.size
 
 
 def test_every_threshold_has_a_test():

@@ -67,6 +67,8 @@ class Problem(Generic[L, P]):
     def take(self, index: NDArray[Any]) -> Self:
         """The problem on some of its samples, for a loss that has such a method too."""
         loss: Any = self.loss
+        if not hasattr(loss, "take"):
+            raise TypeError(f"the loss {type(loss).__name__} needs take(index): losses of a part.")
         return replace(
             self,
             design=self.design.take(index),

@@ -22,6 +22,8 @@ CROSSOVER_ORDER = 2000
 # Entries of W up to which R-GLM replaces many samples by a triangular matrix: that costs as much as
 # pq/20 iterations.
 COMPRESSED_ENTRIES = 1024
+# Samples per entry of W from which it does so: then the triangular matrix is a quarter as large.
+COMPRESSED_RATIO = 4
 # Samples, or entries of W where these are fewer, up to which R-GLM finds the norm of its samples by
 # all eigenvalues of a Gram matrix: .03 to .3 ms of CPU time, .4 for Lanczos steps. At 196 it is 1.2
 # ms and .6, at 400 8 and 2.5.

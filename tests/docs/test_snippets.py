@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sphinx.directives.code import LiteralIncludeReader
 
 import matreg
 from matreg.datasets import make_matrix_regression
@@ -111,3 +113,24 @@ def test_other_libraries(k, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path}/runs")  # else a database
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     exec(compile(code, f"{OTHER_LIBRARIES.name}, block {k}", "exec"), what_a_reader_has())
+
+
+def pasted(page):
+    """Code of the tests that a page includes, block by block, as the site shows it."""
+    block = r"^```\{literalinclude\} (\S+)\n((?:^:.*\n)*)^```"
+    for name, lines in re.findall(block, page.read_text(), re.MULTILINE):
+        if "/tests/" in name:
+            pairs = re.findall(r"^:([\w-]+): *\"?(.*?)\"?$", lines, re.MULTILINE)
+            options = {key: int(value) if key == "dedent" else value for key, value in pairs}
+            config = SimpleNamespace(source_encoding="utf-8")
+            reader = LiteralIncludeReader(str(page.parent / name), options, config)
+            yield reader.read()[0]
+
+
+def test_the_code_for_own_losses_and_penalties_runs_as_it_is_pasted():
+    reader = {"__name__": "__main__"}
+    blocks = list(pasted(DOCS / "dev" / "add.md"))
+    for block in blocks:
+        exec(compile(block, "add.md", "exec"), reader)
+    assert len(blocks) == 4
+    assert reader["model"].dual_gap_ <= 1e-6

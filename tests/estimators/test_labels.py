@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from matreg import RMR, RMRCV, CoefDisplay
+from matreg import GRMRCV, RMR, RMRCV, CoefDisplay
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(30, (4, 3), random_state=0)
@@ -72,6 +72,8 @@ def test_attributes_with_a_matrix_a_sample(epochs):
     array = model.to_xarray("residual_matrices_")
     assert array.dims == ("epoch", "channel", "time")
     assert model.to_xarray(model.pattern(epochs)).dims == ("channel", "time")
+    chosen = GRMRCV(taus=[5.0, 1.0], cv=2, gamma=1.0, limit=4.0).fit(epochs, DATA.y)
+    assert chosen.best_estimator_.to_xarray().dims == ("channel", "time")
     plain = RMR().fit(DATA.X, DATA.y).to_xarray()
     assert plain.dims == ("row", "column") and not plain.coords
 

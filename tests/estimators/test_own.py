@@ -40,8 +40,12 @@ def optimum(data, loss, penalty):
     return problem.value
 
 
-def test_a_loss_with_a_parameter_is_one_class(data):
+def test_a_loss_with_a_parameter_is_one_class():
     # [use]
+    from matreg import RMR, RMRCV, path
+    from matreg.datasets import make_matrix_regression
+
+    data = make_matrix_regression(60, (5, 4), rank=1, noise_scale=1.0, random_state=0)
     loss = AsymmetricTube(steepness=3.0)
     model = RMR(tau=2.0, C=0.5, loss=loss).fit(data.X, data.y)
     search = RMRCV(n_taus=5, C=[0.1, 1.0], loss=loss, cv=3).fit(data.X, data.y)
@@ -148,9 +152,7 @@ def test_what_is_missing_is_named(data):
 
     with pytest.raises(NotImplementedError, match=r"penalty Flat needs a method \w+\(d"):
         RMR(1.0, penalty=Flat(1.0)).fit(data.X, data.y)
-    with pytest.raises(
-        ValueError, match=r"not known for the penalty EntrywiseElasticNet.*as numbers"
-    ):
+    with pytest.raises(ValueError, match=r"not known for EntrywiseElasticNet.*as numbers"):
         RMR(penalty=EntrywiseElasticNet(1.0)).fit(data.X, data.y)
     for given in (3.0, EntrywiseElasticNet):
         with pytest.raises(ValueError, match="'penalty' parameter of RMR"):
@@ -225,3 +227,35 @@ def test_a_smooth_loss_knows_the_smallest_tau_with_a_zero_solution(data):
 def test_a_report_about_a_loss_of_ones_own(data):
     model = RMR(2.0, C=0.5, loss=AsymmetricTube(3.0, 0.1)).fit(data.X, data.y)
     assert "AsymmetricTube(steepness=3.0, epsilon=0.1)" in model.report(data.X, data.y).html
+
+
+def test_a_loss_that_has_no_part_is_named(data):
+    with pytest.raises(TypeError, match=r"CurvedLoss needs take\(index\)"):
+        RGLM(2.0, family=Curved()).fit(data.X, data.y).leave_one_out(data.X, data.y)
+    with pytest.raises(TypeError, match=r"WithoutIntercept needs .*; it has no best_intercept"):
+        tau_max(RGLM(family=Curved(WithoutIntercept)), data.X, data.y)
+
+
+class Curved(LossFamily):
+    def __init__(self, kind=None):
+        self.kind = kind or CurvedLoss
+
+    def of(self, y, c):
+        return self.kind(c)
+
+
+class CurvedLoss(LogCoshLoss):
+    def second_derivative(self, r):
+        return self.c / np.cosh(r) ** 2
+
+
+class WithoutIntercept:
+    """The same, of which the best intercept is not known."""
+
+    def __init__(self, c):
+        self.loss = CurvedLoss(c)
+
+    def __getattr__(self, name):
+        if name == "best_intercept":
+            raise AttributeError(name)
+        return getattr(self.loss, name)

@@ -13,7 +13,7 @@ import numpy as np
 import sklearn
 
 from ..data.dask_blocks import check_sizes, is_dask
-from ..data.reading import by_entries, by_rows
+from ..data.reading import by_entries, by_rows, read_slice
 from .arrays import reject_complex
 
 
@@ -72,7 +72,7 @@ def loaded(X: Any) -> Any:
     """Samples of a stored array that fits into memory; any other X as it is."""
     if not is_stored(X) or is_large(X):
         return X
-    return X.compute() if is_dask(X) else np.asarray(X[...])
+    return X.compute() if is_dask(X) else read_slice(X, 0, len(X))
 
 
 def refuse_streamed(name: str, X: Any, instead: str = "") -> None:

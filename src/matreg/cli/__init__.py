@@ -37,6 +37,10 @@ exit status: 0, 1 after an error, 2 for wrong arguments, 130 after Ctrl-C, 143 a
 """
 
 
+# Errors whose words are the answer to the user; RuntimeError is what storages raise.
+HANDLED = (ImportError, OSError, ValueError, TypeError, KeyError, MemoryError, RuntimeError)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -57,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _warn
         try:
             args.run(args)
-        except (ImportError, OSError, ValueError, TypeError, KeyError, MemoryError) as error:
+        except HANDLED as error:
             outputs.say(f"matreg: {_sentence(error)}", sys.stderr)
             return 1
         except KeyboardInterrupt:

@@ -114,10 +114,12 @@ def _single(name: str, value: Any) -> Any:
 
 def _loss(args: argparse.Namespace) -> dict[str, Any]:
     """The loss, which `--quantile` may imply; options of other losses are refused."""
+    from ..losses.families import REGRESSION_LOSSES  # late: it imports numpy
+
     loss = args.loss if args.quantile is None else "quantile"
     if args.loss not in (None, loss):
         raise ValueError(f"--quantile has no meaning with --loss {args.loss}.")
-    if args.epsilon is not None and loss in ("absolute", "huber", "quantile"):
+    if args.epsilon is not None and loss and not hasattr(REGRESSION_LOSSES.get(loss), "epsilon"):
         raise ValueError(f"--epsilon has no meaning with the loss {loss}.")
     return {"loss": loss}
 

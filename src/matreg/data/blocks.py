@@ -201,9 +201,10 @@ class ArrayBlocks(Blocks):
         return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def _refuse_changes(self, block: Block) -> None:
-        """Refuse samples that changed since the last pass; one sample in 64 is compared. No bound
-        would hold for samples that change. Zarr reads a chunk that has been deleted as its fill
-        value, without a warning.
+        """Refuse samples that changed since the last pass; one sample in 64 is compared.
+
+        No bound would hold for samples that change. Zarr reads a chunk that has been deleted as its
+        fill value, without a warning.
         """
         mark = hash(block.X[::64].tobytes())
         if self.seen.setdefault((block.start, len(block.y)), mark) != mark:

@@ -19,7 +19,17 @@ def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
     """
     if isinstance(X, np.memmap) and X.filename is not None and (by_rows(X) or by_entries(X)):
         return FileReader(X)
-    return lambda start, stop: np.asarray(X[start:stop])
+    return lambda start, stop: read_slice(X, start, stop)
+
+
+def read_slice(X: Any, start: int, stop: int) -> NDArray[Any]:
+    """Samples from a start to a stop of stored ones, whose libraries raise errors of all kinds."""
+    try:
+        return np.asarray(X[start:stop])
+    except (MemoryError, ValueError):
+        raise
+    except Exception as error:
+        raise OSError(f"X cannot be read from sample {start} to {stop - 1}: {error}") from error
 
 
 def by_rows(X: NDArray[Any]) -> bool:

@@ -14,6 +14,8 @@ ORDERS = 150.0
 # on the rounding of multipliers at their bounds is worth more than the objective, here even that of
 # multipliers far inside.
 HEAVIEST = 40.0
+# Size of the losses below which the objective is not a normal number of float64.
+LIGHTEST = 1e-290
 
 
 def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
@@ -46,8 +48,13 @@ def check_size(name: str, size: float) -> None:
 
 
 def check_factors(c: Any, norms: Any, y: Any) -> None:
-    """Refuse factors c of the losses beside which the penalty ``||W||^2 / 2`` is mere rounding."""
+    """Refuse factors c of the losses that vanish, or beside which ``||W||^2 / 2`` is rounding."""
     sizes = [largest(c), largest(norms), largest(y)]
+    if sizes[2] and sizes[0] * sizes[2] < LIGHTEST:
+        raise ValueError(
+            f"C times sample_weight is at most {sizes[0]:.1g}: the losses of labels of size "
+            f"{sizes[2]:.1g} vanish in float64. Raise C or sample_weight."
+        )
     if not all(sizes):
         return
     orders = float(np.log10(sizes) @ (1.0, 2.0, -1.0))

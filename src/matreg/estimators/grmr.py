@@ -136,9 +136,11 @@ class GRMR(JointFit, MatrixRegressor):
         regression; and n_iter, the number of its alternations. All other attributes are those of
         the last step. Steps have different penalties: their objectives cannot be compared.
 
-    Notes ----- The alternation starts at the robust principal component analysis of the samples (W
-    = 0). The problem is convex in (W, b) and in (X, E), but not in both together: the result is a
-    partial minimum.
+    Notes
+    -----
+    The alternation starts at the robust principal component analysis of the samples (W = 0). The
+    problem is convex in (W, b) and in (X, E), but not in both together: the result is a partial
+    minimum.
 
     New samples are cleaned by default because clean samples of low rank lose nothing by it, others
     lose little, and corrupted samples gain much (measurements in

@@ -100,11 +100,16 @@ class GSMM(JointFit, MatrixClassifier):
     steps_ : structured ndarray, or a list of m of them
         One row per step of an adaptive model, as in :class:`GRMR` and :class:`SMM`.
 
-    See Also -------- SMM : The same model without cleaning. GRMR : Regression on corrupted samples.
+    See Also
+    --------
+    SMM : The same model without cleaning.
+    GRMR : Regression on corrupted samples.
 
-    Notes ----- Labels contribute little to the cleaning: on digits and faces with corrupted
-    samples, cleaning without labels changed the accuracy on new samples by about two points at
-    most, in both directions. Samples of more than two classes are therefore cleaned without labels.
+    Notes
+    -----
+    Labels contribute little to the cleaning: on digits and faces with corrupted samples, cleaning
+    without labels changed the accuracy on new samples by about two points at most, in both
+    directions. Samples of more than two classes are therefore cleaned without labels.
 
     References
     ----------

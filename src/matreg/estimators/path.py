@@ -69,9 +69,11 @@ def path(
         Solutions with their certificates, largest tau or smallest C first. `max_iter` of the model
         limits the iterations of one point, all methods together.
 
-    Notes ----- In memory each point starts from the previous one. On samples that are read block by
-    block, all points of `RGLM` together take two passes, and each point of `RMR` and `SMM` takes
-    the passes of a fit.
+    Notes
+    -----
+    In memory each point starts from the previous one. On samples that are read block by block, all
+    points of `RGLM` together take two passes, and each point of `RMR` and `SMM` takes the passes of
+    a fit.
 
     Examples
     --------

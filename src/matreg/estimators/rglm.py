@@ -106,7 +106,10 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes; only for the families "binomial" and "multinomial".
 
-    See Also -------- RMR : The model for wrong labels. GRMR : The model for corrupted samples.
+    See Also
+    --------
+    RMR : The model for wrong labels.
+    GRMR : The model for corrupted samples.
 
     References
     ----------

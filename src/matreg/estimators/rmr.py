@@ -166,9 +166,11 @@ class RMR(MatrixRegressor, ConvexEstimator):
     matrix_shape_, n_features_in_ : tuple of int, int
         (p, q) and p * q.
 
-    See Also -------- GRMR : The same model, for corrupted samples, which it cleans. RGLM : Squared
-    loss, for labels without outliers. SMM : Classifier with the same penalty, for labels of two or
-    more classes.
+    See Also
+    --------
+    GRMR : The same model, for corrupted samples, which it cleans.
+    RGLM : Squared loss, for labels without outliers.
+    SMM : Classifier with the same penalty, for labels of two or more classes.
 
     References
     ----------

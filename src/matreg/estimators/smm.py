@@ -75,8 +75,10 @@ class SMM(MatrixClassifier, ConvexEstimator):
     tau_, C_, l1_, adaptive_, matrix_shape_, n_features_in_
         As in :class:`RMR`.
 
-    See Also -------- SMMCV : SMM with tau and C chosen by cross-validation. RGLM : Logistic
-    regression, with probabilities: ``RGLM(family="binomial")``.
+    See Also
+    --------
+    SMMCV : SMM with tau and C chosen by cross-validation.
+    RGLM : Logistic regression, with probabilities: ``RGLM(family="binomial")``.
     sklearn.calibration.CalibratedClassifierCV : Probabilities from the decisions of SMM.
 
     References

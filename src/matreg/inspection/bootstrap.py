@@ -112,9 +112,11 @@ def bootstrap_maps(
         Mean, standard deviation, sign agreement and components. All refits are kept, which takes
         memory for ``n_resamples * p * q`` numbers.
 
-    Notes ----- The spread is that of a *regularised* estimate: it does not include the bias of the
-    shrinkage, so that two standard deviations are not a confidence interval for the truth. For
-    tests see :func:`permutation_map`.
+    Notes
+    -----
+    The spread is that of a *regularised* estimate: it does not include the bias of the shrinkage,
+    so that two standard deviations are not a confidence interval for the truth. For tests see
+    :func:`permutation_map`.
 
     A resample in which a class is missing is drawn again.
 

@@ -278,7 +278,7 @@ def factor(
     D : ndarray of shape (n,)
         Diagonal.
     precision : type
-        Of Phi, where it matters little.
+        Dtype of Phi, used if its rounding matters little.
     """
     n, d = design.n, coordinates.size
     small = n + d <= SMALL_SYSTEM

@@ -70,10 +70,12 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Names of the columns of flat samples, if they had any.
 
-    Notes ----- `fit` leaves NaN out, and `transform` keeps them. Matrices are returned as matrices,
-    flat samples as flat samples, :class:`xarray.DataArray` and tables with two levels of columns
-    with their names. A Dask array gives a Dask array; a stored array (memory map, zarr, HDF5) that
-    is larger than scikit-learn's ``working_memory`` gives a view that is scaled as it is read. From
+    Notes
+    -----
+    `fit` leaves NaN out, and `transform` keeps them. Matrices are returned as matrices, flat
+    samples as flat samples, :class:`xarray.DataArray` and tables with two levels of columns with
+    their names. A Dask array gives a Dask array; a stored array (memory map, zarr, HDF5) that is
+    larger than scikit-learn's ``working_memory`` gives a view that is scaled as it is read. From
     more than about four million numbers, deciles are estimated on samples spread over the data.
 
     `coef_in_units` converts coefficients to the units of the data. Displays, patterns and reports

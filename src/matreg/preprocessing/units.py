@@ -24,9 +24,9 @@ NORMAL_RANGE = 2.563103131089201
 ROUNDING = 1e-13
 # Number of entries from which quantiles are estimated, in samples spread over the data.
 SAMPLED = 2**22
-# Ratio of two units from which on a fit warns. With simulated sensors that are equally informative,
-# the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times at 300. Rows
-# and columns of spectra and images, which share their unit, differ by up to about 100.
+# A fit warns if the ratio of two units is at least this. With simulated sensors that are equally
+# informative, the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times
+# at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
 LARGEST_RATIO = 200.0
 # Numbers and samples that the warning examines: more would cost too much time.
 LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 256

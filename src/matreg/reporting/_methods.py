@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import sklearn
 
 import matreg
 
+from ..losses.families import REGRESSION_LOSSES
 from ._facts import Facts
 from ._measures import value
 
@@ -26,7 +28,7 @@ FULL_NAMES = {
     "norm and tau times the nuclear norm of the coefficients plus C times a hinge loss",
 }
 # Parameters that belong to only one loss.
-LOSS_OF = {"epsilon": "epsilon_insensitive", "delta": "huber", "quantile": "quantile"}
+LOSS_OF = {one.name: name for name, kind in REGRESSION_LOSSES.items() for one in fields(kind)}
 NUMBERS = ("tau", "C", "epsilon", "delta", "quantile", "gamma", "lam", "limit")
 UNLESS_ZERO = ("ridge", "l1", "covariate_ridge")
 SHOWN_COVARIATES = 12  # most covariates that the paragraph names

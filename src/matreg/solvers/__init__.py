@@ -2,7 +2,7 @@
 
 This is the only door: what is not named here is the inside of a solver.
 
-dispatch      the one entrance; choose: which method runs, with every threshold
+dispatch      the one entrance; choose: which method runs
 certificate   what a solver returns, and the record of how it got there
 interior  active_set  augmented               methods for samples in memory
 passes        samples that are read block by block

@@ -26,7 +26,7 @@ from ..penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..problem import Problem
 from .certificate import STEPS, SolverResult
 from .choose import remembered, solve_rmr
-from .first_order import solve_universal
+from .first_order import check_needs, solve_universal
 from .largest_tau import tau_max as rmr_tau_max
 from .neighbours import follow
 from .paper.admm import solve_admm
@@ -385,17 +385,18 @@ def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
         return sparse_tau_max(problem)
     if not isinstance(problem.penalty, SpectralElasticNet):
         raise ValueError(
-            f"the smallest tau with W = 0 is not known for the penalty "
-            f"{type(problem.penalty).__name__}, but for SpectralElasticNet alone: give tau, or the "
-            "taus of a path or search, as numbers."
+            f"the smallest tau with W = 0 is not known for {type(problem.penalty).__name__}: with "
+            "a penalty of your own give tau, or the taus of a path or search, as numbers."
         )
     piecewise = isinstance(problem.loss, PiecewiseLoss)
     if is_rmr(problem):
         return rmr_tau_max(problem, tol=tol)
+    if not piecewise:
+        check_needs(problem)
     if is_rglm(problem) or (hasattr(problem.loss, "gradient") and not piecewise):
         return rglm_tau_max(problem)
     raise ValueError(
         f"the smallest tau with W = 0 is not known for the loss {type(problem.loss).__name__} with "
-        "this penalty, but for smooth ones, which have a gradient(r): give tau, or the taus of a "
-        "path or search, as numbers."
+        "this penalty. It is known for smooth losses, which have a gradient(r). Give tau, or the "
+        "taus of a path or search, as numbers."
     )

@@ -303,12 +303,13 @@ class ConvexEstimator(SingleFit):
         earlier = max((one.steps["gap"][:-1].max(initial=0.0) for one in results), default=0.0)
         if earlier > self.tol:
             warn_of_step(type(self).__name__, earlier, self.tol)
-        if not results[k].converged and results[k].n_iter >= self.max_iter:
+        if not results[k].converged:
             return  # W = 0 would say nothing
         if np.any(self.rank_):
             return
         if isinstance(samples, Samples) and getattr(self, "penalty", None) is None:
-            y = (parts[0].samples if parts[0].joins_labels else samples).y
+            seen = parts[0].samples if parts[0].joins_labels else samples
+            y = seen.y[seen.weights > 0.0]
             largest = lambda: self._tau_max(model, samples, parts)  # noqa: E731
             epsilon = getattr(model.loss, "epsilon", None)
             warn_of_zero(self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))

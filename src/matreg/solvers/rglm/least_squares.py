@@ -53,8 +53,7 @@ def offer(
     """Offer W and the best multiple of its residual, given ``z - A W``, and perhaps of a beta.
 
     Where tau is tiny so is the residual, a difference whose rounding would spoil the bound: then a
-    beta of the solver is the better dual point. Of the rows of a compressed design nothing but W is
-    taken.
+    beta of the solver is the better dual point. For a compressed design, only W is taken.
     """
     problem = tracker.problem
     if design is not problem.design:

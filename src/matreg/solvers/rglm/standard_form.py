@@ -11,7 +11,7 @@ from ..._typing import Array
 from ...design import ArrayDesign, Design
 from ...losses.piecewise import squared
 from ...problem import RMRProblem, relative_gap
-from ...thresholds import COMPRESSED_ENTRIES, NORM_ENTRIES
+from ...thresholds import COMPRESSED_ENTRIES, COMPRESSED_RATIO, NORM_ENTRIES
 from ...unpenalised.basis import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
@@ -123,7 +123,7 @@ class StandardForm:
     def rows(self) -> tuple[Design, Array]:
         """Samples and labels of the same least squares; many samples become a triangular matrix."""
         design, size = self.design, self.design.p * self.design.q
-        if size > COMPRESSED_ENTRIES or design.n <= 4 * size:
+        if size > COMPRESSED_ENTRIES or design.n <= COMPRESSED_RATIO * size:
             return design, self.z
         R = np.asarray(np.linalg.qr(np.column_stack([flat(design), self.z]), mode="r"))
         X = np.ascontiguousarray(R[:size, :size]).reshape(size, design.p, design.q)
