@@ -160,6 +160,18 @@ def test_poisson_residuals_are_in_counts():
     np.testing.assert_allclose(found.residuals, y - found.predictions)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_doubt_of_counts_is_of_counts(seed):
+    """A small error of a large linear predictor is a large error of the count."""
+    rng = np.random.default_rng(seed)
+    noise = 0.5 * rng.standard_normal(N)
+    y = rng.poisson(np.exp(5.0 + 0.4 * data.y / data.y.std() + noise)).astype(float)
+    model = RGLM(70.0, family="poisson")
+    found = clone(model).fit(data.X, y).leave_one_out(data.X, y)
+    true = np.abs(y - np.exp(true_decisions(model, data.X, y))).mean()
+    assert not found.trusted or np.abs(found.residuals).mean() == pytest.approx(true, rel=0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["one_vs_one", "one_vs_rest"])
 def test_classes(multi_class):

@@ -34,7 +34,7 @@ from ._fit.several import given_labels
 from ._fit.units import Units, bases_of, in_numbers, with_numbers
 from ._input.covariates import new_covariates
 from ._input.fit_input import FitInput
-from ._search.left_out import TRUSTED, check_each_left_out, check_left_out
+from ._search.left_out import TRUSTED, check_each_left_out, check_left_out, shown_residuals
 from ._search.rounds import decided
 
 # Relative duality gap of the fit from which samples are left out.
@@ -269,7 +269,8 @@ def solve_left_out(
     back = columns.coefficients(np.eye(columns.size))
     seen = replace(result, W=bases.restore(result.W), kept=None)
     lean = replace(loo, removals=None)  # the samples need not be kept
-    found = refined(loo, problem, result.W, result.gamma, result.beta, most=refits)
+    at, shown = (result.W, result.gamma, result.beta), shown_residuals(model, samples.y)
+    found = refined(loo, problem, *at, most=refits, shown=shown)
     residuals, refitted = found.residuals[: samples.n], found.refitted[: samples.n]
     doubt = np.nan if adaptive else found.doubt
     return OneProblem(part, seen, lean, residuals, refitted, doubt, back, bases)

@@ -191,7 +191,7 @@ class JointSearch(Cleaning, Search):
             if self._leaves_one_out:
                 posed = whole.problem.at(float(tau)).model
                 each = zip(f, parts, results, strict=True)
-                doubts = [leave_out(g, posed.on(p.samples), p, samples, one) for g, p, one in each]
+                doubts = [leave_out(g, posed, p, samples, one) for g, p, one in each]
             decisions.append(model._combiner()[0](f))
             facts.append([np.mean([one.W.rank for one in results]), np.max(doubts)])
             reached("fits", len(facts) / len(taus))

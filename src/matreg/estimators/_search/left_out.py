@@ -11,8 +11,8 @@ from ...data.samples import Samples
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralPenalty
-from ...problem import Problem
 from ...solvers import SolverResult, leave_one_out, refined
+from ...solvers.loo.refits import Shown
 from .._fit.convex import Part
 from .fold_scores import FoldScore
 
@@ -50,25 +50,32 @@ def score_left_out(score: FoldScore, decisions: Array, samples: Samples) -> Arra
 
 def leave_out(
     decisions: Array,
-    problem: Problem,
+    model: Model,
     part: Part,
     samples: Samples,
     result: SolverResult,
 ) -> float:
     """Put decisions by fits without each sample in place of those of the fit to all.
 
-    The decisions (n,), which are changed, are on the samples that were given; those of the problem
+    The decisions (n,), which are changed, are on the samples that were given; those of the part
     are distinct. Copies of a sample go together; where the weight is zero, or the sample is not in
     the problem, decisions stay. Returns the doubt that is left, NaN where it is not known.
     """
-    at = result.W, result.gamma, result.beta
+    problem, at = model.on(part.samples), (result.W, result.gamma, result.beta)
+    options: Parameters = {"most": REFITS, "shown": shown_residuals(model, part.samples.y)}
     with without_progress():
-        residuals, _, doubt = refined(leave_one_out(problem, *at), problem, *at, most=REFITS)
+        residuals, _, doubt = refined(leave_one_out(problem, *at), problem, *at, **options)
     group = part.samples.group
     own = np.where(group >= 0, (problem.y - residuals)[group], np.nan)
     known = part.everywhere(own, samples.n, np.nan)[samples.group]
     np.copyto(decisions, known, where=(samples.group >= 0) & ~np.isnan(known))
     return doubt
+
+
+def shown_residuals(model: Model, y: Array) -> Shown:
+    """Labels minus their predicted means, from the residuals of the problem."""
+    target = model.loss.target(y)
+    return lambda r: y - model.loss.mean(target - r)
 
 
 def check_left_out(model: Model, name: str) -> None:

@@ -151,8 +151,8 @@ class PathSearch(Search):
             if self._leaves_one_out:
                 check_each_left_out(declared, part.samples, 'cv="loo"')
                 for j, (value, point) in enumerate(zip(candidate.values, own, strict=True)):
-                    problem = declared.at(**{candidate.along: value}).on(part.samples)
-                    doubt = leave_out(decisions[-1][j], problem, part, distinct, point)
+                    posed = declared.at(**{candidate.along: value})
+                    doubt = leave_out(decisions[-1][j], posed, part, distinct, point)
                     doubts[j] = np.maximum(doubts[j], doubt)
         ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
         by_place = [list(own) for own in zip(*points, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from ..dispatch import solve_problem
 from ..warm_start import Start
 from .residuals import LeaveOneOut
 
+# Residuals of a problem (n,) to those of the labels, such as counts minus their means.
+Shown = Callable[[Array], Array]
 # Fits that measure the error of the others.
 CHECKS = 5
 
@@ -46,6 +49,7 @@ def refined(
     beta: Array,
     *,
     most: int = 100,
+    shown: Shown = np.asarray,
 ) -> Refined:
     """Fit again without some samples until the error of the others is small.
 
@@ -65,6 +69,9 @@ def refined(
         Its solution, from which the fits start.
     most : int, default=100
         Largest number of fits.
+    shown : callable, default=numpy.asarray
+        Residuals that users see, from those of the problem (n,): terms, errors and sizes are of
+        these. For smooth losses those of the problem are linear predictors, and these are not.
 
     Returns
     -------
@@ -74,10 +81,12 @@ def refined(
     if loo.dbeta is None:  # too many samples for terms of second order
         return Refined(loo.residuals, np.zeros(len(loo.beta), dtype=bool), np.nan)
     own = len(beta)  # those beyond are of a ridge on covariates
-    terms = np.where(loo.ended, np.abs(loo.error), np.inf)[:own]
+    out, done, off = loo.residuals + loo.error, np.zeros(len(loo.beta), dtype=bool), 0.0
+    seen = shown(out[:own])
+    terms = np.where(loo.ended[:own], np.abs(seen - shown(loo.residuals[:own])), np.inf)
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
     order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
-    moves = np.abs(loo.residuals - loo.training)[:own]
+    moves = np.abs(shown(loo.residuals[:own]) - shown(loo.training[:own]))
     first = order[:1] if len(order) < 2 else np.array([order[0], max(order[1:], key=moves.item)])
     rest = order[~np.isin(order, first)]
     if len(rest) > CHECKS:
@@ -85,23 +94,23 @@ def refined(
         rest = np.concatenate([checks, rest[~np.isin(rest, checks)]])
     queue = np.concatenate([first, rest])[:most]
     every = np.append(beta, loo.beta[own:])
-    out, done, off = loo.residuals + loo.error, np.zeros(len(loo.beta), dtype=bool), 0.0
 
     def doubt() -> float:
         left = order[~done[order]]
         if not len(left):
             return 0.0
         error = float(np.sum(terms[left])) + len(left) * off / CHECKS
-        return error / max(float(np.abs(out[:own]).sum()), np.finfo(float).tiny)
+        return error / max(float(np.abs(seen).sum()), np.finfo(float).tiny)
 
     enough = min(len(first) + CHECKS, len(order))
     with span(0.6, 1.0):
         for k, i in enumerate(track(queue, "refits", len(queue))):
             if k >= enough and doubt() <= 0.02:  # less is not worth a fit
                 break
-            true = residual_without(problem, int(i), W, gamma, every)
-            off += abs(true - out[i]) if len(first) <= k < enough else 0.0
-            out[i], done[i] = true, True
+            before, done[i] = seen[i], True
+            out[i] = residual_without(problem, int(i), W, gamma, every)
+            seen = shown(out[:own])
+            off += abs(seen[i] - before) if len(first) <= k < enough else 0.0
     if not unique(loo):
         return Refined(out, done, np.inf)
     return Refined(out, done, doubt() if most >= enough else np.nan)
