@@ -4,7 +4,8 @@
 
 Simulated samples of 8 x 8, 80 for the fit and 500 new ones, each data set with another matrix of
 rank 2; the noise of the labels is normal, of heavy tails, or normal with a tenth of the training
-labels grossly wrong. All models are `RMR()`. New labels are correct.
+labels grossly wrong. All models are `RMR()`. New labels are correct. Jackknife+ needs no folds and
+no held-out samples; a few samples are refitted from the solution.
 """
 
 from __future__ import annotations

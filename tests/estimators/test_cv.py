@@ -310,3 +310,17 @@ def test_the_tube_of_a_search_follows_the_noise():
     scaled = RMRCV(n_taus=4, C="300*scale", cv=2).fit(7.0 * X[:300], 3.0 * loud)
     plain = RMRCV(n_taus=4, C="300*scale", cv=2).fit(X[:300], loud)
     assert scaled.epsilon_ == pytest.approx(3.0 * plain.epsilon_)
+
+
+@pytest.mark.parametrize("n", [60, 5_000])
+def test_the_score_and_the_tube_share_one_fit_of_the_noise(monkeypatch, n):
+    found = []
+    fitted = RMRCV._fitted_noise
+    counted = lambda self, few: found.append(fitted(self, few)) or found[-1]  # noqa: E731
+    monkeypatch.setattr(RMRCV, "_fitted_noise", counted)
+    made = make_matrix_regression(n, (3, 3), rank=1, noise_scale=1.0, random_state=0)
+    search = RMRCV(TAUS[2:], C=1.0, cv=2, scoring="neg_bounded_absolute_error")
+    search.fit(made.X, made.y)
+    assert len(found) == 1 and "_known_noise" not in vars(search)
+    search.fit(made.X, 2.0 * made.y)
+    assert len(found) == 2 and found[1] > 1.5 * found[0]  # other labels, another noise

@@ -17,6 +17,7 @@ import pytest
 from matreg import GRMR, GRMRCV, GSMM, RGLM, RMR, RMRCV, SMM
 from matreg._runtime import progress
 from matreg.datasets import make_matrix_regression
+from matreg.estimators._search import rounds
 
 
 class Terminal(io.StringIO):
@@ -269,6 +270,32 @@ def test_a_search_over_paths_draws_one_bar(monkeypatch):
     data = make_matrix_regression(30, (3, 3), random_state=0)
     RMRCV(n_taus=3, cv=2, verbose=1).fit(data.X, data.y)
     assert "fits" in stream.getvalue() and "path" not in stream.getvalue()
+
+
+class Heard(progress.Progress):
+    """A bar that notes what it is told: shares of a step, and None for steps."""
+
+    told = []
+
+    def step(self, count=1):
+        self.told.append(None)
+        super().step(count)
+
+    def reached(self, what, share):
+        self.told.append(share)
+        super().reached(what, share)
+
+
+@pytest.mark.parametrize("cv", [2, "loo"])
+def test_each_point_of_a_path_moves_the_bar_of_a_search(monkeypatch, cv):
+    stream = all_at_once(monkeypatch)
+    monkeypatch.setattr(rounds, "Progress", Heard)
+    monkeypatch.setattr(Heard, "told", [])
+    RMRCV(n_taus=9, C=1.0, cv=cv).fit(DATA.X, DATA.y)
+    assert Heard.told[:4] == [1.0, 2.0, 3.0, None]  # the coarse path, before its end
+    assert bars(stream.getvalue()) == sorted(bars(stream.getvalue()))
+    before, _, _ = stream.getvalue().partition(" 3/")
+    assert " left" in before
 
 
 def test_track_yields_everything(capsys):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._runtime.progress import without_progress
+from ..._runtime.progress import equal_parts, reached, without_progress
 from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
-from ...data.samples import Samples, SampleSet
+from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...scoring import shared_scale
 from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from ..regularization_path import RegularizationPath
-from .candidates import Candidate, in_grid
+from .candidates import Candidate, SearchOutcome, in_grid
 from .left_out import check_each_left_out, check_left_out, leave_out
 from .rounds import decided
 from .search import Search
@@ -140,11 +142,12 @@ class PathSearch(Search):
         limits: Parameters = {"tol": self.tol, "max_iter": self.max_iter}
         flat, doubts = test.X.reshape(test.n, -1), np.zeros(len(candidate.values))
         decisions, points = [], []
-        for k, part in enumerate(parts):
+        for k, part in enumerate(equal_parts(parts)):
             limits["start"] = None if start is None else start[k]
-            with without_progress():
-                tried = path(declared, part.samples, candidate.along, candidate.values, **limits)
-                own = list(tried)
+            tried = path(declared, part.samples, candidate.along, candidate.values, **limits)
+            # What takes long with single samples left out comes after the fits.
+            count = None if self._leaves_one_out else len(candidate.values)
+            own = list(point_by_point(tried, count))
             apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
             decisions += [decided(list(each), flat, test.Z) for each in apart]
             points.append(own)
@@ -154,21 +157,41 @@ class PathSearch(Search):
                     posed = declared.at(**{candidate.along: value})
                     doubt = leave_out(decisions[-1][j], posed, part, distinct, point)
                     doubts[j] = np.maximum(doubts[j], doubt)
+                    reached("fits", (j + 1) / len(own))
         ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
         by_place = [list(own) for own in zip(*points, strict=True)]
         return model._combiner()[0](np.array(decisions)), np.array([ranks, doubts]), by_place
 
-    # -- each sample left out of the fit to all others
+    # -- the noise, with each sample left out of the fit to all others
+
+    def _score_candidates(
+        self, given: Samples, groups: ArrayLike | None, weighted: bool
+    ) -> SearchOutcome:
+        """As everywhere; the score and the tube share the noise, which is fitted once."""
+        self._known_noise: dict[str, float] = {}
+        try:
+            return super()._score_candidates(given, groups, weighted)
+        finally:
+            del self._known_noise
 
     def _noise(self, samples: Samples) -> float:
-        """Scale of the leave-one-out residuals of a first fit, to some of the samples if many.
-
-        The first fit has the words of the plain estimator, and no tube that would hide the noise.
-        """
+        """Scale of the leave-one-out residuals of a first fit, to some of the samples if many."""
         if getattr(self, "penalty", None) is not None:  # it has no words
             return super()._noise(samples)
         check_left_out(self._single()._model_kind(), "The noise")
-        few = samples.few(NOISE_ROWS).distinct()
+        # The score starts from all samples, the tube from those on which units are measured.
+        few = samples.few(UNIT_ROWS).few(NOISE_ROWS).distinct()
+        key = joblib.hash((few.X, few.y, few.weights, few.Z))
+        known = vars(self).get("_known_noise", {})
+        if key not in known:
+            known[key] = min(self._fitted_noise(few), super()._noise(few))
+        return float(known[key])
+
+    def _fitted_noise(self, few: Samples) -> float:
+        """Scale of the leave-one-out residuals of a first fit.
+
+        It has the words of the plain estimator, and no tube that would hide the noise.
+        """
         first = {"C": "scale", "epsilon": 0.0, "l1": 0.0, "ridge": 0.0}
         words: Parameters = {name: first[name] for name in self._searched}
         words |= {"tau": "scale", "adaptive": 0}
@@ -178,4 +201,18 @@ class PathSearch(Search):
         result = solve(declared, few, tol=self.tol, max_iter=self.max_iter)
         loo = leave_one_out(problem, result.W, result.gamma, result.beta)
         of_labels = declared.loss.mean((problem.y - loo.residuals)[: few.n]) - few.y
-        return min(shared_scale(of_labels, few.weights), super()._noise(few))
+        return shared_scale(of_labels, few.weights)
+
+
+def point_by_point(tried: Iterator[SolverResult], count: int | None) -> Iterator[SolverResult]:
+    """Solutions of a path as they are found, which the line is told if there is a count of them."""
+    done = 0
+    while True:
+        with without_progress():
+            point = next(tried, None)
+        if point is None:
+            return
+        done += 1
+        if count is not None:
+            reached("fits", done / count)
+        yield point
