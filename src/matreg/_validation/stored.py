@@ -72,7 +72,7 @@ def loaded(X: Any) -> Any:
     """Samples of a stored array that fits into memory; any other X as it is."""
     if not is_stored(X) or is_large(X):
         return X
-    return X.compute() if is_dask(X) else read_slice(X, 0, len(X))
+    return X.compute() if is_dask(X) else read_slice(X, 0, X.shape[0])
 
 
 def refuse_streamed(name: str, X: Any, instead: str = "") -> None:
