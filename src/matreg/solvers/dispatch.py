@@ -388,15 +388,13 @@ def problem_tau_max(problem: Problem, tol: float = 1e-3) -> float:
             f"the smallest tau with W = 0 is not known for {type(problem.penalty).__name__}: with "
             "a penalty of your own give tau, or the taus of a path or search, as numbers."
         )
-    piecewise = isinstance(problem.loss, PiecewiseLoss)
     if is_rmr(problem):
         return rmr_tau_max(problem, tol=tol)
-    if not piecewise:
+    if not (piecewise := isinstance(problem.loss, PiecewiseLoss)):
         check_needs(problem)
     if is_rglm(problem) or (hasattr(problem.loss, "gradient") and not piecewise):
         return rglm_tau_max(problem)
     raise ValueError(
-        f"the smallest tau with W = 0 is not known for the loss {type(problem.loss).__name__} with "
-        "this penalty. It is known for smooth losses, which have a gradient(r). Give tau, or the "
-        "taus of a path or search, as numbers."
+        f"the smallest tau with W = 0 is not known for {type(problem.loss).__name__} with this "
+        "penalty; smooth losses need a gradient(r). Give tau, or the taus of a path, as numbers."
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..._runtime.progress import without_progress
@@ -12,7 +14,6 @@ from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralPenalty
 from ...solvers import SolverResult, leave_one_out, refined
-from ...solvers.loo.refits import Shown
 from .._fit.convex import Part
 from .fold_scores import FoldScore
 
@@ -72,7 +73,7 @@ def leave_out(
     return doubt
 
 
-def shown_residuals(model: Model, y: Array) -> Shown:
+def shown_residuals(model: Model, y: Array) -> Callable[[Array], Array]:
     """Labels minus their predicted means, from the residuals of the problem."""
     target = model.loss.target(y)
     return lambda r: y - model.loss.mean(target - r)
