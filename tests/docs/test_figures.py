@@ -95,7 +95,6 @@ GIVEN = {
     "guide/certificate": {"a definition": "millionth"},
     "guide/choosing": {
         "parameters": "0.1, 100 and 3000 times, half of the noise, two seconds, five seconds",
-        "definitions": "half of the samples, half of the labels",
         "a version": "1.9",
     },
     "guide/classes": {
@@ -138,7 +137,7 @@ GIVEN = {
         "parts of a method": "halves of an alternation, two steps",
     },
     "guide/wrong_labels": {
-        "definitions": "three times, half of the samples, half of the labels",
+        "definitions": "half of the samples, half of the labels",
         "advice": ".5",
     },
     "index": {"parameters": "tenth of the labels", "a heading": "five minutes"},

@@ -108,8 +108,8 @@ class GSMM(JointFit, MatrixClassifier):
     Notes
     -----
     Labels contribute little to the cleaning: on digits and faces with corrupted samples, cleaning
-    without labels changed the accuracy on new samples by about two points at most, in both
-    directions. Samples of more than two classes are therefore cleaned without labels.
+    without labels hardly changed the accuracy on new samples. Samples of more than two classes are
+    therefore cleaned without labels.
 
     References
     ----------
