@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import sys
@@ -15,6 +16,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md",
     *sorted(one for one in DOCS.rglob("*.md") if one.parent.name not in ("records", "_build")),
+    *sorted((ROOT / "examples").glob("plot_*.py")),
 ]
 MARKER = "*Measured once, on earlier versions; not recorded.*"
 # Code, tables, formulas, quotations of records and targets of links.
@@ -92,6 +94,16 @@ GIVEN = {
         "half of the one, fifth, two matrices, three times, quarter of the samples, "
         "eight matrices, twice"
     },
+    "examples/plot_air_quality": {"the data": "24 hours", "parameters": "half, half of their"},
+    "examples/plot_eeg": {"parameters": "0.6, 250 ms, half of them, 95"},
+    "examples/plot_eem_scatter": {"physics": "twice"},
+    "examples/plot_faces": {"parameters": "tenth of the images"},
+    "examples/plot_from_disk": {"parameters": "1024 MiB, seventh of what"},
+    "examples/plot_intervals": {"parameters": "nine of ten, 5, 95"},
+    "examples/plot_maps": {"the data": "20 times"},
+    "examples/plot_olive": {"physics": "twice"},
+    "examples/plot_probabilities": {"a definition": "80, half"},
+    "examples/plot_smooth_axes": {"parameters": "30 points, tenth of the labels"},
     "guide/certificate": {"a definition": "millionth"},
     "guide/choosing": {
         "parameters": "0.1, 100 and 3000 times, half of the noise, two seconds, five seconds",
@@ -170,6 +182,14 @@ def name_of(page):
     return page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
 
 
+def text_of(page):
+    """A page, or the sentences of an example."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".py":
+        return "\n".join([ast.get_docstring(ast.parse(text)), *re.findall(r"^# (.*)", text, re.M)])
+    return text
+
+
 def numbers(text):
     """Measured figures that the sentences of a page type, in digits or words."""
     return [found.group() for found in NUMBER.finditer(re.sub(r"\s+", " ", prose(text)))]
@@ -181,7 +201,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 @every_page
 def test_a_number_in_a_sentence_is_quoted_or_given(page):
     """Quote a record, as in `{{ shapes["cross"]["RMR"] }}`, or say it in words."""
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     given = GIVEN.get(name_of(page), {}).values()
     assert set(numbers(text)) == {one for some in given for one in some.split(", ")}
     assert MARKER not in text or page.parent.name == "measurements", "users need what holds now"
@@ -219,7 +239,7 @@ def substitutions():
 
 @every_page
 def test_what_a_page_quotes_is_a_cell_of_a_record(page, substitutions):
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     quoted = QUOTED.findall(text)
     assert len(quoted) == text.count("{{ ")
     for table, row, column in quoted:
