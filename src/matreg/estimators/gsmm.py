@@ -220,7 +220,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     ----------
     tau_, gamma_, lam_, limit_, C_ : float
         Chosen values.
-    cv_results_, best_index_, best_score_
+    cv_results_, best_index_, best_score_, taus_
         As in :class:`GRMRCV`.
     best_estimator_ : GSMM
         The chosen model, fitted to all the data. This estimator has its attributes too.
