@@ -50,18 +50,10 @@ FLOOR = 0.1
 
 @dataclass(frozen=True)
 class Step:
-    """A solution in bases.
+    """A solution in bases."""
 
-    Attributes
-    ----------
-    result : Any
-        Solution V of the problem in bases, with its certificate.
-    bases : Bases
-        Bases of ``W = L V R``.
-    """
-
-    result: Any
-    bases: Bases = PLAIN
+    result: Any  # solution V of the problem in bases, with its certificate
+    bases: Bases = PLAIN  # bases of ``W = L V R``
 
     @property
     def W(self) -> Factors:

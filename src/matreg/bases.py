@@ -30,15 +30,6 @@ from .linalg.factors import Factors, svd
 class Bases:
     """Bases of the rows and columns of coefficients ``W = L V R``.
 
-    Parameters
-    ----------
-    left : ndarray of shape (p, k), default=None
-        L; None is the identity.
-    right : ndarray of shape (l, q), default=None
-        R; None is the identity.
-    entries : ndarray of shape (p, q), default=None
-        Factors of the weights of the absolute entries, if the penalty has any; None is ones.
-
     Examples
     --------
     >>> import numpy as np
@@ -48,8 +39,9 @@ class Bases:
            [2., 2., 2.]])
     """
 
-    left: Array | None = None
-    right: Array | None = None
+    left: Array | None = None  # (p, k): L; None is the identity
+    right: Array | None = None  # (l, q): R; None is the identity
+    # (p, q): factors of the weights of the absolute entries, if the penalty has any; None is ones.
     entries: Array | None = None
 
     def shape(self, p: int, q: int) -> tuple[int, int]:
