@@ -103,20 +103,7 @@ def product(A: Array | None, B: Array | None) -> Array | None:
 
 
 def samples_in(samples: SampleSet, bases: Bases) -> Any:
-    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read.
-
-    Parameters
-    ----------
-    samples : SampleSet
-        Samples X_i.
-    bases : Bases
-        L and R; identities leave the samples as they are.
-
-    Returns
-    -------
-    SampleSet
-        The same labels and weights with samples ``L'X_i R'``.
-    """
+    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read."""
     if bases.plain:
         return samples
     if isinstance(samples, Samples):
@@ -140,14 +127,7 @@ def images(design: Design, bases: Bases) -> Array:
 def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
     """Second moments of ``(vec(L'X_i R'), ...)`` from those of ``(vec(X_i), ...)``.
 
-    Parameters
-    ----------
-    G : ndarray of shape (pq + k, pq + k)
-        Moments of the entries of samples X_i, row by row, and k other numbers.
-    bases : Bases
-        L and R.
-    shape : tuple of int
-        (p, q).
+    G (pq + k, pq + k) has the moments of the entries, row by row, and of k other numbers.
     """
     p, q = shape
     L = np.eye(p) if bases.left is None else bases.left
@@ -180,15 +160,7 @@ class ScanInBases:
 
 
 class BasisBlocks(Blocks):
-    """Samples ``L'X_i R'`` of data that are read block by block.
-
-    Parameters
-    ----------
-    source : Blocks
-        The samples X_i.
-    bases : Bases
-        L and R.
-    """
+    """Samples ``L'X_i R'`` of data that are read block by block."""
 
     def __init__(self, source: Any, bases: Bases) -> None:
         self.source, self.bases = source, bases

@@ -131,12 +131,8 @@ def permutation_map(
     ----------
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
-    X : array-like of shape (n, p, q) or (n, p*q)
-        The samples of `fit`.
-    y : array-like of shape (n,)
-        Their labels.
-    covariates : array-like of shape (n, m), table or dict of columns, default=None
-        Those of `fit`, if it had covariates.
+    X, y, covariates
+        Those of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, which folds keep together. Whole groups are
         exchanged: of any size if the labels are the same within each group, else of the same size.
@@ -152,10 +148,8 @@ def permutation_map(
         Score; by default that of the model.
     n_jobs : int, default=None
         Number of permutations that run at a time.
-    random_state : int, RandomState instance or None, default=None
-        Seed; the result does not depend on `n_jobs`.
-    verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+    random_state, verbose
+        As in :func:`bootstrap_maps`.
 
     Returns
     -------
