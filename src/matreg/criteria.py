@@ -56,10 +56,7 @@ COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float)
 
 
 def information_criteria(
-    path: RegularizationPath,
-    X: ArrayLike,
-    y: ArrayLike,
-    covariates: Any = None,
+    path: RegularizationPath, X: ArrayLike, y: ArrayLike, covariates: Any = None
 ) -> NDArray[Any]:
     """Degrees of freedom, AIC and BIC of all models of a path.
 

@@ -40,10 +40,7 @@ def samples_first(
 
 
 def coordinates(
-    arrays: Mapping[str, Any],
-    shape: tuple[int, ...],
-    dims: tuple[str, ...],
-    known: MapAxes | None,
+    arrays: Mapping[str, Any], shape: tuple[int, ...], dims: tuple[str, ...], known: MapAxes | None
 ) -> MapAxes:
     """Names and coordinates of rows and columns, from arrays besides samples, labels and groups.
 

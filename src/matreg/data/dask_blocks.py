@@ -57,7 +57,7 @@ def check_chunks(X: Any) -> None:
     if X.numblocks[0] > 20_000:
         warn(
             f"X has {X.numblocks[0]} blocks, and Dask spends about a millisecond on each in every "
-            "pass. Larger blocks are faster: X.rechunk({0: 'auto'}).",
+            "pass. Larger blocks are faster: X.rechunk({0: 'auto'})."
         )
 
 

@@ -273,7 +273,7 @@ def _says_nothing(maps: Array) -> bool:
     warn(
         f"W is zero in {zero} of {len(maps)} fits to permuted labels: at this tau entries cannot "
         "be told from chance, and all of their p-values are 1. Read the p-value of the score, or "
-        "fit with a smaller tau.",
+        "fit with a smaller tau."
     )
     return True
 

@@ -112,7 +112,7 @@ def warn_of_units(X: Array) -> None:
                 f"{_rounded(spread[small])}. The penalty suppresses what {by} of small numbers "
                 "tell. If they have units of their own, put "
                 f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline; on "
-                f"the command line, --scale {by}.",
+                f"the command line, --scale {by}."
             )
             return
 

@@ -14,12 +14,7 @@ from .._typing import Array
 
 
 def windows(
-    series: ArrayLike,
-    length: int,
-    step: int = 1,
-    horizon: int = 1,
-    *,
-    target: Any = None,
+    series: ArrayLike, length: int, step: int = 1, horizon: int = 1, *, target: Any = None
 ) -> Bunch:
     """Windows of a time series as samples, each with the label that follows it.
 

@@ -326,7 +326,7 @@ def solve_stream(
             raise
         warn(
             f"Interrupted after {run.done} passes: the best W so far is kept, with a relative "
-            f"duality gap of {run.gap:.1e}. {ADVICE}",
+            f"duality gap of {run.gap:.1e}. {ADVICE}"
         )
         return replace(run.result(), interrupted=True)
     return run.result()
