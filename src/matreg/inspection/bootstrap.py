@@ -14,9 +14,8 @@ from sklearn.utils import check_random_state, check_scalar
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ._chosen import at_chosen_parameters
 from ._covariates import as_numbers
-from ._refits import Indices, as_samples, check_groups, refit_rows, refits
+from ._refits import Indices, as_samples, at_chosen_parameters, check_groups, refit_rows, refits
 from .maps import Components, components_of
 
 

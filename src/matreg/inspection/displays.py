@@ -150,7 +150,7 @@ class ComponentsDisplay(Display):
                 axis.fill_between(places, profile - width, profile + width, color=colour, alpha=0.2)
             axis.plot(places, profile, color=colour, label=label, marker=".", linewidth=1.2)
             axis.spines[["top", "right"]].set_visible(False)
-        (names.rows if side == "row" else names.columns)(axis.xaxis)
+        names.name(axis.xaxis, side)
 
 
 @dataclass(repr=False)

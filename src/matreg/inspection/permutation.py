@@ -16,12 +16,12 @@ from .._runtime.progress import Line, span, without_progress
 from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ._chosen import at_chosen_parameters
 from ._covariates import as_numbers, bound, fit_with, rows_of
 from ._p_values import p_values, stepwise_p_values, threshold_of
 from ._refits import (
     Indices,
     as_samples,
+    at_chosen_parameters,
     check_groups,
     folds_of,
     quietly,

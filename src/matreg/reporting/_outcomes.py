@@ -15,9 +15,8 @@ from .._typing import Array
 from ..estimators._fit.classifier import one_vs_rest
 from ..estimators._input.covariates import new_covariates
 from ..estimators._linear_part import linear_part
-from ..inspection._chosen import at_chosen_parameters
 from ..inspection._covariates import bound, fit_with, rows_of
-from ..inspection._refits import folds_of, take
+from ..inspection._refits import at_chosen_parameters, folds_of, take
 from ._baselines import Baseline, fold_of
 from ._scoring import Scoring
 
