@@ -50,18 +50,10 @@ FLOOR = 0.1
 
 @dataclass(frozen=True)
 class Step:
-    """A solution in bases.
+    """A solution in bases."""
 
-    Attributes
-    ----------
-    result : Any
-        Solution V of the problem in bases, with its certificate.
-    bases : Bases
-        Bases of ``W = L V R``.
-    """
-
-    result: Any
-    bases: Bases = PLAIN
+    result: Any  # solution V of the problem in bases, with its certificate
+    bases: Bases = PLAIN  # bases of ``W = L V R``
 
     @property
     def W(self) -> Factors:
@@ -72,19 +64,9 @@ class Step:
 def reweighted_bases(V: Factors, bases: Bases = PLAIN, delta: float | None = None) -> Bases:
     """Bases in which the directions of a solution cost less than others.
 
-    Parameters
-    ----------
-    V : Factors
-        Solution in the present bases; a zero one leaves them as they are.
-    bases : Bases, default=PLAIN
-        Present bases, identities at first.
-    delta : float, default=None
-        Singular value at which the penalty is halved; by default a tenth of the largest one of W.
-
-    Returns
-    -------
-    Bases
-        Symmetric ones, the identity for directions that V does not have.
+    V is a solution in the present `bases`; a zero one leaves them as they are. At the singular
+    value `delta`, by default a tenth of the largest one of W, the penalty is halved. The bases are
+    symmetric, the identity for directions that V does not have.
 
     Examples
     --------
@@ -128,23 +110,11 @@ def adaptive_steps(
 ) -> list[Step]:
     """A plain solution and further ones in reweighted bases.
 
-    Parameters
-    ----------
-    taus : sequence of float
-        Tau of each step. With the same one for all of them, the steps descend on the concave
-        penalty above.
-    solve : callable
-        Tau and bases of a step give a result with a solution W in these bases.
-    first : Any, default=None
-        The plain solution with the first tau, if that is known.
-    entries : bool, default=False
-        Whether entries are reweighted, and not bases.
-
-    Returns
-    -------
-    list of Step
-        At most one per tau, each with the certificate of its convex problem; it ends before where
-        a solution is zero.
+    There is at most one step per tau, each with the certificate of its convex problem; the list
+    ends before where a solution is zero. With the same tau for all of them, the steps descend on
+    the concave penalty above. `solve` gives a result with a solution in the bases of a step;
+    `first` is the plain solution, if that is known. With `entries`, entries are reweighted, and not
+    bases.
     """
     found: list[Step] = []
     for tau in equal_parts(taus):

@@ -34,16 +34,8 @@ System = Callable[[Array], Callable[[Array, Array], tuple[Array, Array]]]
 class Box:
     """The bounds of a loss, as slacks.
 
-    Attributes
-    ----------
-    kinked : ndarray of bool of shape (n,)
-        Samples that have a v.
-    present : ndarray of bool of shape (4, n)
-        Which slacks exist.
-    count : int
-        Number of slacks.
-    cost : ndarray of shape (n,)
-        Slope of ``epsilon |beta|`` in u.
+    `kinked` (n,) says which samples have a v, `present` (4, n) which slacks exist, `count` of them;
+    `cost` (n,) is the slope of ``epsilon |beta|`` in u.
     """
 
     def __init__(self, loss: PiecewiseLoss) -> None:
@@ -121,21 +113,10 @@ def between(pull: Array, length: Array, mu: float) -> Array:
 
 
 class Barriers:
-    """The barriers at a point.
+    """The barriers at a point with slacks s and multipliers m, both (4, n).
 
-    Parameters
-    ----------
-    box : Box
-        The bounds.
-    s, m : ndarray of shape (4, n)
-        Slacks and their multipliers.
-    g : ndarray of shape (n,)
-        Gradient in beta of all but the barriers and ``epsilon |beta|``.
-
-    Attributes
-    ----------
-    D : ndarray of shape (n,)
-        Diagonal that the barriers add to the equation of beta.
+    `g` (n,) is the gradient in beta of all but the barriers and ``epsilon |beta|``. D (n,) is the
+    diagonal that the barriers add to the equation of beta.
     """
 
     def __init__(self, box: Box, s: Array, m: Array, g: Array) -> None:
@@ -189,23 +170,15 @@ def largest_step(*pairs: tuple[Array, Array]) -> float:
 
 
 class Inside(NamedTuple):
-    """A point inside of the box.
+    """A point inside of the box."""
 
-    Attributes
-    ----------
-    beta, gamma : ndarray of shape (n,), (k,)
-        Multipliers and coefficients of the columns without a penalty.
-    s, m : ndarray of shape (4, n)
-        Slacks and their multipliers.
-    mu : float
-        Mean complementarity, relative to box times residual.
-    """
-
+    # (n,), (k,): multipliers and coefficients of the columns without a penalty.
     beta: Array
     gamma: Array
+    # (4, n): slacks and their multipliers.
     s: Array
     m: Array
-    mu: float
+    mu: float  # mean complementarity, relative to box times residual
 
 
 def sizes(loss: PiecewiseLoss, r: Array) -> tuple[float, Array]:
@@ -229,18 +202,8 @@ def interior_points(
     steps start on the central path of some residuals, which the multipliers do not fit yet. If the
     solution is not unique they end with an interior one.
 
-    Parameters
-    ----------
-    loss : PiecewiseLoss
-        Bounds, tube and curvature.
-    r, gamma : ndarray of shape (n,), (k,)
-        About the residuals and coefficients that the solution will have.
-    gradient : callable
-        ``K beta + Z gamma - t`` for beta and gamma.
-    missing : callable
-        ``c - Z'beta`` for beta.
-    system : callable
-        The linear systems.
+    r (n,) and gamma (k,) are about the residuals and coefficients that the solution will have,
+    `gradient` is ``K beta + Z gamma - t`` and `missing` ``c - Z'beta``.
     """
     box, (size, width) = Box(loss), sizes(loss, r)
     unit = size * float(width.mean())

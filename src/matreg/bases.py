@@ -30,15 +30,6 @@ from .linalg.factors import Factors, svd
 class Bases:
     """Bases of the rows and columns of coefficients ``W = L V R``.
 
-    Parameters
-    ----------
-    left : ndarray of shape (p, k), default=None
-        L; None is the identity.
-    right : ndarray of shape (l, q), default=None
-        R; None is the identity.
-    entries : ndarray of shape (p, q), default=None
-        Factors of the weights of the absolute entries, if the penalty has any; None is ones.
-
     Examples
     --------
     >>> import numpy as np
@@ -48,8 +39,9 @@ class Bases:
            [2., 2., 2.]])
     """
 
-    left: Array | None = None
-    right: Array | None = None
+    left: Array | None = None  # (p, k): L; None is the identity
+    right: Array | None = None  # (l, q): R; None is the identity
+    # (p, q): factors of the weights of the absolute entries, if the penalty has any; None is ones.
     entries: Array | None = None
 
     def shape(self, p: int, q: int) -> tuple[int, int]:
@@ -111,20 +103,7 @@ def product(A: Array | None, B: Array | None) -> Array | None:
 
 
 def samples_in(samples: SampleSet, bases: Bases) -> Any:
-    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read.
-
-    Parameters
-    ----------
-    samples : SampleSet
-        Samples X_i.
-    bases : Bases
-        L and R; identities leave the samples as they are.
-
-    Returns
-    -------
-    SampleSet
-        The same labels and weights with samples ``L'X_i R'``.
-    """
+    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read."""
     if bases.plain:
         return samples
     if isinstance(samples, Samples):
@@ -148,14 +127,7 @@ def images(design: Design, bases: Bases) -> Array:
 def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
     """Second moments of ``(vec(L'X_i R'), ...)`` from those of ``(vec(X_i), ...)``.
 
-    Parameters
-    ----------
-    G : ndarray of shape (pq + k, pq + k)
-        Moments of the entries of samples X_i, row by row, and k other numbers.
-    bases : Bases
-        L and R.
-    shape : tuple of int
-        (p, q).
+    G (pq + k, pq + k) has the moments of the entries, row by row, and of k other numbers.
     """
     p, q = shape
     L = np.eye(p) if bases.left is None else bases.left
@@ -188,15 +160,7 @@ class ScanInBases:
 
 
 class BasisBlocks(Blocks):
-    """Samples ``L'X_i R'`` of data that are read block by block.
-
-    Parameters
-    ----------
-    source : Blocks
-        The samples X_i.
-    bases : Bases
-        L and R.
-    """
+    """Samples ``L'X_i R'`` of data that are read block by block."""
 
     def __init__(self, source: Any, bases: Bases) -> None:
         self.source, self.bases = source, bases

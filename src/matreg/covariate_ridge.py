@@ -25,14 +25,8 @@ from .unpenalised.basis import Columns
 def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
     """Which covariates have a ridge: rows (m, k) that make their coefficients, and weights (m,).
 
-    Parameters
-    ----------
-    basis : Basis
-        Columns without a penalty; only those of covariates can have a ridge.
-    ridge : float or ndarray
-        Weight of the squares, one for all covariates or one for each.
-    fit_intercept : bool
-        Whether the first of the coefficients is the intercept, which has no ridge.
+    Only columns of covariates can have a ridge, with one weight for all of them or one for each.
+    With `fit_intercept` the first of the coefficients is the intercept, which has none.
     """
     if not isinstance(basis, Columns) or basis.back is None:
         return np.zeros((0, basis.size)), np.zeros(0)
@@ -44,20 +38,10 @@ def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
 def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
     """The problem with a ridge on the coefficients of its covariates.
 
-    Parameters
-    ----------
-    problem : Problem
-        With samples in memory; without covariates it stays as it is.
-    ridge : float or ndarray
-        Weight of ``|gamma|^2 / 2``, gamma being the coefficients of the covariates as given, or a
-        weight for each of them.
-    fit_intercept : bool
-        Whether the first of the coefficients is the intercept, which has no ridge.
-
-    Returns
-    -------
-    Problem
-        With one more sample for each covariate that has a ridge, after all others.
+    There is one more sample for each covariate that has a ridge, after all others, which are in
+    memory. The ridge is the weight of ``|gamma|^2 / 2``, with gamma the coefficients of the
+    covariates as given, or a weight for each of them. With `fit_intercept` the first of the
+    coefficients is the intercept.
     """
     basis: Any = problem.unpenalised
     rows, weights = priced(basis, ridge, fit_intercept)
@@ -99,13 +83,6 @@ class BesideSquares:
     """Another loss of the first samples, and the squared loss of the others.
 
     It has a gradient, second derivatives and a prox if the loss of the first samples has them.
-
-    Parameters
-    ----------
-    own : Loss
-        Loss of the first samples.
-    squares : PiecewiseLoss
-        Loss of the last ones.
     """
 
     own: Any

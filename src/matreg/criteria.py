@@ -56,10 +56,7 @@ COLUMNS = np.dtype([("tau", float), ("rank", int), ("df", float), ("aic", float)
 
 
 def information_criteria(
-    path: RegularizationPath,
-    X: ArrayLike,
-    y: ArrayLike,
-    covariates: Any = None,
+    path: RegularizationPath, X: ArrayLike, y: ArrayLike, covariates: Any = None
 ) -> NDArray[Any]:
     """Degrees of freedom, AIC and BIC of all models of a path.
 
@@ -147,20 +144,8 @@ def rglm_degrees_of_freedom(
 ) -> float:
     """Divergence of the fit, a weighted least squares problem in the tangent space.
 
-    Parameters
-    ----------
-    design : Design
-        The samples.
-    point : SolverResult
-        The fit.
-    tau : float
-        Weight of the nuclear norm.
-    basis : Basis
-        Columns without a penalty, or with a ridge.
-    weights : ndarray of shape (n,), default=None
-        Second derivatives of the losses; ones by default.
-    price : ndarray of shape (k, k), default=None
-        Second derivative of a ridge on the coefficients of the columns; zero by default.
+    `weights` (n,) are the second derivatives of the losses, ones by default; `price` (k, k) is that
+    of a ridge on the coefficients of the columns, zero by default.
     """
     Phi, penalty = np.zeros((design.n, 0)), np.zeros(0)
     if point.W.rank > 0:

@@ -16,17 +16,8 @@ TO_DEVIATION = 1.4826
 def weighted_median(values: Array, weights: Array) -> Array:
     """Median along the first axis: the middle of the interval with half of the weight on each side.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, ...)
-        Numbers; NaN are left out, and 0 is the median of nothing else.
-    weights : ndarray of shape (n,)
-        Positive weights; equal ones give the median of NumPy.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Medians.
+    Values (n, ...) that are NaN are left out, and 0 is the median of nothing else. Equal weights
+    give the median of NumPy.
 
     Examples
     --------
@@ -64,14 +55,8 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
     If more than half of the labels are equal this is zero, and the mean absolute deviation takes
     its place; if all are equal, 1 does.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Labels.
-    weights : ndarray of shape (n,)
-        Positive weights.
-    centred : bool, default=True
-        Whether a constant added to the labels changes nothing, as with an intercept.
+    The weights (n,) are positive. `centred` says whether a constant added to the labels changes
+    nothing, as with an intercept.
 
     Examples
     --------
@@ -95,21 +80,8 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
     the mean of the denominator over random signs, divided by the denominator. It is about 1 if the
     labels are noise, and otherwise falls as one over the number of samples.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p, q)
-        Samples.
-    y : ndarray of shape (n,)
-        Labels.
-    weights : ndarray of shape (n,)
-        Positive weights.
-    centred : bool, default=True
-        Whether constants added to samples and labels change nothing, as with an intercept.
-
-    Returns
-    -------
-    float
-        The share, at most 1.
+    The share is at most 1. `centred` says whether constants added to samples and labels change
+    nothing, as with an intercept.
 
     Examples
     --------
@@ -133,19 +105,10 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
 def size(X: Array, weights: Array, centred: bool = True) -> float:
     """Median Frobenius norm of the samples around their entrywise median, or around zero.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p, q)
-        Samples; missing entries are NaN, and take the mean square of the others of a sample.
-    weights : ndarray of shape (n,)
-        Positive weights.
-    centred : bool, default=True
-        Whether a matrix added to all samples changes nothing, as with an intercept.
-
-    Returns
-    -------
-    float
-        The root mean square over the samples where the median is zero; 1 where all are equal.
+    Missing entries of the samples (n, p, q) are NaN, and take the mean square of the others of a
+    sample. `centred` says whether a matrix added to all samples changes nothing, as with an
+    intercept. It is the root mean square over the samples where the median is zero, and 1 where all
+    are equal.
 
     Examples
     --------

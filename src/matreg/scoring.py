@@ -30,12 +30,7 @@ WORDS = {
 def check_score_name(name: str, bounded: bool = True) -> None:
     """Refuse a score that neither scikit-learn nor matreg knows, and name similar ones.
 
-    Parameters
-    ----------
-    name : str
-        Name of the score.
-    bounded : bool, default=True
-        Whether there is a search that knows the scale of the bounded error.
+    `bounded` says whether there is a search that knows the scale of the bounded error.
 
     Examples
     --------
@@ -65,11 +60,6 @@ def check_score_name(name: str, bounded: bool = True) -> None:
 def score_in_print(name: str) -> tuple[str, bool]:
     """Name of a score in print, and whether it is minus an error, which is shown instead.
 
-    Parameters
-    ----------
-    name : str
-        As searches take it.
-
     Examples
     --------
     >>> score_in_print("neg_median_absolute_error")
@@ -82,10 +72,7 @@ def score_in_print(name: str) -> tuple[str, bool]:
 def score_of_search(search: Any) -> tuple[str, bool]:
     """Name in print of the score by which a search chooses, and whether it is minus an error.
 
-    Parameters
-    ----------
-    search : estimator
-        A search of matreg, or one of scikit-learn around a model.
+    The search is of matreg, or one of scikit-learn around a model.
 
     Examples
     --------

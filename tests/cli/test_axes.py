@@ -56,6 +56,16 @@ def test_other_coordinates_are_refused(axis, change, words, from_npz, arrays, tm
     assert f"X must have the coordinates of the training along {words}" in capsys.readouterr().err
 
 
+def test_seconds_since_1970_as_integers_are_compared_exactly(arrays, tmp_path, capsys):
+    seconds = 1_700_000_000 + np.arange(5)
+    for name, times in (("old", seconds), ("new", seconds + 1)):
+        np.savez(tmp_path / f"{name}.npz", X=arrays["X"], y=arrays["y"], row_coords=times)
+    model = fit(tmp_path / "old.npz", tmp_path)
+    assert predict(model, tmp_path / "old.npz", tmp_path)[0] == 0
+    assert predict(model, tmp_path / "new.npz", tmp_path)[0] == 1
+    assert "X must have the coordinates of the training along 'row'" in capsys.readouterr().err
+
+
 def test_as_many_samples_as_rows(from_npz, arrays, tmp_path):
     """The length alone does not tell which axis is meant, but the name does."""
     wrong = arrays["emission"][::-1]

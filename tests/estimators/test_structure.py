@@ -10,7 +10,7 @@ from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV, path, tau_max
 from matreg.bases import smooth_basis
 from matreg.datasets import make_matrix_regression
 from matreg.inspection import bootstrap_maps, components, permutation_map
-from matreg.inspection._chosen import at_chosen_parameters
+from matreg.inspection._refits import at_chosen_parameters
 
 P, Q = 6, 5
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from matreg import GRMR, RGLM, RMR, RMRCV, SMM
 from matreg.inspection import bootstrap_maps, components
-from matreg.inspection._chosen import at_chosen_parameters
+from matreg.inspection._refits import at_chosen_parameters
 from matreg.inspection.bootstrap import match
 from matreg.inspection.maps import components_of
 from problems import random_data

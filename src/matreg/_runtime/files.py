@@ -23,18 +23,9 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
 
     After a full disk, an error or Ctrl-C, the old file is still there, and no other.
 
-    Parameters
-    ----------
-    path : path-like
-        File to write; a link stays one, and its target is written. A file that is there keeps its
-        permissions; what is no file, such as a pipe or a device, is refused.
-    mode : {"wb", "w"}, default="wb"
-        Bytes, or text in UTF-8 without translation of line ends.
-
-    Yields
-    ------
-    file
-        Open for writing. Errors of the disk name `path`.
+    A link stays one, and its target is written. A file that is there keeps its permissions; what is
+    no file, such as a pipe or a device, is refused. Text (mode "w") is in UTF-8 without translation
+    of line ends. Errors of the disk name `path`.
 
     Examples
     --------

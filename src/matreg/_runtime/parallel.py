@@ -20,24 +20,8 @@ ENDING = 5.0
 def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = True) -> Iterator[Any]:
     """Results of calls that ``joblib.delayed`` has made, as they come.
 
-    Parameters
-    ----------
-    calls : iterable
-        What ``joblib.Parallel`` takes.
-    n_jobs : int or None
-        How many at a time, as joblib counts.
-    ordered : bool, default=True
-        Whether in the order of the calls, or in that in which they end.
-
-    Yields
-    ------
-    object
-        Results, one per call.
-
-    Raises
-    ------
-    ChildProcessError
-        If a process was killed.
+    With `ordered` they come in the order of the calls, otherwise in that in which they end. If a
+    process was killed, that is a ChildProcessError.
     """
     results = Parallel(n_jobs, return_as="generator" if ordered else "generator_unordered")(calls)
     with _workers_end_with_us():

@@ -58,12 +58,7 @@ class Line:
     of another one is drawn in its place, in the part of its bar that :func:`span` assigns. A line
     in another thread or in a worker process shows nothing.
 
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    stream : file, default=None
-        Where to write instead of standard error. Only terminals are written to.
+    The stream is standard error by default; only terminals are written to.
     """
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
@@ -174,17 +169,6 @@ class Progress(Line):
 
     On a terminal it is redrawn in place. Elsewhere nothing is written, unless asked for: then a
     line every ten per cent.
-
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    total : int
-        Number of steps.
-    verbose : int, default=0
-        Whether to write where there is no terminal too.
-    stream : file, default=None
-        Where to write instead of standard error.
 
     Examples
     --------

@@ -41,12 +41,7 @@ class AdviceWarning(UserWarning):
 def warn(message: str, category: type[Warning] = AdviceWarning) -> None:
     """Warn at the first line outside of the library, however deep the call is.
 
-    Parameters
-    ----------
-    message : str
-        What happened, with numbers, and the remedy.
-    category : type of Warning, default=AdviceWarning
-        Kind of warning.
+    The message has what happened, with numbers, and the remedy.
     """
     kept = _kept.get()
     if kept is not None:

@@ -208,11 +208,7 @@ def validate_weights(sample_weight: Weights, n: int) -> Array:
     if np.asarray(sample_weight).ndim == 0:
         sample_weight = np.full(n, sample_weight)
     weights = check_array(
-        sample_weight,
-        ensure_2d=False,
-        allow_nd=True,
-        dtype=np.float64,
-        input_name="sample_weight",
+        sample_weight, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="sample_weight"
     )
     if weights.shape != (n,):
         raise ValueError(

@@ -15,36 +15,20 @@ from .._typing import Values
 
 @dataclass(frozen=True)
 class MatrixLabels:
-    """What rows and columns of the samples are called.
+    """What rows and columns of the samples are called."""
 
-    Attributes
-    ----------
-    dims : tuple of str
-        Names of rows and columns, such as ("channel", "time").
-    coords : tuple of ndarray or None
-        Coordinates of rows and columns, None where there are none.
-    sample_dim : str
-        Name of the samples.
-    sample_coords : ndarray or None
-        Coordinates of the samples of the training.
-    """
-
-    dims: tuple[str, str]
+    dims: tuple[str, str]  # names of rows and columns, such as ("channel", "time")
+    # Coordinates of rows and columns, None where there are none.
     coords: tuple[Values | None, Values | None]
-    sample_dim: str = "sample"
-    sample_coords: Values | None = None
+    sample_dim: str = "sample"  # name of the samples
+    sample_coords: Values | None = None  # coordinates of the samples of the training
 
 
 def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
     """Samples as an array (n, p, q) with their labels; as they are if they have none.
 
-    Parameters
-    ----------
-    X : object
-        A DataArray of three dimensions, of which the first, or that of `y`, is the samples; or a
-        table whose columns are a MultiIndex of two levels, each pair of values once.
-    y : object, default=None
-        Labels, which may be a DataArray too.
+    X is a DataArray of three dimensions, of which the first, or that of `y`, is the samples; or a
+    table whose columns are a MultiIndex of two levels, each pair of values once.
     """
     if hasattr(X, "data_vars"):
         names = [str(name) for name in X.data_vars]
@@ -75,11 +59,7 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     array, labels = read_labels(X)
     if labels is not None:
         for dim, old, new in zip(fitted.dims, fitted.coords, labels.coords, strict=True):
-            if old is not None and new is not None and not _equal(old, new):
-                raise ValueError(
-                    f"X must have the coordinates of the training along {dim!r}; got "
-                    f"{_brief(new)} instead of {_brief(old)}."
-                )
+            check_coordinates(dim, old, new)
     return array
 
 
@@ -134,17 +114,30 @@ def _from_table(X: Any, columns: Any) -> tuple[Any, MatrixLabels | None]:
     return np.asarray(X)[:, order], labels
 
 
+def check_coordinates(dim: str, old: Any, new: Any) -> None:
+    """Refuse coordinates of new samples that differ from those of the training, if both exist."""
+    if old is not None and new is not None and not _equal(np.asarray(old), np.asarray(new)):
+        raise ValueError(
+            f"X must have the coordinates of the training along {dim!r}; got {_brief(new)} instead "
+            f"of {_brief(old)}."
+        )
+
+
 def _equal(old: Values, new: Values) -> bool:
-    if old.shape != new.shape:
-        return False
-    if old.dtype.kind == new.dtype.kind == "f":
+    kinds = {old.dtype.kind, new.dtype.kind}
+    if old.shape == new.shape and "f" in kinds and kinds <= set("fiu"):
         # The same times, however they were computed.
-        return bool(np.allclose(old, new, rtol=1e-9, atol=1e-9 * np.ptp(old)))
+        return bool(np.allclose(old, new, rtol=1e-9, atol=1e-9 * float(np.ptp(old))))
     return bool(np.array_equal(old, new))
 
 
-def _brief(values: Values) -> str:
+def _brief(values: Any) -> str:
     if len(values) <= 3:
-        return str(values.tolist())
-    first, last = (f"{one:.6g}" if isinstance(one, float) else str(one) for one in values[[0, -1]])
-    return f"{len(values)} from {first} to {last}"
+        return str(np.asarray(values).tolist())
+    return f"{len(values)} from {ends(values)}"
+
+
+def ends(values: Any) -> str:
+    """The first and the last coordinate."""
+    both = (values[0], values[-1])
+    return " to ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in both)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation.axes import check_coordinates
 from ..inspection import MapAxes
 
 UNNAMED = ("row", "column")  # the defaults of MapAxes
@@ -39,10 +40,7 @@ def samples_first(
 
 
 def coordinates(
-    arrays: Mapping[str, Any],
-    shape: tuple[int, ...],
-    dims: tuple[str, ...],
-    known: MapAxes | None,
+    arrays: Mapping[str, Any], shape: tuple[int, ...], dims: tuple[str, ...], known: MapAxes | None
 ) -> MapAxes:
     """Names and coordinates of rows and columns, from arrays besides samples, labels and groups.
 
@@ -80,11 +78,7 @@ def align(X: Any, found: MapAxes, known: MapAxes) -> tuple[Any, MapAxes]:
         found = MapAxes(found.column_coords, found.row_coords, found.column_label, found.row_label)
     for axis in ("row", "column"):
         old, new = (getattr(one, f"{axis}_coords") for one in (known, found))
-        if old is not None and new is not None and not _equal(old, new):
-            raise ValueError(
-                f"X must have the coordinates of the training along "
-                f"{getattr(known, f'{axis}_label')!r}; got {_brief(new)} instead of {_brief(old)}."
-            )
+        check_coordinates(getattr(known, f"{axis}_label"), old, new)
     return X, found
 
 
@@ -100,23 +94,3 @@ def _plain(values: Any) -> list[Any]:
     """Coordinates as a list of numbers or words, which a model file can hold."""
     array = np.asarray(values[...])
     return (array.astype(str) if array.dtype.kind in "mMSO" else array).tolist()
-
-
-def _equal(old: Any, new: Any) -> bool:
-    a, b = np.asarray(old), np.asarray(new)
-    if a.shape != b.shape:
-        return False
-    if a.dtype.kind in "fiu" and b.dtype.kind in "fiu":
-        # The same times may be rounded in another way.
-        return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9 * float(np.ptp(a))))
-    return bool(np.array_equal(a, b))
-
-
-def _brief(values: Any) -> str:
-    return str(list(values)) if len(values) <= 3 else f"{len(values)} from {ends(values)}"
-
-
-def ends(values: Any) -> str:
-    """The first and the last coordinate."""
-    both = (values[0], values[-1])
-    return " to ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in both)

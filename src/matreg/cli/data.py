@@ -100,11 +100,7 @@ def _read_labels(path: Path, target: str) -> dict[str, Any]:
 
 
 def _from_arrays(
-    content: Content,
-    path: Path,
-    asked: Origin,
-    labels: Mapping[str, Any],
-    known: Origin | None,
+    content: Content, path: Path, asked: Origin, labels: Mapping[str, Any], known: Origin | None
 ) -> Data:
     arrays, name = content.arrays, asked.samples
     X, dims = _named(arrays, name, path, "--samples"), content.dims.get(name, ())

@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read and describe."""
-    from .axes import ends
+    from .._validation.axes import ends
     from .model_files import load_model, model_in
 
     if args.out is not None:

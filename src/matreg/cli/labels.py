@@ -42,7 +42,7 @@ def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[
     if numbers is not None:
         warn(
             f"{target} holds numbers that are stored as words, such as {str(words[0])!r}: they are "
-            "taken as numbers. Pass --model smm if they are classes.",
+            "taken as numbers. Pass --model smm if they are classes."
         )
         return numbers
     if classes is False:
@@ -74,7 +74,7 @@ def _question_integers(y: NDArray[Any], target: str) -> None:
         warn(
             f"{target} holds {len(found)} distinct integers ({values}), which look like classes "
             "and are taken as numbers. Pass --model smm for classes, --model rglm --family poisson "
-            "for counts, or --model rmr if they are numbers.",
+            "for counts, or --model rmr if they are numbers."
         )
 
 
@@ -83,5 +83,5 @@ def _question_many_classes(words: NDArray[Any], target: str) -> None:
     if 2 * count > len(words):
         warn(
             f"{target} holds {count} different words for {len(words)} samples, which are many "
-            "classes. Are they the labels? Name others with --target.",
+            "classes. Are they the labels? Name others with --target."
         )

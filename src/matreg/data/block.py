@@ -12,24 +12,14 @@ from ..unpenalised.basis import Basis, Columns, intercept
 
 
 class Block(NamedTuple):
-    """Consecutive samples.
+    """Consecutive samples."""
 
-    Attributes
-    ----------
-    start : int
-        Index of the first one.
-    X : ndarray of shape (k, p*q)
-        Samples in their own dtype.
-    y, weights : ndarray of shape (k,)
-        Labels and sample weights.
-    Z : ndarray of shape (k, m) or None
-        All columns without a penalty, the ones included; None without covariates.
-    """
-
-    start: int
-    X: NDArray[Any]
+    start: int  # index of the first one
+    X: NDArray[Any]  # (k, p*q): samples in their own dtype
+    # (k,): labels and sample weights.
     y: Array
     weights: Array
+    # (k, m): all columns without a penalty, the ones included; None without covariates.
     Z: Array | None = None
 
     @property

@@ -47,36 +47,22 @@ class Blocks:
     """Samples of shape (p, q) with labels and weights, read block by block.
 
     A kind of storage is a subclass with the three methods that are not implemented here.
-
-    Attributes
-    ----------
-    n, p, q : int
-        Numbers of samples, of their rows and of their columns.
-    nbytes : int
-        Size of all samples as they are stored.
-    rows_read : int
-        Number of samples read so far.
-    given : tuple
-        Labels and weights as they were given.
-    rare : ndarray of int
-        Indices of samples of a rare kind, of which a subsample needs enough.
-    columns : Columns or None
-        Covariates as columns without a penalty, ones included, if there are any.
-    moments : ndarray or None
-        Second moments of all samples, once they are known.
     """
 
     long_work = True
     X: Any
+    # Numbers of samples, of their rows and of their columns.
     n: int
     p: int
     q: int
-    nbytes: int
-    rows_read: int
-    given: tuple[Any, Any]
+    nbytes: int  # size of all samples as they are stored
+    rows_read: int  # number of samples read so far
+    given: tuple[Any, Any]  # labels and weights as they were given
+    # Indices of samples of a rare kind, of which a subsample needs enough.
     rare: Index = np.zeros(0, dtype=np.intp)
+    # Covariates as columns without a penalty, ones included, if there are any.
     columns: Columns | None = None
-    moments: Array | None = None
+    moments: Array | None = None  # second moments of all samples, once they are known
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
         """Merged summaries of all blocks, each of about `summary_bytes`: one pass."""
@@ -151,16 +137,8 @@ class Blocks:
 class ArrayBlocks(Blocks):
     """Samples in anything with ``shape``, ``dtype`` and slices along the samples.
 
-    Parameters
-    ----------
-    X : ndarray, memmap, zarr array, HDF5 dataset, ... of shape (n, p, q) or (n, p*q)
-        The samples.
-    y, weights : ndarray of shape (n,)
-        Labels and sample weights.
-    shape : tuple of int
-        (p, q).
-    Z : ndarray of shape (n, m), default=None
-        Columns without a penalty, as :func:`matreg.unpenalised.basis.covariates` makes them.
+    The samples X are (n, p, q) or (n, p*q), labels and weights (n,). Z (n, m) are columns without a
+    penalty, as :func:`matreg.unpenalised.basis.covariates` makes them.
 
     Examples
     --------

@@ -57,24 +57,16 @@ def check_chunks(X: Any) -> None:
     if X.numblocks[0] > 20_000:
         warn(
             f"X has {X.numblocks[0]} blocks, and Dask spends about a millisecond on each in every "
-            "pass. Larger blocks are faster: X.rechunk({0: 'auto'}).",
+            "pass. Larger blocks are faster: X.rechunk({0: 'auto'})."
         )
 
 
 class DaskBlocks(Blocks):
     """Samples in a Dask array.
 
-    Parameters
-    ----------
-    X : dask array of shape (n, p, q) or (n, p*q)
-        The samples, chunked along the first axis only.
-    y, weights : ndarray or dask array of shape (n,)
-        Labels and sample weights; dask arrays of the chunks of X.
-    shape : tuple of int
-        (p, q).
-    Z : ndarray or dask array of shape (n, m), default=None
-        Columns without a penalty, as :func:`matreg.unpenalised.basis.covariates` makes
-        them; a dask array of the chunks of X.
+    The samples (n, p, q) or (n, p*q) are chunked along the first axis only; labels, weights and Z,
+    the columns without a penalty of :func:`matreg.unpenalised.basis.covariates`, are arrays in
+    memory or Dask arrays of the chunks of X.
     """
 
     def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int], Z: Any = None) -> None:
@@ -164,13 +156,7 @@ class DaskBlocks(Blocks):
 
 
 class Runs:
-    """The parts of given runs of samples that lie in a block.
-
-    Parameters
-    ----------
-    runs : list of (start, stop)
-        Indices of all samples.
-    """
+    """The parts of given runs (start, stop) of samples that lie in a block."""
 
     def __init__(self, runs: list[tuple[int, int]]) -> None:
         self.runs = runs

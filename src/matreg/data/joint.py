@@ -22,23 +22,12 @@ Result = TypeVar("Result", bound=Any)  # what a solver returns
 
 @dataclass(frozen=True)
 class JointProblem:
-    """Problems of single labels or classes that are solved as one problem.
+    """Problems of single labels or classes that are solved as one problem."""
 
-    Attributes
-    ----------
-    singles : list of Samples
-        Samples of the problems, with labels of their own.
-    joint : {"rows", "columns"} or None
-        What the matrices share.
-    fit_intercept : bool
-        Whether each problem has an intercept.
-    rows : list of ndarray or None
-        Which of all samples have each label; None of classes, which all of them have.
-    """
-
-    singles: list[Samples]
-    joint: str | None
-    fit_intercept: bool
+    singles: list[Samples]  # samples of the problems, with labels of their own
+    joint: str | None  # "rows" or "columns": what the matrices share
+    fit_intercept: bool  # whether each problem has an intercept
+    # Which of all samples have each label; None of classes, which all of them have.
     rows: list[Index | None]
 
     @property

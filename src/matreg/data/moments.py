@@ -12,22 +12,16 @@ from ..unpenalised.basis import Basis, Columns, intercept
 
 @dataclass(frozen=True)
 class Moments:
-    """Samples as the squared loss sees them: sums and differences of moments are those of samples.
+    """Samples as the squared loss sees them: moments are added and subtracted like samples."""
 
-    Attributes
-    ----------
-    moments : ndarray of shape (p*q + k + 2, p*q + k + 2)
-        Gram matrix of the rows ``(X_i, 1, Z_i, y_i)``, each times the root of its weight.
-    n, p, q : int
-        Numbers of samples, of their rows and of their columns.
-    columns : Columns or None
-        Covariates as k columns without a penalty, ones included, if there are any.
-    """
-
+    # (p*q + k + 2, p*q + k + 2): Gram matrix of the rows ``(X_i, 1, Z_i, y_i)``, each times the
+    # root of its weight.
     moments: Array
+    # Numbers of samples, of their rows and of their columns.
     n: int
     p: int
     q: int
+    # Covariates as k columns without a penalty, ones included, if there are any.
     columns: Columns | None = None
     long_work = False
 

@@ -43,12 +43,9 @@ def by_entries(X: NDArray[Any]) -> bool:
 
 
 class FileReader:
-    """Reads samples of a mapped file without mapping them.
+    """Reads samples of a mapped file, in C or in Fortran order, without mapping them.
 
-    Parameters
-    ----------
-    X : memmap
-        In C or in Fortran order; a slice of another one along the samples will do.
+    A slice of another memmap along the samples will do.
     """
 
     def __init__(self, X: np.memmap[Any, Any]) -> None:

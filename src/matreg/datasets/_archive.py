@@ -1,4 +1,4 @@
-"""Reading files out of archives, however often they were packed."""
+"""Reading files out of archives, however often they were packed, and workbooks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
+
+from .._runtime.packages import optional
 
 _ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tar\.gz)", re.IGNORECASE)
 
@@ -40,3 +43,11 @@ def _entries(archive: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
         for member in tape:
             if file := tape.extractfile(member):
                 yield member.name, file.read
+
+
+def rows_of_workbook(content: bytes) -> Iterator[tuple[Any, ...]]:
+    """Rows of values of the first sheet of an .xlsx file."""
+    openpyxl = optional("openpyxl", "data")
+    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    rows: Iterator[tuple[Any, ...]] = book.worksheets[0].iter_rows(values_only=True)
+    return rows

@@ -82,10 +82,9 @@ def load_air_quality(
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``air_quality.npz`` or the original archive. By default the folder that the
-        environment variable ``MATREG_DATA`` names, then the user's cache folder, into which the
-        data are downloaded from the UCI Machine Learning Repository (data set 360) if they are
-        nowhere.
+        Folder with ``air_quality.npz`` or the original archive. By default ``$MATREG_DATA``, then
+        the user's cache folder, into which data set 360 of the UCI Machine Learning Repository is
+        downloaded if necessary.
     label : {"benzene", "co"}, default="benzene"
         Benzene in micrograms per cubic metre or carbon monoxide in milligrams per cubic metre.
     missing : {"interpolate", "keep"}, default="interpolate"
@@ -106,8 +105,7 @@ def load_air_quality(
     Examples
     --------
     >>> from matreg.datasets import load_air_quality
-    >>> air = load_air_quality()  # doctest: +SKIP
-    >>> air.X.shape  # doctest: +SKIP
+    >>> load_air_quality().X.shape  # doctest: +SKIP
     (381, 24, 8)
     """
     if label not in ("benzene", "co"):

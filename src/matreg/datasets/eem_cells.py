@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Mapping
@@ -13,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._runtime.packages import optional
-from ._archive import read_members
+from ._archive import read_members, rows_of_workbook
 from ._fetch import Arrays, Source, load
 
 COMMIT = "f5deded1a23f199df0a489e33523461bb5d421fb"
@@ -56,10 +54,7 @@ def _read_counts(workbook: bytes) -> dict[str, float]:
     The original column is called TCC, with its unit; the time is part of the sample's name, which
     may be in any column.
     """
-    book = optional("openpyxl", "data").load_workbook(
-        io.BytesIO(workbook), read_only=True, data_only=True
-    )
-    header, *rows = book.worksheets[0].iter_rows(values_only=True)
+    header, *rows = rows_of_workbook(workbook)
     columns = [k for k, name in enumerate(header) if re.search(_COUNT, str(name), re.IGNORECASE)]
     if len(columns) != 1:
         raise ValueError(
@@ -129,10 +124,10 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``eem_cells.npz`` or an original archive. By default the folder that the
-        environment variable ``MATREG_DATA`` names, then the user's cache folder. If it is nowhere,
-        the sample data of the Python package eempy (MIT licence) are downloaded from GitHub, and
-        what is needed of them is kept in the cache; this takes openpyxl (``matreg[data]``).
+        Folder with ``eem_cells.npz`` or an original archive. By default ``$MATREG_DATA``, then the
+        user's cache folder, into which what is needed of the sample data of the Python package
+        eempy (MIT licence) is downloaded from GitHub; this takes openpyxl (``matreg[data]``) if
+        necessary.
 
     Returns
     -------
@@ -147,8 +142,7 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Examples
     --------
     >>> from matreg.datasets import load_eem_cells
-    >>> water = load_eem_cells()  # doctest: +SKIP
-    >>> water.X.shape  # doctest: +SKIP
+    >>> load_eem_cells().X.shape  # doctest: +SKIP
     (38, 30, 25)
     """
     arrays = load(SOURCE, data_home)

@@ -67,9 +67,8 @@ def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     ----------
     data_home : path-like, default=None
         Folder with ``cmu+face+images.zip``, ``cmu_faces.zip``, ``faces_4.tar.gz`` or
-        ``faces.tar.gz``. By default the folder that the environment variable ``MATREG_DATA``
-        names, then the user's cache folder, into which the file is downloaded from the UCI Machine
-        Learning Repository (data set 124) if it is nowhere.
+        ``faces.tar.gz``. By default ``$MATREG_DATA``, then the user's cache folder, into which data
+        set 124 of the UCI Machine Learning Repository is downloaded if necessary.
 
     Returns
     -------
@@ -84,8 +83,7 @@ def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Examples
     --------
     >>> from matreg.datasets import load_cmu_faces
-    >>> faces = load_cmu_faces()  # doctest: +SKIP
-    >>> faces.X.shape  # doctest: +SKIP
+    >>> load_cmu_faces().X.shape  # doctest: +SKIP
     (468, 30, 32)
     """
     arrays = load(CMU, data_home)

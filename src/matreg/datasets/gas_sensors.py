@@ -64,10 +64,9 @@ def load_gas_sensors(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``gas_sensor_array.npz`` or the original archive. By default the folder that
-        the environment variable ``MATREG_DATA`` names, then the user's cache folder, into which the
-        data are downloaded from the UCI Machine Learning Repository (data set 270) if they are
-        nowhere.
+        Folder with ``gas_sensor_array.npz`` or the original archive. By default ``$MATREG_DATA``,
+        then the user's cache folder, into which data set 270 of the UCI Machine Learning Repository
+        is downloaded if necessary.
 
     Returns
     -------
@@ -83,8 +82,7 @@ def load_gas_sensors(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Examples
     --------
     >>> from matreg.datasets import load_gas_sensors
-    >>> gases = load_gas_sensors()  # doctest: +SKIP
-    >>> gases.X.shape  # doctest: +SKIP
+    >>> load_gas_sensors().X.shape  # doctest: +SKIP
     (5933, 16, 8)
     """
     arrays = load(SOURCE, data_home)

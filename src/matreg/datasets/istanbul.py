@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch, check_scalar
 
-from .._runtime.packages import optional
 from ..preprocessing import windows
-from ._archive import read_members
+from ._archive import read_members, rows_of_workbook
 from ._fetch import Arrays, Source, load
 
 COLUMNS = ("ISE_TL", "ISE_USD", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM")
@@ -47,24 +46,13 @@ def _to_arrays(rows: Iterable[Sequence[Any]]) -> Arrays:
     }
 
 
-def _parse_csv(content: bytes) -> Arrays:
-    return _to_arrays(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
-
-
-def _parse_xlsx(content: bytes) -> Arrays:
-    book = optional("openpyxl", "data").load_workbook(
-        io.BytesIO(content), read_only=True, data_only=True
-    )
-    return _to_arrays(book.worksheets[0].iter_rows(values_only=True))
-
-
 def _parse(path: Path) -> Arrays:
     content = path.read_bytes()
     if path.suffix == ".csv":
-        return _parse_csv(content)
+        return _to_arrays(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
     if path.suffix == ".zip":
         (content,) = read_members(content, r"data_akbilgic\.xlsx").values()
-    return _parse_xlsx(content)
+    return _to_arrays(rows_of_workbook(content))
 
 
 SOURCE = Source(
@@ -88,9 +76,8 @@ def load_istanbul(data_home: str | os.PathLike[str] | None = None, *, window: in
     ----------
     data_home : path-like, default=None
         Folder with ``istanbul+stock+exchange.zip``, ``istanbul_stock_exchange.csv`` or
-        ``data_akbilgic.xlsx``. By default the folder that the environment variable ``MATREG_DATA``
-        names, then the user's cache folder, into which the file is downloaded from the UCI Machine
-        Learning Repository (data set 247) if it is nowhere.
+        ``data_akbilgic.xlsx``. By default ``$MATREG_DATA``, then the user's cache folder, into
+        which data set 247 of the UCI Machine Learning Repository is downloaded if necessary.
     window : int, default=10
         Number of days in a sample.
 

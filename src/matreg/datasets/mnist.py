@@ -47,9 +47,8 @@ def load_mnist(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     ----------
     data_home : path-like, default=None
         Folder with ``mnist.npz`` (arrays `x_train`, `y_train`, `x_test`, `y_test`) or
-        ``mnist_784.arff``. By default the folder that the environment variable ``MATREG_DATA``
-        names, then the user's cache folder, into which the data are downloaded from OpenML (122 MB,
-        kept as 11 MB) if they are nowhere.
+        ``mnist_784.arff``. By default ``$MATREG_DATA``, then the user's cache folder, into which
+        the data are downloaded from OpenML (122 MB, kept as 11 MB) if necessary.
 
     Returns
     -------
@@ -65,8 +64,7 @@ def load_mnist(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Examples
     --------
     >>> from matreg.datasets import load_mnist
-    >>> digits = load_mnist()  # doctest: +SKIP
-    >>> digits.X_train.shape  # doctest: +SKIP
+    >>> load_mnist().X_train.shape  # doctest: +SKIP
     (60000, 28, 28)
     """
     arrays = load(SOURCE, data_home)

@@ -70,10 +70,9 @@ def load_olive(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``olive.npz`` or ``eem_data.mat``. By default the folder that the environment
-        variable ``MATREG_DATA`` names, then the user's cache folder. If it is nowhere, it is
-        downloaded from the authors' repository on GitHub (MIT licence), and the means of ten
-        neighbouring emissions are kept in the cache; this takes pooch (``matreg[data]``).
+        Folder with ``olive.npz`` or ``eem_data.mat``. By default ``$MATREG_DATA``, then the user's
+        cache folder, into which the means of ten neighbouring emissions of the authors' data on
+        GitHub (MIT licence) are downloaded; this takes pooch (``matreg[data]``) if necessary.
 
     Returns
     -------
@@ -92,8 +91,7 @@ def load_olive(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Examples
     --------
     >>> from matreg.datasets import load_olive
-    >>> olive = load_olive()  # doctest: +SKIP
-    >>> olive.X.shape  # doctest: +SKIP
+    >>> load_olive().X.shape  # doctest: +SKIP
     (80, 46, 13)
     """
     arrays = load(SOURCE, data_home)

@@ -30,10 +30,6 @@ def _inside_polygon(x: Grid, y: Grid, vertices: Grid) -> Mask:
     return inside
 
 
-def _square(x: Grid, y: Grid) -> Mask:
-    return (abs(x) < 0.5) & (abs(y) < 0.5)
-
-
 def _cross(x: Grid, y: Grid) -> Mask:
     near, far = np.minimum(abs(x), abs(y)), np.maximum(abs(x), abs(y))
     return (near < 0.22) & (far < 0.66)
@@ -43,14 +39,6 @@ def _t(x: Grid, y: Grid) -> Mask:
     bar = (abs(x) < 0.66) & (y > 0.22)
     stem = abs(x) < 0.22
     return (bar | stem) & (abs(y) < 0.66)
-
-
-def _triangle(x: Grid, y: Grid) -> Mask:
-    return _inside_polygon(x, y, np.array([[-0.7, -0.6], [0.7, -0.6], [0.0, 0.65]]))
-
-
-def _circle(x: Grid, y: Grid) -> Mask:
-    return x**2 + y**2 < 0.62**2
 
 
 def _butterfly(x: Grid, y: Grid) -> Mask:
@@ -65,12 +53,13 @@ def _butterfly(x: Grid, y: Grid) -> Mask:
     return _inside_polygon(x, y, outline)
 
 
+TRIANGLE = np.array([[-0.7, -0.6], [0.7, -0.6], [0.0, 0.65]])
 _DRAW: dict[str, Callable[[Grid, Grid], Mask]] = {
-    "square": _square,
+    "square": lambda x, y: (abs(x) < 0.5) & (abs(y) < 0.5),
     "cross": _cross,
     "t": _t,
-    "triangle": _triangle,
-    "circle": _circle,
+    "triangle": lambda x, y: _inside_polygon(x, y, TRIANGLE),
+    "circle": lambda x, y: x**2 + y**2 < 0.62**2,
     "butterfly": _butterfly,
 }
 

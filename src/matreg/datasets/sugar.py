@@ -45,9 +45,8 @@ def load_sugar(
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``sugar.mat``. By default the folder that the environment variable
-        ``MATREG_DATA`` names, then the user's cache folder, into which the file is downloaded from
-        a public copy of the N-way toolbox if it is nowhere.
+        Folder with ``sugar.mat``. By default ``$MATREG_DATA``, then the user's cache folder, into
+        which the file is downloaded from a public copy of the N-way toolbox if necessary.
     missing : {"interpolate", "keep"}, default="interpolate"
         What to do with the missing cells: fill them linearly along the emission axis, which at its
         end, where they lie, repeats the nearest measured value; or leave them as NaN.
@@ -66,8 +65,7 @@ def load_sugar(
     Examples
     --------
     >>> from matreg.datasets import load_sugar
-    >>> sugar = load_sugar()  # doctest: +SKIP
-    >>> sugar.X.shape  # doctest: +SKIP
+    >>> load_sugar().X.shape  # doctest: +SKIP
     (268, 53, 7)
     """
     if missing not in ("interpolate", "keep"):

@@ -14,15 +14,7 @@ from .._runtime.parallel import in_parallel
 from .._runtime.progress import span, track
 from .._typing import Array, Parameters
 from ..data.samples import Samples
-from ..solvers import (
-    Decomposition,
-    GRMRProblem,
-    GRMRResult,
-    SolverResult,
-    clean_alone,
-    path,
-    solve,
-)
+from ..solvers import Decomposition, GRMRProblem, GRMRResult, SolverResult, clean_alone, path, solve
 from ._fit.classifier import MatrixClassifier
 from ._fit.cleaning import CleanedFit, JointFit
 from ._fit.convex import Part

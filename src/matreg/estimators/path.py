@@ -148,9 +148,7 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
     except KeyboardInterrupt:
         if not points or not may_keep():
             raise
-        warn(
-            f"Interrupted: {len(points)} of {total} points of the path are returned. " + ADVICE,
-        )
+        warn(f"Interrupted: {len(points)} of {total} points of the path are returned. " + ADVICE)
     return points
 
 

@@ -143,11 +143,6 @@ class RegularizationPath:
     def predict(self, X: ArrayLike, covariates: Covariates = None) -> Values:
         """Predict the labels of samples with all models.
 
-        Parameters
-        ----------
-        X, covariates
-            As in :meth:`decision_function`.
-
         Returns
         -------
         ndarray of shape (k, n)

@@ -38,11 +38,7 @@ PAPER = {
 # Folds of whole people, as the model is tested on new people. G-RMR replaces outliers, as images
 # are not of low rank; its gamma is the estimator's rule or half of it.
 TUNING = Tuning(
-    cv=GroupKFold(5),
-    n_taus=12,
-    n_rglm_taus=12,
-    rglm_min_ratio=1e-3,
-    outliers="replace",
+    cv=GroupKFold(5), n_taus=12, n_rglm_taus=12, rglm_min_ratio=1e-3, outliers="replace"
 )
 
 

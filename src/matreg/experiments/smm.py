@@ -155,12 +155,7 @@ def _chosen(models: dict[str, Any]) -> dict[str, Any]:
 
 
 def _synthetic_round(
-    seed: int,
-    shape: tuple[int, int],
-    n_train: int,
-    n_test: int,
-    n_taus: int,
-    Cs: tuple[float, ...],
+    seed: int, shape: tuple[int, int], n_train: int, n_test: int, n_taus: int, Cs: tuple[float, ...]
 ) -> dict[str, Any]:
     X, y, X_test, y_test = _unit(make_groups(seed, shape, n_train, n_test))
     models, seconds = fit_classifiers(X, y, n_taus, Cs)

@@ -61,12 +61,7 @@ def run(options: Options, *, shape: str = "square", size: int = 64, n_train: int
 
 def _draw(taus: Any, errors: Any, ranks: Any, support: Any, svr_error: float) -> Any:
     figure, axes = pyplot().subplots(
-        3,
-        1,
-        figsize=(5.5, 5.5),
-        sharex=True,
-        height_ratios=[2, 1, 1],
-        layout="constrained",
+        3, 1, figsize=(5.5, 5.5), sharex=True, height_ratios=[2, 1, 1], layout="constrained"
     )
     style = STYLE["RMR"]
     axes[0].loglog(taus, errors, label="RMR", **style)

@@ -4,7 +4,7 @@ maps          the pattern and the components of a model
 bootstrap     how far a map would change with other samples
 permutation   tests of the entries and of the score; _p_values: corrected for all entries
 displays      figures of the maps; _axes: names of rows and columns
-_refits       many fits to changed data; _chosen: with the parameters that were chosen
+_refits       many fits to changed data, with the parameters that were chosen
 _covariates   fits and predictions with covariates
 """
 

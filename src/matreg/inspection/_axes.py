@@ -59,28 +59,21 @@ class MapAxes:
         self.check(matrix.shape)
         drawn = show_matrix(axis, matrix)
         axis.set_aspect(aspect_of(matrix.shape))
-        self.rows(axis.yaxis)
-        self.columns(axis.xaxis)
+        self.name(axis.yaxis, "row")
+        self.name(axis.xaxis, "column")
         return drawn
 
-    def rows(self, axis: Any) -> None:
-        """Name the rows along an axis."""
-        _name(axis, self.row_coords, self.row_label)
-
-    def columns(self, axis: Any) -> None:
-        """Name the columns along an axis."""
-        _name(axis, self.column_coords, self.column_label)
+    def name(self, axis: Any, side: str) -> None:
+        """Name each "row" or each "column" along an axis."""
+        coords = getattr(self, f"{side}_coords")
+        axis.set_label_text(getattr(self, f"{side}_label"))
+        set_ticks(axis, coords, MOST_NAMES)
+        length = sum(len(text.get_text()) for text in axis.get_ticklabels())
+        if axis.axis_name == "x" and coords is not None and length > 25:  # names would overlap
+            axis.set_tick_params(labelrotation=90)
+        axis.set_tick_params(labelsize=8)
 
 
 def aspect_of(shape: tuple[int, ...]) -> str:
     """Square entries for a matrix that may be an image; a long one fills the axes."""
     return "auto" if max(shape) > LONGEST_IMAGE * min(shape) else "equal"
-
-
-def _name(axis: Any, coords: Sequence[Any] | None, label: str) -> None:
-    axis.set_label_text(label)
-    set_ticks(axis, coords, MOST_NAMES)
-    length = sum(len(text.get_text()) for text in axis.get_ticklabels())
-    if axis.axis_name == "x" and coords is not None and length > 25:  # names would overlap
-        axis.set_tick_params(labelrotation=90)
-    axis.set_tick_params(labelsize=8)

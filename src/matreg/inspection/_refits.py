@@ -1,14 +1,16 @@
-"""Many fits of one model to changed data, in parallel."""
+"""Fits of one model with the parameters that were chosen: many to changed data, in parallel."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from joblib import delayed
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
@@ -22,10 +24,24 @@ from .._validation.stored import refuse_streamed
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
 from ..estimators._search.folds import make_splitter
-from ._chosen import at_chosen_parameters
 from ._covariates import fit_with, rows_of
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
+
+
+def at_chosen_parameters(model: Any) -> Any:
+    """An unfitted copy of a fitted model without a search, with the parameters that were chosen."""
+    if isinstance(model, Pipeline):
+        steps = [(name, clone(step)) for name, step in model.steps[:-1]]
+        return Pipeline([*steps, (model.steps[-1][0], at_chosen_parameters(model[-1]))])
+    if isinstance(model, TransformedTargetRegressor):
+        return clone(model).set_params(regressor=at_chosen_parameters(model.regressor_))
+    if hasattr(model, "best_estimator_"):
+        return at_chosen_parameters(model.best_estimator_)
+    plain = clone(model)
+    found = {name: getattr(model, f"{name}_", None) for name in plain.get_params()}
+    numbers = {name: one for name, one in found.items() if isinstance(one, Number | tuple)}
+    return plain.set_params(**numbers, verbose=0)
 
 
 def warm(model: Any, X: Any, y: Any, Z: Array | None = None) -> Any:

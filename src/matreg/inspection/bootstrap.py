@@ -14,9 +14,8 @@ from sklearn.utils import check_random_state, check_scalar
 
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ._chosen import at_chosen_parameters
 from ._covariates import as_numbers
-from ._refits import Indices, as_samples, check_groups, refit_rows, refits
+from ._refits import Indices, as_samples, at_chosen_parameters, check_groups, refit_rows, refits
 from .maps import Components, components_of
 
 
@@ -88,12 +87,8 @@ def bootstrap_maps(
     ----------
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
-    X : array-like of shape (n, p, q) or (n, p*q)
-        The samples of `fit`.
-    y : array-like of shape (n,)
-        Their labels.
-    covariates : array-like of shape (n, m), table or dict of columns, default=None
-        Those of `fit`, if it had covariates.
+    X, y, covariates
+        Those of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, such as people, days or batches. Whole groups
         are drawn.

@@ -30,19 +30,13 @@ class PatternDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of two matplotlib axes
-        Filter and pattern.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of two matplotlib axes, matplotlib figure
+        Filter and pattern, and the figure they are in.
 
     Examples
     --------
-    >>> from matreg import RMR
-    >>> from matreg.datasets import make_matrix_regression
     >>> from matreg.inspection import PatternDisplay
-    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
-    >>> model = RMR(tau=1.0).fit(data.X, data.y)
-    >>> display = PatternDisplay.from_estimator(model, data.X)  # doctest: +SKIP
+    >>> display = PatternDisplay.from_estimator(model, X)  # doctest: +SKIP
     """
 
     coef: Array
@@ -89,18 +83,12 @@ class ComponentsDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of two matplotlib axes
-        Row profiles and column profiles.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of two matplotlib axes, matplotlib figure
+        Row profiles and column profiles, and the figure they are in.
 
     Examples
     --------
-    >>> from matreg import RMR
-    >>> from matreg.datasets import make_matrix_regression
     >>> from matreg.inspection import ComponentsDisplay
-    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
-    >>> model = RMR(tau=1.0).fit(data.X, data.y)
     >>> display = ComponentsDisplay.from_estimator(model)  # doctest: +SKIP
     """
 
@@ -162,7 +150,7 @@ class ComponentsDisplay(Display):
                 axis.fill_between(places, profile - width, profile + width, color=colour, alpha=0.2)
             axis.plot(places, profile, color=colour, label=label, marker=".", linewidth=1.2)
             axis.spines[["top", "right"]].set_visible(False)
-        (names.rows if side == "row" else names.columns)(axis.xaxis)
+        names.name(axis.xaxis, side)
 
 
 @dataclass(repr=False)
@@ -178,10 +166,8 @@ class BootstrapDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of three matplotlib axes
-        Mean, standard deviation, sign agreement.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of three matplotlib axes, matplotlib figure
+        Mean, standard deviation, sign agreement, and the figure they are in.
 
     Examples
     --------
@@ -215,10 +201,8 @@ class PermutationDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of two matplotlib axes
-        Map and histogram.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of two matplotlib axes, matplotlib figure
+        Map and histogram, and the figure they are in.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
     if variance == 0.0:
         warn(
             "All predictions are equal (W = 0, or one sample only): the pattern is zero. Fit with "
-            "a smaller tau.",
+            "a smaller tau."
         )
         return np.zeros_like(W)
     flat = part.in_units(samples).reshape(len(samples), -1)

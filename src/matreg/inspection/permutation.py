@@ -16,12 +16,12 @@ from .._runtime.progress import Line, span, without_progress
 from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ._chosen import at_chosen_parameters
 from ._covariates import as_numbers, bound, fit_with, rows_of
 from ._p_values import p_values, stepwise_p_values, threshold_of
 from ._refits import (
     Indices,
     as_samples,
+    at_chosen_parameters,
     check_groups,
     folds_of,
     quietly,
@@ -131,12 +131,8 @@ def permutation_map(
     ----------
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
-    X : array-like of shape (n, p, q) or (n, p*q)
-        The samples of `fit`.
-    y : array-like of shape (n,)
-        Their labels.
-    covariates : array-like of shape (n, m), table or dict of columns, default=None
-        Those of `fit`, if it had covariates.
+    X, y, covariates
+        Those of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, which folds keep together. Whole groups are
         exchanged: of any size if the labels are the same within each group, else of the same size.
@@ -152,10 +148,8 @@ def permutation_map(
         Score; by default that of the model.
     n_jobs : int, default=None
         Number of permutations that run at a time.
-    random_state : int, RandomState instance or None, default=None
-        Seed; the result does not depend on `n_jobs`.
-    verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+    random_state, verbose
+        As in :func:`bootstrap_maps`.
 
     Returns
     -------
@@ -279,7 +273,7 @@ def _says_nothing(maps: Array) -> bool:
     warn(
         f"W is zero in {zero} of {len(maps)} fits to permuted labels: at this tau entries cannot "
         "be told from chance, and all of their p-values are 1. Read the p-value of the score, or "
-        "fit with a smaller tau.",
+        "fit with a smaller tau."
     )
     return True
 

@@ -33,17 +33,13 @@ class CoefDisplay(Display):
 
     Attributes
     ----------
-    axes_ : dict of matplotlib axes
-        "coef", "left", "right"; "coef" alone if it was drawn on given axes.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : dict of matplotlib axes, matplotlib figure
+        "coef", "left", "right", or "coef" alone on given axes; and the figure they are in.
 
     Examples
     --------
-    >>> from matreg import CoefDisplay, RMR
-    >>> from matreg.datasets import make_matrix_regression
-    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
-    >>> display = CoefDisplay.from_estimator(RMR().fit(data.X, data.y))  # doctest: +SKIP
+    >>> from matreg import RMR, CoefDisplay
+    >>> display = CoefDisplay.from_estimator(RMR().fit(X, y))  # doctest: +SKIP
     """
 
     coef: Array
@@ -94,11 +90,6 @@ class CoefDisplay(Display):
             Where to draw the image, then without the singular vectors; a new figure by default.
         cmap : str or matplotlib colormap, default="RdBu_r"
             Colours, white or black at zero in the middle.
-
-        Returns
-        -------
-        CoefDisplay
-            With its axes.
         """
         part = linear_part(estimator, problem, "estimator")
         labels = getattr(part.model, "labels_", None)

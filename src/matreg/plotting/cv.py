@@ -32,18 +32,13 @@ class CVDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib axes
-        Score and rank.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of matplotlib axes, matplotlib figure
+        Score and rank, and the figure they are in.
 
     Examples
     --------
-    >>> from matreg import CVDisplay, RMRCV
-    >>> from matreg.datasets import make_matrix_regression
-    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
-    >>> model = RMRCV(n_taus=5, cv=2).fit(data.X, data.y)
-    >>> display = CVDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> from matreg import RMRCV, CVDisplay
+    >>> display = CVDisplay.from_estimator(RMRCV().fit(X, y))  # doctest: +SKIP
     """
 
     taus: Array
@@ -63,11 +58,6 @@ class CVDisplay(Display):
             After `fit`; it may be in a Pipeline or a TransformedTargetRegressor.
         ax : matplotlib axes or a pair of them, default=None
             For the score, and for the rank; new ones by default.
-
-        Returns
-        -------
-        CVDisplay
-            With its axes.
         """
         search = _searching(estimator)
         check_is_fitted(search, "cv_results_")

@@ -28,18 +28,13 @@ class OutlierDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib axes of shape (3, k)
-        Observed, clean and outlier, one column per sample.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of matplotlib axes of shape (3, k), matplotlib figure
+        Observed, clean and outlier, one column per sample, and the figure they are in.
 
     Examples
     --------
     >>> from matreg import GRMR, OutlierDisplay
-    >>> from matreg.datasets import make_matrix_regression
-    >>> data = make_matrix_regression(60, (6, 5), x_rank=2, x_corruption=0.05, random_state=0)
-    >>> model = GRMR().fit(data.X, data.y)
-    >>> display = OutlierDisplay.from_estimator(model, data.X)  # doctest: +SKIP
+    >>> display = OutlierDisplay.from_estimator(GRMR().fit(X, y), X)  # doctest: +SKIP
     """
 
     observed: Array

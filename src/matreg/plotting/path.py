@@ -29,18 +29,13 @@ class PathDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib axes
-        Singular values and rank.
-    figure_ : matplotlib figure
-        The figure they are in.
+    axes_, figure_ : ndarray of matplotlib axes, matplotlib figure
+        Singular values and rank, and the figure they are in.
 
     Examples
     --------
-    >>> from matreg import PathDisplay, RMRCV
-    >>> from matreg.datasets import make_matrix_regression
-    >>> data = make_matrix_regression(60, (6, 5), random_state=0)
-    >>> model = RMRCV(n_taus=5, cv=2).fit(data.X, data.y)
-    >>> display = PathDisplay.from_estimator(model, data.X, data.y)  # doctest: +SKIP
+    >>> from matreg import RMRCV, PathDisplay
+    >>> display = PathDisplay.from_estimator(RMRCV().fit(X, y), X, y)  # doctest: +SKIP
     """
 
     path: RegularizationPath
@@ -69,11 +64,6 @@ class PathDisplay(Display):
             For the singular values, and for the rank; new ones by default.
         cmap : str or matplotlib colormap, default="viridis"
             Colours of the singular values.
-
-        Returns
-        -------
-        PathDisplay
-            With its axes.
         """
         part = linear_part(estimator, argument="estimator")
         model = part.model

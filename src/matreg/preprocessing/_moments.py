@@ -12,14 +12,9 @@ from ..data.block import Block
 
 @dataclass(frozen=True)
 class Moments:
-    """Number, mean and squared deviations of the entries that share a unit; two of them merge.
+    """Number, mean and squared deviations of the entries that share a unit; two of them merge."""
 
-    Attributes
-    ----------
-    count, mean, squares : ndarray that broadcasts to (p, q)
-        Number of observed entries, their mean, and the sum of their squared deviations from it.
-    """
-
+    # Number of observed entries, their mean, and the sum of their squared deviations from it.
     count: Array
     mean: Array
     squares: Array
@@ -40,18 +35,10 @@ class Moments:
 
 @dataclass(frozen=True)
 class MomentsOf:
-    """Reduces a block of samples to the moments of its units.
+    """Reduces a block of samples to the moments of its units."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        (p, q).
-    axes : tuple of int
-        Axes of (n, p, q) along which entries share a unit.
-    """
-
-    shape: tuple[int, int]
-    axes: tuple[int, ...]
+    shape: tuple[int, int]  # (p, q)
+    axes: tuple[int, ...]  # axes of (n, p, q) along which entries share a unit
 
     def __call__(self, block: Block) -> Moments:
         """Those of a block; NaN are left out."""

@@ -13,14 +13,8 @@ from .._validation.axes import MatrixLabels, read_labels
 def like(X: Any, values: Array, fitted: MatrixLabels | None) -> Any:
     """Values (n, p, q) as what X is: a DataArray, a table with two levels of columns, an array.
 
-    Parameters
-    ----------
-    X : object
-        What the values were made from.
-    values : ndarray of shape (n, p, q)
-        In the order of rows and columns that `aligned` gives.
-    fitted : MatrixLabels or None
-        Names of rows and columns in the training.
+    The values are in the order of rows and columns that `aligned` gives; `fitted` has the names of
+    rows and columns in the training.
     """
     if all(hasattr(X, name) for name in ("dims", "coords", "transpose")):
         if fitted is not None:

@@ -14,21 +14,8 @@ from ..data.reading import reader
 class StoredView:
     """Samples of a stored array, each block changed by a function when it is read.
 
-    The models read it block by block like the array itself; nothing is written or kept.
-
-    Parameters
-    ----------
-    X : memmap, zarr array, HDF5 dataset, ... of shape (n, p, q) or (n, p*q)
-        The samples.
-    change : callable
-        Makes an array (k, p*q) or (k, p, q) of floating-point numbers from one of that shape.
-    dtype : dtype
-        Type of the numbers that `change` returns.
-
-    Attributes
-    ----------
-    shape, ndim, dtype, chunks
-        As arrays have them.
+    The models read it block by block like the array itself; nothing is written or kept. `change`
+    makes an array (k, p*q) or (k, p, q) of numbers of type `dtype` from one of that shape.
     """
 
     def __init__(

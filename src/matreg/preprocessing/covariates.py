@@ -15,21 +15,11 @@ from .._typing import Array
 
 
 class Column(NamedTuple):
-    """A covariate as it is given.
+    """A covariate as it is given."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, or what stands for it.
-    values : ndarray of shape (n,)
-        Numbers, or categories of any kind.
-    is_category : bool
-        Whether it is to be one-hot encoded.
-    """
-
-    name: str
-    values: NDArray[Any]
-    is_category: bool
+    name: str  # its name, or what stands for it
+    values: NDArray[Any]  # (n,): numbers, or categories of any kind
+    is_category: bool  # whether it is to be one-hot encoded
 
 
 class CovariateEncoder(TransformerMixin, BaseEstimator):

@@ -35,12 +35,7 @@ LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 256
 def sampled(X: Any, numbers: int, seed: int = 0) -> Any:
     """Samples from all over X with about so many numbers in total; X itself if it has fewer.
 
-    Parameters
-    ----------
-    X : array of shape (n, p, q) or (n, p*q)
-        In memory, stored or a Dask array.
-    numbers : int
-        How many numbers to take about; 64 samples at least.
+    X is in memory, stored or a Dask array; at least 64 samples are taken.
     """
     n, width = int(X.shape[0]), int(np.prod(X.shape[1:]))
     rows = max(64, numbers // max(width, 1))
@@ -117,7 +112,7 @@ def warn_of_units(X: Array) -> None:
                 f"{_rounded(spread[small])}. The penalty suppresses what {by} of small numbers "
                 "tell. If they have units of their own, put "
                 f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline; on "
-                f"the command line, --scale {by}.",
+                f"the command line, --scale {by}."
             )
             return
 

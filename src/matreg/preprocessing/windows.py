@@ -14,12 +14,7 @@ from .._typing import Array
 
 
 def windows(
-    series: ArrayLike,
-    length: int,
-    step: int = 1,
-    horizon: int = 1,
-    *,
-    target: Any = None,
+    series: ArrayLike, length: int, step: int = 1, horizon: int = 1, *, target: Any = None
 ) -> Bunch:
     """Windows of a time series as samples, each with the label that follows it.
 
@@ -97,13 +92,9 @@ def _read(series: Any) -> tuple[Array, NDArray[Any], list[Any]]:
     )
     values = values[:, None] if values.ndim == 1 else values
     times, names = _named(series, *values.shape)
-    if len(times) > 1 and times.dtype.kind in "iufM" and not (np.diff(times) > _zero(times)).all():
+    if times.dtype.kind in "iufM" and not (times[1:] > times[:-1]).all():
         raise ValueError("series must have its times in increasing order: sort it first.")
     return values, times, names
-
-
-def _zero(times: NDArray[Any]) -> Any:
-    return np.timedelta64(0) if times.dtype.kind == "M" else 0
 
 
 def _named(series: Any, n_times: int, q: int) -> tuple[NDArray[Any], list[Any]]:

@@ -13,10 +13,10 @@ from sklearn.base import is_classifier
 from .._runtime.progress import track
 from .._typing import Array
 from ..estimators._fit.classifier import one_vs_rest
+from ..estimators._input.covariates import new_covariates
 from ..estimators._linear_part import linear_part
-from ..inspection._chosen import at_chosen_parameters
 from ..inspection._covariates import bound, fit_with, rows_of
-from ..inspection._refits import folds_of, take
+from ..inspection._refits import at_chosen_parameters, folds_of, take
 from ._baselines import Baseline, fold_of
 from ._scoring import Scoring
 
@@ -175,7 +175,8 @@ def _least_of_pairs(model: Any, X: Any, own: NDArray[np.bool_], Z: Any) -> Array
     samples = part.samples(X).reshape(len(own), -1)
     coefs = np.asarray(part.model.coef_)
     decisions = samples @ coefs.reshape(len(coefs), -1).T + np.asarray(part.model.intercept_)
-    decisions = decisions + np.transpose(part.model._covariate_part(Z, len(own)))
+    if (numbers := new_covariates(part.model, Z, len(own))) is not None:
+        decisions += numbers @ part.model.covariate_coef_.T
     least = np.full(len(own), np.inf)
     first, second = np.triu_indices(own.shape[1], 1)  # in the order of coef_
     for a, b, f in zip(first, second, decisions.T, strict=True):

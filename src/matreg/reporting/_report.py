@@ -81,12 +81,8 @@ def make_report(
     ----------
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
-    X : array-like of shape (n, p, q) or (n, p*q)
-        The samples of `fit`.
-    y : array-like of shape (n,)
-        Their labels.
-    covariates : array-like of shape (n, m), table or dict of columns, default=None
-        Those of `fit`, if it had covariates.
+    X, y, covariates
+        Those of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
     cv : "auto", int, splitter or None, default="auto"

@@ -34,7 +34,9 @@ def summary(facts: Facts) -> str:
     if facts.scoring.by_medians and not facts.classes:
         score += f" (R² of medians {of_all(facts, r2_of_medians, facts.own):.3f})"
     others = [one for one in facts.test.outcomes if one is not facts.own]
-    against = ", ".join(f"{value(facts, one):.3g} by {_by(one)}" for one in others)
+    names = (one.name if one.on_flat else f"a constant, the {one.name}" for one in others)
+    rivals = zip(others, names, strict=True)
+    against = ", ".join(f"{value(facts, one):.3g} by {name}" for one, name in rivals)
     parts = [
         f"{counted(facts.total, 'sample')} of {p} × {q}: {score} {where}"
         + (f", against {against}" if against else "")
@@ -42,10 +44,6 @@ def summary(facts: Facts) -> str:
     if hasattr(facts.inner, "rank_"):
         parts.append(f"rank {np.max(facts.inner.rank_)}")
     return "; ".join([*parts, f"relative duality gap {np.max(facts.inner.dual_gap_):.1e}"]) + "."
-
-
-def _by(one: Outcome) -> str:
-    return one.name if one.on_flat else f"a constant, the {one.name}"
 
 
 def score(facts: Facts) -> list[str]:

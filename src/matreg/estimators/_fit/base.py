@@ -25,9 +25,10 @@ from ..._validation.arrays import (
     validate_labels,
 )
 from ..._validation.axes import aligned, read_labels
+from ..._validation.classes import classes_at
 from ..._validation.stored import is_streamed, loaded, refuse_streamed, stored_shape
 from ...bases import samples_in
-from ...data.dask_blocks import is_dask
+from ...data.dask_blocks import is_dask, on_blocks
 from ...data.samples import Samples, SampleSet
 from ...data.units import ORDERS, check_units
 from ...losses.families import LossFamily
@@ -44,7 +45,7 @@ from .callbacks import CALLBACK_STATE, CallbackSupportMixin
 from .fitted import Fitted
 from .joint_labels import read_together
 from .messages import warn_if_flat
-from .several import fit_each, mean_score, transposed
+from .several import fit_each, mean_score, problems_last
 from .units import bases_of, check_bases
 
 # Groups of new samples, which are not compared.
@@ -153,15 +154,22 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
     def _decode(self, y: Array) -> Values:
         """Labels as users know them, from those of the solvers."""
-        return y
+        return self.classes_[y.astype(int)] if is_classifier(self) else y
 
     def _labels(self, f: Array) -> Values:
-        """Predictions from decisions ``<W, X_i> + b``."""
-        return f
+        """Predictions from decisions ``<W, X_i> + b``: classes, or means of the loss."""
+        if not is_classifier(self):
+            return on_blocks(self._loss().mean, f)
+        index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
+        return classes_at(self.classes_, index)
 
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
         """Scores of each of the rows of decisions (k, n) against labels (n,)."""
-        raise NotImplementedError
+        if is_classifier(self):
+            right = np.array([self._labels(f) == y for f in decisions])
+            return np.average(right, axis=1, weights=sample_weight)
+        loss = self._loss()
+        return loss.score(y, loss.mean(decisions), sample_weight)
 
     def _validate_samples(self, X: ArrayLike, keeps_dtype: bool = False) -> Array:
         """Samples (n, p, q) that fit those of the training, of any dtype if there are many."""
@@ -221,12 +229,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, covariates
-            As in :meth:`predict`.
-        y : array-like of shape (n,), or (n, k) of k labels
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the samples.
+        X, y, sample_weight, covariates
+            Samples, labels, weights and covariates, as in `fit` and :meth:`predict`.
 
         Returns
         -------
@@ -276,11 +280,6 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         nothing = np.broadcast_to(0.0, (n,))  # takes no memory
         columns = None if Z is None else unpenalised.Columns(Z)
         return as_blocks(X, nothing, nothing, self.matrix_shape_, columns)
-
-    def _covariate_part(self, covariates: Covariates, n: int) -> Array | float:
-        """``z_i'covariate_coef_`` of n samples, (problems, n); 0 for a model without covariates."""
-        Z = new_covariates(self, covariates, n)
-        return 0.0 if Z is None else np.atleast_2d(self.covariate_coef_) @ Z.T
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         """Function that combines decisions of the problems, (m, n), and its number of columns.
@@ -391,8 +390,3 @@ class SingleFit(MatrixEstimator):
     def _fit(self, given: FitInput) -> None:
         """Fit to samples in memory or read block by block."""
         raise NotImplementedError
-
-
-def problems_last(f: Array) -> Array:
-    """Decisions (..., n, m) from those of m problems, (m, ..., n); of one problem (..., n)."""
-    return f[0] if len(f) == 1 else transposed(f)

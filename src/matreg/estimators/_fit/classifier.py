@@ -18,8 +18,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from ..._typing import Array, Covariates, Values
-from ..._validation.classes import classes_at, encode_classes
+from ..._typing import Array, Covariates
+from ..._validation.classes import encode_classes
 from ...data.samples import Samples, SampleSet
 from ...losses.families import MARGIN_LOSSES, LossFamily, check_weighted_classes, family_of
 from ...losses.piecewise import PiecewiseLoss
@@ -48,9 +48,6 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         """Index of the class of each sample."""
         self.classes_, index = encode_classes(y, n)
         return index
-
-    def _decode(self, y: Array) -> Values:
-        return self.classes_[y.astype(int)]
 
     def _weigh(self, y: Array, weights: Array) -> Array:
         k = len(self.classes_)
@@ -86,24 +83,11 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         k = len(self.classes_)
         return partial(combined, k=k, one_vs_rest=one_vs_rest(self)), None if k == 2 else k
 
-    def _labels(self, f: Array) -> Values:
-        index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
-        return classes_at(self.classes_, index)
-
-    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        right = np.array([self._labels(f) == y for f in decisions])
-        return np.average(right, axis=1, weights=sample_weight)
-
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array:
         return class_outlier_score(model, samples, result)
 
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions on samples.
-
-        Parameters
-        ----------
-        X, covariates
-            As in :meth:`predict`.
 
         Returns
         -------

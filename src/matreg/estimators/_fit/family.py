@@ -16,11 +16,12 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.arrays import question_two_values, validate_labels
-from ..._validation.classes import check_two_classes, classes_at, encode_classes
+from ..._validation.classes import check_two_classes, encode_classes
 from ...data.dask_blocks import on_blocks
 from ...losses.families import GLM_FAMILIES, LossFamily, Multinomial, family_of
 from .._input.parameters import parametrised
-from .base import MatrixEstimator, problems_last
+from .base import MatrixEstimator
+from .several import problems_last
 
 
 def _of_classes(model: MatrixEstimator) -> bool:
@@ -99,16 +100,6 @@ class FamilyEstimator(MatrixEstimator):
         self._loss().check(y, np.ones(n))
         return y
 
-    def _decode(self, y: Array) -> Values:
-        return self.classes_[y.astype(int)] if self._has_classes else y
-
-    def _labels(self, f: Array) -> Values:
-        """Predictions from linear predictors."""
-        if self._has_classes:
-            index = (f > 0.0).astype(int) if f.ndim == 1 else f.argmax(axis=-1)
-            return classes_at(self.classes_, index)
-        return on_blocks(self._loss().mean, f)
-
     def _probabilities(self, f: Array) -> Array:
         """Probabilities of the classes, of shape (n, k)."""
         return np.exp(self._log_probabilities(f))
@@ -126,11 +117,6 @@ class FamilyEstimator(MatrixEstimator):
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Log-odds of the second class or, for more classes, decisions on each class.
 
-        Parameters
-        ----------
-        X, covariates
-            As in :meth:`predict`.
-
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
@@ -143,11 +129,6 @@ class FamilyEstimator(MatrixEstimator):
     def predict_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Probabilities of the classes, for the families "binomial" and "multinomial".
 
-        Parameters
-        ----------
-        X, covariates
-            As in :meth:`predict`.
-
         Returns
         -------
         ndarray of shape (n, n_classes)
@@ -159,11 +140,6 @@ class FamilyEstimator(MatrixEstimator):
     @available_if(_of_classes)
     def predict_log_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Logarithms of the probabilities, without underflow.
-
-        Parameters
-        ----------
-        X, covariates
-            As in :meth:`predict`.
 
         Returns
         -------
@@ -178,10 +154,3 @@ class FamilyEstimator(MatrixEstimator):
             return super()._score_labels(y, predicted, sample_weight)
         weights = None if sample_weight is None else np.asarray(sample_weight)
         return float(self._loss().score(np.asarray(y), np.asarray(predicted)[None], weights)[0])
-
-    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        if self._has_classes:
-            right = np.array([self._labels(f) == y for f in decisions])
-            return np.average(right, axis=1, weights=sample_weight)
-        loss = self._loss()
-        return loss.score(y, loss.mean(decisions), sample_weight)

@@ -33,7 +33,7 @@ def warn_if_flat(n_features: int) -> None:
         warn(
             f"X has {n_features} columns and no matrix_shape: samples are vectors, for which the "
             "nuclear norm is the Euclidean norm and W has rank 1. Pass matrix_shape=(p, q) or an "
-            f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed.",
+            f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed."
         )
 
 
@@ -73,7 +73,7 @@ def warn_if_interrupted(results: list[SolverResult]) -> None:
         warn(
             f"Interrupted in problem {left[0] + 1} of {len(results)}: the {left[0]} before it are "
             "solved, those after it were not begun and have W = 0. `dual_gap_` says how far each "
-            "of them is.",
+            "of them is."
         )
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from ..._typing import Array, Values
-from ...data.dask_blocks import on_blocks
+from ..._typing import Array
 from ...data.samples import Samples, SampleSet
 from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ...losses.piecewise import PiecewiseLoss
@@ -55,13 +54,6 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         if (solver := getattr(self, "solver", "admm")) != "admm":
             idle |= dict.fromkeys(("rho", "eta"), f"solver={solver!r}")
         return idle
-
-    def _labels(self, f: Array) -> Values:
-        return on_blocks(self._loss().mean, f)
-
-    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        loss = self._loss()
-        return loss.score(y, loss.mean(decisions), sample_weight)
 
     def _tau_share(self, units: Units) -> float:
         """What "scale" is for tau, relative to the smallest tau with W = 0."""

@@ -113,3 +113,8 @@ def mean_score(
 def transposed(f: Array) -> Array:
     """Decisions (..., n, k) from those of the labels or classes, (k, ..., n)."""
     return np.moveaxis(f, 0, -1)
+
+
+def problems_last(f: Array) -> Array:
+    """Decisions (..., n, m) from those of m problems, (m, ..., n); of one problem (..., n)."""
+    return f[0] if len(f) == 1 else transposed(f)

@@ -11,11 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import Array, Values
-from ..._validation.arrays import (
-    check_matrix_shape,
-    question_two_values,
-    validate_weights,
-)
+from ..._validation.arrays import check_matrix_shape, question_two_values, validate_weights
 from ..._validation.stored import is_stored, is_streamed, stored_shape
 from ...data.block import Block
 from ...data.blocks import ArrayBlocks, Blocks, refuse_sample

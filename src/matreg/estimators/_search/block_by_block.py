@@ -61,16 +61,8 @@ def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
 
 
 class RGLMFolds:
-    """Folds of R-GLM of which only the moments are known.
-
-    Parameters
-    ----------
-    search : RGLMCV
-        The search.
-    whole : Moments
-        All samples.
-    folds : ndarray of shape (folds, m + k + 2, m + k + 2)
-        Moments of the folds.
+    """Folds of R-GLM of which only the moments are known: of all samples, and (folds, m, m) of
+    each.
     """
 
     def __init__(self, search: Any, whole: Moments, folds: Array) -> None:

@@ -178,5 +178,5 @@ def warn_interrupted(finished: int, planned: int) -> None:
     """Warn that the choice is made on the folds that are finished."""
     warn(
         f"Interrupted: the choice is made on the {finished} of {planned} folds that are finished. "
-        + ADVICE,
+        + ADVICE
     )

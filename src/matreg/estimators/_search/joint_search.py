@@ -124,11 +124,7 @@ class JointSearch(Cleaning, Search):
         return None if self.halving else super()._n_tasks(folds, candidates)
 
     def _cross_validate(
-        self,
-        samples: Samples,
-        folds: list[Fold],
-        candidates: list[Candidate],
-        score: FoldScore,
+        self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
     ) -> tuple[Array, Array]:
         def scored(folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
             return super(JointSearch, self)._cross_validate(samples, folds, candidates, score)

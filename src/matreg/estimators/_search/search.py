@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._runtime.progress import Line, equal_parts, span, without_progress
 from ..._runtime.warn import without
-from ..._typing import Array, Covariates, Fold, Parameters, Values, Weights
+from ..._typing import Array, Covariates, Fold, Parameters, Weights
 from ..._validation.arrays import has_several
 from ..._validation.stored import refuse_streamed
 from ...data.samples import Samples, SampleSet
@@ -264,9 +264,6 @@ class Search(MatrixEstimator):
                 f"got {given!r}."
             )
         return values
-
-    def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        return np.asarray(self._single()._score_all(y, decisions, sample_weight))
 
     def _noise(self, samples: Samples) -> float:
         """Scale of the residuals, in the units of the labels: here those of the best constant."""

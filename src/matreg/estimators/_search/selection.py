@@ -88,5 +88,5 @@ def warn_at_edge(
     side = "smallest" if chosen == values[0] else "largest"
     warn(
         f"The choice {name}={chosen:.4g} is the {side} of the {len(values)} values tried, "
-        f"{values[0]:.4g} to {values[-1]:.4g}: a better one may lie outside. {remedy}",
+        f"{values[0]:.4g} to {values[-1]:.4g}: a better one may lie outside. {remedy}"
     )

@@ -18,34 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class SplitState:
-    """Iterate of a splitting, which its steps overwrite.
+    """Iterate of a splitting, which its steps overwrite."""
 
-    Attributes
-    ----------
-    Y : ndarray of shape (n, m)
-        Multiplier of ``X = L``.
-    beta : ndarray of shape (n,)
-        Subgradients of the loss.
-    mu, goal : float
-        Penalty, and the value to which it grows. Afterwards the residuals guide it.
-    gamma : float
-        Weight of the nuclear norm to which the multiplier and the penalty belong.
-    svt : WarmStartedSVT
-        Thresholding of singular values, with its start for the next call.
-    factors : Factors or None
-        Low-rank part L; None is zero.
-    spare : ndarray of shape (n, m) or None
-        Memory for the outliers, if the caller has some to spare.
-    """
-
-    Y: Array
-    beta: Array
+    Y: Array  # (n, m): multiplier of ``X = L``
+    beta: Array  # (n,): subgradients of the loss
+    # Penalty, and the value to which it grows. Afterwards the residuals guide it.
     mu: float
     goal: float
-    gamma: float
+    gamma: float  # weight of the nuclear norm to which the multiplier and the penalty belong
+    # Thresholding of singular values, with its start for the next call.
     svt: WarmStartedSVT = field(default_factory=WarmStartedSVT)
-    factors: Factors | None = None
-    spare: Array | None = None
+    factors: Factors | None = None  # low-rank part L; None is zero
+    spare: Array | None = None  # (n, m): memory for the outliers, if the caller has some to spare
 
     @property
     def rank(self) -> int:

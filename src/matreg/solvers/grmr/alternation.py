@@ -35,36 +35,16 @@ from .start import Limits, prepare
 
 @dataclass(frozen=True)
 class GRMRResult:
-    """Last regression and last split, which belong together.
+    """Last regression and last split, which belong together."""
 
-    Attributes
-    ----------
-    problem : GRMRProblem
-        What was solved, with the noise that was found.
-    fit : SolverResult
-        The regression, certified on the clean signals, in the bases of the problem.
-    split : Decomposition
-        The split, certified for the regression before the last one.
-    objective : float
-        G-RMR objective of this regression and this split.
-    change : float
-        Decrease of the objective in the last alternation, relative to it.
-    n_iter : int
-        Alternations done.
-    converged : bool
-        Whether this decrease is at most the tolerance, and both certificates hold.
-    history : structured ndarray
-        One row per half-step.
-    """
-
-    problem: GRMRProblem
-    fit: SolverResult
-    split: Decomposition
-    objective: float
-    change: float
-    n_iter: int
-    converged: bool
-    history: NDArray[Any]
+    problem: GRMRProblem  # what was solved, with the noise that was found
+    fit: SolverResult  # the regression, certified on the clean signals, in the bases of the problem
+    split: Decomposition  # the split, certified for the regression before the last one
+    objective: float  # G-RMR objective of this regression and this split
+    change: float  # decrease of the objective in the last alternation, relative to it
+    n_iter: int  # alternations done
+    converged: bool  # whether this decrease is at most the tolerance, and both certificates hold
+    history: NDArray[Any]  # one row per half-step
 
     @property
     def W(self) -> Factors:
@@ -131,23 +111,10 @@ def alternate(
 ) -> GRMRResult:
     """Minimise the G-RMR objective.
 
-    Parameters
-    ----------
-    problem : GRMRProblem
-        What to solve.
-    limits : Limits, default=None
-        When to stop.
-    start : GRMRResult, default=None
-        Result to start from: a regression on its split comes first. Its arrays are overwritten.
-        By default the start is the robust principal component analysis of the samples.
-    pca : Decomposition, default=None
-        Robust principal component analysis of the samples, if it is known. It is used where
-        outliers are replaced, and its arrays are overwritten.
-
-    Returns
-    -------
-    GRMRResult
-        The last iterate. With the exact coupling none before it has a lower objective.
+    With the exact coupling no iterate before the result has a lower objective. After a `start`,
+    whose arrays are overwritten, a regression on its split comes first; by default the start is the
+    robust principal component analysis of the samples, which may be known (`pca`, used where
+    outliers are replaced; its arrays are overwritten).
     """
     limits = limits or Limits()
     record = _Halves(problem, limits.verbose)
@@ -197,19 +164,9 @@ def alternate_in_steps(
 ) -> list[Step]:
     """Alternations one after another, each in the bases of the last regression.
 
-    Parameters
-    ----------
-    problem : GRMRProblem
-        What to solve; its tau does not matter.
-    taus : sequence of float
-        Tau of each step; a single one is :func:`alternate`.
-    limits, start, pca
-        As in :func:`alternate`, for the first step. The others start from the split of the last.
-
-    Returns
-    -------
-    list of Step
-        The results, fewer where a regression is zero. Only the split of the last one is kept.
+    The tau of the problem does not matter: each step has one of `taus`. The first step has the
+    arguments of :func:`alternate`; the others start from the split of the last. There are fewer
+    results where a regression is zero, and only the split of the last one is kept.
     """
     last = start
 

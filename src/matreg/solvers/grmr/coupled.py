@@ -36,33 +36,17 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Coupled(ABC):
-    """The samples, what couples them to the regression, and what the methods ask of the problem.
+    """The samples, what couples them to the regression, and what the methods ask of the problem."""
 
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples as rows, each multiplied by the root of its weight; 0 where entries are missing.
-    root : ndarray of shape (n,)
-        Roots of the sample weights, all positive.
-    target : ndarray of shape (n,)
-        ``y - b``.
-    w : ndarray of shape (m,)
-        Coefficients; zero where the labels are not used, as in robust principal component
-        analysis.
-    coupling : PiecewiseLoss
-        Loss of ``target - Xw``.
-    gamma : float
-        Positive weight of the nuclear norm.
-    missing : ndarray of bool of shape (n, m), default=None
-        Which entries of the samples are not known.
-    """
-
+    # (n, m): samples as rows, each times the root of its weight; 0 where entries are missing.
     D: Array
-    root: Array
-    target: Array
+    root: Array  # (n,): roots of the sample weights, all positive
+    target: Array  # (n,): ``y - b``
+    # (m,): coefficients; zero where the labels are not used, as in robust PCA.
     w: Array
-    coupling: PiecewiseLoss
-    gamma: float
+    coupling: PiecewiseLoss  # loss of ``target - Xw``
+    gamma: float  # positive weight of the nuclear norm
+    # (n, m): which entries of the samples are not known.
     missing: Mask | None = field(default=None, kw_only=True)
 
     @property

@@ -23,25 +23,15 @@ ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Decomposition(Certified):
-    """A split of the samples with its certificate.
+    """A split of the samples with its certificate."""
 
-    Attributes
-    ----------
-    E : ndarray of shape (n, m)
-        Outliers, exactly sparse, each row multiplied by the root of its weight. The clean signals
-        are ``D - E``, also where entries are missing.
-    d : ndarray of shape (r,)
-        Singular values of the clean signals; where outliers are replaced, of the low-rank part.
-    cost : float
-        What the split adds to the objective of the regression on the clean signals.
-    state : SplitState
-        What the solver needs to start again from here, with the low-rank part.
-    """
-
+    # (n, m): outliers, exactly sparse, each row multiplied by the root of its weight. The clean
+    # signals are ``D - E``, also where entries are missing.
     E: Array
+    # (r,): singular values of the clean signals; where outliers are replaced, of the low-rank part.
     d: Array
-    cost: float
-    state: SplitState
+    cost: float  # what the split adds to the objective of the regression on the clean signals
+    state: SplitState  # what the solver needs to start again from here, with the low-rank part
 
     @property
     def factors(self) -> Factors:
@@ -127,26 +117,10 @@ def decompose(
 ) -> Decomposition:
     """Split the samples into clean signals and outliers, with a certificate.
 
-    Parameters
-    ----------
-    problem : Coupled
-        What to solve: SplitProblem, or ReplaceProblem, which needs a start.
-    method : type, default=ExactSplit
-        :class:`ExactSplit` for either coupling, :class:`PaperSplit` for the squared one.
-    start : Decomposition, default=None
-        Result of a similar problem to start from. What is returned is never worse than it. Its
-        arrays are overwritten by the new result.
-    tol : float, default=1e-4
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    verbose : int, default=0
-        1 prints one line every few seconds, 2 one line per certificate too.
-
-    Returns
-    -------
-    Decomposition
-        The best split found, and how far from the optimum it is at most.
+    The split is the best that was found, and never worse than a `start`, whose arrays it
+    overwrites; a :class:`ReplaceProblem` needs one. :class:`ExactSplit` is for either coupling,
+    :class:`PaperSplit` for the squared one. `tol` is a relative duality gap. With `verbose`, 1
+    prints one line every few seconds, 2 one line per certificate too.
 
     Examples
     --------

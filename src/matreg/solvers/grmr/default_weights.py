@@ -35,22 +35,8 @@ def default_weights(
     spread costs C times that spread, and ``lam = C spread(y) / size(D)`` makes the two equal. So no
     label is explained by outliers unless a coefficient is larger than spread over size.
 
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples as rows, NaN where entries are missing.
-    s : ndarray of shape (n,)
-        Positive sample weights.
-    worth : float
-        What a label off by the typical spread costs: C times that spread.
-    gamma, lam : float or None
-        Weights that are given stay as they are.
-    outliers : {"split", "replace"}, default="split"
-        What is done with outliers.
-
-    Returns
-    -------
-    gamma, lam : float
+    The samples D (n, m) are rows, NaN where entries are missing, with positive weights s (n,). A
+    label off by the typical spread costs `worth`, C times that spread.
 
     Examples
     --------

@@ -44,17 +44,9 @@ from .row_prox import priced
 class NewSamples:
     """Samples that are cleaned with one space after another, each sample on its own.
 
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Samples, NaN where entries are missing: the outlier costs nothing there.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, m)
-        Clean signals.
-    low_rank, Y, rho : ndarray of shape (n, m), (n, m) and (n,)
-        Last iterates of the alternating directions, from which the next space starts.
+    `X` (n, m) are the clean signals of samples D (n, m); NaN in D is a missing entry, whose outlier
+    costs nothing. `low_rank` (n, m), `Y` (n, m) and `rho` (n,) are the last iterates of the
+    alternating directions, from which the next space starts.
     """
 
     def __init__(self, D: Array) -> None:
@@ -101,15 +93,6 @@ class LearnedSpace(Protocol):
 class SplitSpace:
     """What a fit leaves behind to split outliers off.
 
-    Parameters
-    ----------
-    Vt : ndarray of shape (r, m)
-        Right singular vectors of the stacked clean signals.
-    d : ndarray of shape (r,)
-        Their positive singular values.
-    gamma, lam : float
-        Weights of the nuclear norm and of the outliers.
-
     Examples
     --------
     >>> import numpy as np
@@ -118,8 +101,9 @@ class SplitSpace:
     array([[1., 1., 1., 1.]])
     """
 
-    Vt: Array
-    d: Array
+    Vt: Array  # (r, m): right singular vectors of the stacked clean signals
+    d: Array  # (r,): their positive singular values
+    # Weights of the nuclear norm and of the outliers.
     gamma: float
     lam: float
     tol: ClassVar[float] = 1e-5
@@ -216,27 +200,15 @@ def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> A
 
 @dataclass(frozen=True)
 class ReplaceSpace:
-    """What a fit leaves behind to replace outliers, and leave all other entries as they are.
+    """What a fit leaves behind to replace outliers, and leave all other entries as they are."""
 
-    Parameters
-    ----------
-    Vt : ndarray of shape (r, m)
-        Right singular vectors of the low-rank part.
-    d : ndarray of shape (r,)
-        Its positive singular values.
-    gamma, mu : float
-        Weights of the nuclear norm and of the detail.
-    limit : ndarray of shape (m,)
-        Distance from L above which an entry is an outlier, by cell.
-    ratio : float
-        Weight of the nuclear norm in the convex problem, relative to that of the outliers.
-    """
-
-    Vt: Array
-    d: Array
+    Vt: Array  # (r, m): right singular vectors of the low-rank part
+    d: Array  # (r,): its positive singular values
+    # Weights of the nuclear norm and of the detail.
     gamma: float
     mu: float
-    limit: Array
+    limit: Array  # (m,): distance from L above which an entry is an outlier, by cell
+    # Weight of the nuclear norm in the convex problem, relative to that of the outliers.
     ratio: float
     tol: ClassVar[float] = 1e-4
     max_iter: ClassVar[int] = SplitSpace.max_iter

@@ -36,20 +36,10 @@ def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
     the cell and over all cells are added as variances, so that a cell without detail has the
     overall size. The noise is at least a thousandth of a typical entry.
 
-    Parameters
-    ----------
-    E, D : ndarray of shape (n, m)
-        What is left of the samples, and the samples, as rows; NaN where entries are missing.
-    s : ndarray of shape (n,)
-        Positive sample weights.
-    tails : bool, default=False
-        Whether entries that are rare in a cell but occur in all samples are detail, such as ink in
-        the corners of images, as long as they are below the 90th percentile of a typical sample.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Noise of each cell in the units of D.
+    E and D (n, m) are what is left of the samples, and the samples, as rows, NaN where entries are
+    missing, with positive weights s (n,). With `tails`, entries that are rare in a cell but occur
+    in all samples are detail, such as ink in the corners of images, as long as they are below the
+    90th percentile of a typical sample. The noise (m,) is in the units of D.
     """
     some = ~np.isnan(E).all(axis=1)
     middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
@@ -70,21 +60,9 @@ def left_out(
 ) -> tuple[Array, NDArray[np.intp]]:
     """What is left of samples when they are cleaned with the row space of unlike ones.
 
-    Parameters
-    ----------
-    problem : GRMRProblem
-        The samples and their weights.
-    pca : Decomposition
-        Their robust principal component analysis.
-    most : int, default=64
-        Largest number of samples of a group that are cleaned.
-
-    Returns
-    -------
-    left : ndarray of shape (k, m)
-        Rows in the units of the samples, NaN where entries are missing.
-    index : ndarray of int of shape (k,)
-        The samples that they belong to: all of them, if the groups are small.
+    `pca` is the robust principal component analysis of the samples; at most `most` samples of a
+    group are cleaned. Returns rows (k, m) in the units of the samples, NaN where entries are
+    missing, and the indices (k,) of their samples: all of them, if the groups are small.
     """
     D = problem.D.reshape(len(problem.D), -1)
     s = problem.samples.weights
@@ -117,17 +95,8 @@ def spread(members: NDArray[np.intp], size: Array, most: int) -> NDArray[np.intp
 def alike(scores: Array, s: Array) -> NDArray[np.intp]:
     """Four groups of similar samples: halved at the median of the first component, and again.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, r)
-        Samples in coordinates of their row space.
-    s : ndarray of shape (n,)
-        Positive weights.
-
-    Returns
-    -------
-    ndarray of int of shape (n,)
-        Group of each sample, from 0 on. The groups do not depend on the order of the samples.
+    The samples are given by their scores (n, r), coordinates in their row space, and positive
+    weights s (n,). The groups, from 0 on, do not depend on the order of the samples.
     """
     groups = np.zeros(len(scores), dtype=np.intp)
     for _ in range(2):

@@ -38,39 +38,26 @@ class GRMRProblem:
     with ``l_j = limit noise_j`` by cell and n the median of the noise.
 
     Where D is NaN an entry is missing, and its outlier or flag costs nothing.
-
-    Parameters
-    ----------
-    model : Model
-        The regression: its loss with C, its nuclear norm with tau, its columns without a penalty.
-    samples : Samples
-        Distinct samples D, NaN where entries are missing, with labels, weights and covariates.
-    gamma, lam : float
-        Weight of the nuclear norm of the samples, and price of the outliers.
-    coupling : {"exact", "squared"}, default="exact"
-        Loss that couples the samples to their labels: that of the regression, or the squared loss
-        of the paper.
-    outliers : {"split", "replace"}, default="split"
-        What is done with outliers.
-    noise : ndarray of shape (p * q,), default=None
-        Noise of each cell; None if it is not known yet, or not used.
-    tails : bool, default=False
-        Whether the noise, where it is not known, covers the tails of typical samples.
-    limit : float, default=4.0
-        An entry is an outlier if it is more than `limit` times its noise away from L.
-    bases : Bases, default=PLAIN
-        Bases of ``W = L V R``. The penalties are those of V, and regressions return V.
     """
 
+    # The regression: its loss with C, its nuclear norm with tau, its columns without a penalty.
     model: Model
+    # Distinct samples D, NaN where entries are missing, with labels, weights and covariates.
     samples: Samples
+    # Weight of the nuclear norm of the samples, and price of the outliers.
     gamma: float
     lam: float
+    # "exact" or "squared": loss that couples the samples to their labels: that of the regression,
+    # or the squared loss of the paper.
     coupling: str = "exact"
-    outliers: str = "split"
+    outliers: str = "split"  # "split" or "replace": what is done with outliers
+    # (p * q,): noise of each cell; None if it is not known yet, or not used.
     noise: Array | None = None
+    # Whether the noise, where it is not known, covers the tails of typical samples.
     tails: bool = False
+    # An entry is an outlier if it is more than `limit` times its noise away from L.
     limit: float = 4.0
+    # Bases of ``W = L V R``. The penalties are those of V, and regressions return V.
     bases: Bases = PLAIN
 
     @property

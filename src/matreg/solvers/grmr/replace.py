@@ -38,21 +38,11 @@ from .row_prox import RowProblem, blocks, square
 
 @dataclass(frozen=True)
 class ReplaceProblem(Coupled):
-    """The problem above.
+    """The problem above."""
 
-    Parameters
-    ----------
-    mu : float
-        Positive weight of the detail.
-    limit : ndarray of shape (m,)
-        Distance from L above which an entry is an outlier, by cell.
-    flags : ndarray of bool of shape (n, m)
-        Which entries are flagged; all missing ones are.
-    """
-
-    mu: float
-    limit: Array
-    flags: Mask
+    mu: float  # positive weight of the detail
+    limit: Array  # (m,): distance from L above which an entry is an outlier, by cell
+    flags: Mask  # (n, m): which entries are flagged; all missing ones are
 
     @cached_property
     def base(self) -> Array:
@@ -124,19 +114,8 @@ class ReplaceProblem(Coupled):
 def fill(problem: ReplaceProblem, L: Factors, out: Array | None = None) -> tuple[Array, Array]:
     """Best samples for a low-rank part, given the flags.
 
-    Parameters
-    ----------
-    problem : ReplaceProblem
-        The samples and their flags.
-    L : Factors
-        The low-rank part, of shape (n, m).
-    out : ndarray of shape (n, m), default=None
-        Where to write the outliers ``D - X``, if they are needed.
-
-    Returns
-    -------
-    loss, cost : ndarray of shape (n,)
-        Loss of each row, and its detail and flags.
+    Returns the loss (n,) of each row, and the cost (n,) of its detail and flags; `out` gets the
+    outliers ``D - X``.
     """
     loss, cost = np.empty(len(problem.D)), np.empty(len(problem.D))
     for i in blocks(*problem.D.shape, least=64):
@@ -190,19 +169,9 @@ def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
 def replace_outliers(problem: ReplaceProblem, start: Decomposition, **limits: Any) -> Decomposition:
     """Flag outliers and replace them, with a certificate for the flags that were found.
 
-    Parameters
-    ----------
-    problem : ReplaceProblem
-        What to solve, with the flags that `start` has.
-    start : Decomposition
-        Where to start. Its arrays are overwritten.
-    **limits
-        `tol`, `max_iter` and `verbose` of :func:`~.decompose.decompose`, for each set of flags.
-
-    Returns
-    -------
-    Decomposition
-        The best split found; its `d` are the singular values of the low-rank part.
+    The problem has the flags of `start`, whose arrays are overwritten. The limits are those of
+    :func:`~.decompose.decompose`, for each set of flags. The `d` of the split are the singular
+    values of the low-rank part.
     """
     for _ in range(10):
         flagged = reflag(problem, start.factors)

@@ -19,16 +19,8 @@ from .replace import fill
 def to_arrays(result: GRMRResult) -> dict[str, Any]:
     """What a later fit needs of a result, in arrays and numbers alone.
 
-    Parameters
-    ----------
-    result : GRMRResult
-        Result of an alternation.
-
-    Returns
-    -------
-    dict
-        Coefficients, offsets and multipliers of the regression; outliers, multiplier, penalty
-        and low-rank part of the split; the noise that was found and the samples it was found in.
+    Coefficients, offsets and multipliers of the regression; outliers, multiplier, penalty and
+    low-rank part of the split; the noise that was found and the samples it was found in.
     """
     problem, split = result.problem, result.split
     state, L = split.state, split.factors
@@ -55,17 +47,8 @@ def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResu
     The samples must have the shape of the earlier ones. Where outliers are replaced they must be
     equal to them, because the noise is not estimated again.
 
-    Parameters
-    ----------
-    arrays : dict or None
-        From :func:`to_arrays`. The alternation overwrites them.
-    problem : GRMRProblem
-        What to solve from there.
-
-    Returns
-    -------
-    GRMRResult or None
-        Its gaps and bounds are placeholders: nothing is certified.
+    The alternation overwrites the arrays. Gaps and bounds of the result are placeholders: nothing
+    is certified.
     """
     if arrays is None or arrays["E"].shape != problem.rows.shape:
         return None

@@ -36,15 +36,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplitProblem(Coupled):
-    """The convex problem above.
+    """The convex problem above."""
 
-    Parameters
-    ----------
-    lam : float
-        Positive weight of the outliers.
-    """
-
-    lam: float
+    lam: float  # positive weight of the outliers
 
     @cached_property
     def base(self) -> Array:

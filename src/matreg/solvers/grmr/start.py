@@ -17,26 +17,18 @@ from .replace import fill, reflag
 
 @dataclass(frozen=True)
 class Limits:
-    """When to end, and how much to print.
+    """When to end, and how much to print."""
 
-    Attributes
-    ----------
-    tol, max_iter : float, int
-        Relative decrease of the objective in one alternation, and number of alternations.
-    split_tol, split_max_iter : float, int
-        Relative duality gap of the last split, and largest number of iterations of each.
-    regression_tol, regression_max_iter : float, int
-        Relative duality gap of the regressions, and largest number of iterations of each.
-    verbose : int
-        1 prints one line per half-step and one every few seconds in a split; 2 iterations too.
-    """
-
+    # Relative decrease of the objective in one alternation, and number of alternations.
     tol: float = 1e-4
     max_iter: int = 20
+    # Relative duality gap of the last split, and largest number of iterations of each.
     split_tol: float = 1e-4
     split_max_iter: int = 1000
+    # Relative duality gap of the regressions, and largest number of iterations of each.
     regression_tol: float = 1e-5
     regression_max_iter: int = 200
+    # 1 prints one line per half-step and one every few seconds in a split; 2 iterations too.
     verbose: int = 0
 
 
@@ -58,18 +50,10 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Where a fit starts.
+    """Where a fit starts."""
 
-    Attributes
-    ----------
-    problem : GRMRProblem
-        The problem, with its noise where that is used.
-    pca : Decomposition
-        Robust principal component analysis of its samples.
-    """
-
-    problem: GRMRProblem
-    pca: Decomposition
+    problem: GRMRProblem  # the problem, with its noise where that is used
+    pca: Decomposition  # robust principal component analysis of its samples
 
     def samples(self) -> Array:
         """Samples (n, p, q) without their gross outliers, about those of the first regression."""

@@ -313,26 +313,10 @@ def solve_stream(
 ) -> SolverResult:
     """Solve RMR on samples that are read block by block.
 
-    Parameters
-    ----------
-    blocks : Blocks
-        The samples.
-    model : Model
-        The model to solve on them.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    memory : float, default=2**30
-        Bytes that the rows in memory and the solver on them may take.
-    verbose : int, default=0
-        Whether to print one line per pass.
-    rare : ndarray of int, default=none
-        Indices of samples of a rare kind, such as a small class, which a subsample would miss.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not; `n_iter` is the number of passes, `beta` is
-        empty, and `dual_of` computes it block by block.
+    `memory` is in bytes, which the rows in memory and the solver on them may take. `rare` are
+    indices of samples of a rare kind, such as a small class, which a subsample would miss. The
+    result is the best certified point, converged or not: `n_iter` is the number of passes, `beta`
+    is empty, and `dual_of` computes it block by block.
     """
     run = Stream(blocks, model, tol, memory, verbose, rare)
     try:
@@ -342,7 +326,7 @@ def solve_stream(
             raise
         warn(
             f"Interrupted after {run.done} passes: the best W so far is kept, with a relative "
-            f"duality gap of {run.gap:.1e}. {ADVICE}",
+            f"duality gap of {run.gap:.1e}. {ADVICE}"
         )
         return replace(run.result(), interrupted=True)
     return run.result()

@@ -16,21 +16,13 @@ PIECE = 2048
 
 @dataclass(frozen=True)
 class Moments:
-    """Second moments of the samples, by fold.
+    """Second moments of the samples, by fold."""
 
-    Attributes
-    ----------
-    G : ndarray of shape (folds, m + k + 2, m + k + 2)
-        Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k covariates, of the folds.
-    sizes : ndarray of shape (3,)
-        Sizes of the largest entry, label and weight.
-    bad : float
-        Index of the first sample that is not finite, infinite if all are.
-    """
-
+    # (folds, m + k + 2, m + k + 2): Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k
+    # covariates, of the folds.
     G: Array
-    sizes: Array
-    bad: float
+    sizes: Array  # (3,): sizes of the largest entry, label and weight
+    bad: float  # index of the first sample that is not finite, infinite if all are
 
     def merge(self, other: Moments) -> Moments:
         """Moments of two parts of the samples."""
@@ -41,18 +33,10 @@ class Moments:
 
 @dataclass(frozen=True)
 class MomentScan:
-    """Moments of a block.
+    """Moments of a block."""
 
-    Attributes
-    ----------
-    folds : ndarray of shape (n,) or None
-        Fold of each sample.
-    count : int
-        Number of folds.
-    """
-
-    folds: Index | None = None
-    count: int = 1
+    folds: Index | None = None  # (n,): fold of each sample
+    count: int = 1  # number of folds
 
     def __call__(self, block: Block) -> Moments:
         """Moments of a block, of which some rows are converted to float64 at a time."""
@@ -89,25 +73,15 @@ class MomentScan:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over all samples that a certificate needs, for several coefficients.
+    """Sums over all samples that a certificate needs, for several coefficients."""
 
-    Attributes
-    ----------
-    rr, yr : ndarray of shape (taus,)
-        Sums of ``s r^2`` and ``s y r``.
-    r : ndarray of shape (taus, k)
-        Sums of ``s r`` times the columns without a penalty.
-    Z : ndarray of shape (taus, m)
-        Sums of ``s r X``.
-    sizes : ndarray of shape (taus, k + 1)
-        Their sizes, to which rounding is relative: sums of ``s (|y| + |<W, X>| + |fit of the
-        columns|)`` times the sizes of the columns and, last, times ``|X|``.
-    """
-
+    # (taus,): sums of ``s r^2`` and ``s y r``.
     rr: Array
     yr: Array
-    r: Array
-    Z: Array
+    r: Array  # (taus, k): sums of ``s r`` times the columns without a penalty
+    Z: Array  # (taus, m): sums of ``s r X``
+    # (taus, k + 1): their sizes, to which rounding is relative: sums of ``s (|y| + |<W, X>| + |fit
+    # of the columns|)`` times the sizes of the columns and, last, times ``|X|``.
     sizes: Array
 
     def merge(self, other: Sums) -> Sums:

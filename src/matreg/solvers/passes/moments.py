@@ -37,21 +37,11 @@ NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
 
 
 class Reduced:
-    """The problem of the moments.
+    """The problem of the moments G (m + k + 2, m + k + 2) of samples (p, q), ones, covariates and
+    label.
 
-    Parameters
-    ----------
-    G : ndarray of shape (m + k + 2, m + k + 2)
-        Moments of the samples, ones, covariates and label.
-    shape : tuple of int
-        (p, q).
-    fit_intercept : bool
-        Whether there is an intercept.
-
-    Attributes
-    ----------
-    squares, curvature : float
-        Sum of the squares of the samples; and around their mean if there is an intercept.
+    `squares` is the sum of the squares of the samples, and `curvature` that around their mean if
+    there is an intercept.
     """
 
     def __init__(self, G: Array, shape: tuple[int, int], fit_intercept: bool) -> None:
@@ -116,19 +106,8 @@ class Reduced:
 def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array:
     """Moments of all samples, by fold: one pass.
 
-    Parameters
-    ----------
-    blocks : Blocks
-        The samples.
-    folds : ndarray of shape (n,), default=None
-        Fold of each sample; one for all by default.
-    count : int, default=1
-        Number of folds.
-
-    Returns
-    -------
-    ndarray of shape (count, p*q + k + 2, p*q + k + 2)
-        Gram matrices of samples, ones, covariates and labels.
+    Gram matrices (count, p*q + k + 2, p*q + k + 2) of samples, ones, covariates and labels; `folds`
+    (n,) has the fold of each sample, one for all by default.
     """
     m = blocks.p * blocks.q
     if m > MOMENT_ENTRIES:
@@ -187,29 +166,11 @@ def solve_streamed_rglm(
 ) -> list[SolverResult]:
     """R-GLM with the squared loss on samples that are read block by block.
 
-    Parameters
-    ----------
-    blocks : Blocks
-        The samples.
-    taus : ndarray of shape (k,)
-        Values of tau, largest first.
-    penalty : SpectralElasticNet, default=NUCLEAR
-        Nuclear norm and ridge; its own tau does not matter.
-    fit_intercept : bool, default=True
-        Whether there is an intercept, where the blocks have no covariates.
-    tol : float, default=1e-6
-        Relative duality gap, on all samples, at which to stop.
-    max_iter : int, default=10000
-        Largest number of iterations for one tau.
-    G : ndarray of shape (m + k + 2, m + k + 2), default=None
-        Moments of all samples, if they are known, which saves a pass.
-    ridge : Block, default=None
-        Samples of a ridge on the coefficients of the covariates.
-
-    Returns
-    -------
-    list of SolverResult
-        One per tau, certified on all samples. `beta` is empty, `dual_of` computes it by blocks.
+    The values of tau are in decreasing order; that of the penalty does not matter. `fit_intercept`
+    counts where the blocks have no covariates. The moments G of all samples save a pass if they are
+    known, and `ridge` are samples of a ridge on the coefficients of the covariates. Each result is
+    certified on all samples, up to the relative duality gap `tol`; its `beta` is empty, and
+    `dual_of` computes it by blocks.
     """
     if G is None:
         with span(0.0, MEASURING):

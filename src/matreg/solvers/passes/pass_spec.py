@@ -30,49 +30,22 @@ MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]
 
 @dataclass(frozen=True)
 class PassSpec:
-    """Where to evaluate the samples, and which of them to keep.
+    """Where to evaluate the samples, and which of them to keep."""
 
-    Attributes
-    ----------
-    W : ndarray of shape (p*q,)
-        Coefficients.
-    gamma : ndarray of shape (k,)
-        Coefficients of the columns without a penalty.
-    fit_intercept : bool
-        Whether ones are that column, for blocks without covariates.
-    loss_of : callable
-        Labels and weights to losses.
-    near : float
-        Distance from a kink up to which every sample is kept.
-    far : float
-        Distance up to which some samples are kept, at distance x with probability ``near / x``;
-        none if it is not larger than `near`.
-    floor : float
-        Samples nearer to a kink than this have the probability of this distance.
-    most : int
-        Largest number of rows to keep; if there are more, `near` is made smaller.
-    mean_weight : float
-        Mean of the sample weights.
-    unit : float
-        Scale of the residuals, for the histogram.
-    rounding : float
-        Residuals this near to a kink are on it.
-    seed : int
-        Seed of the sampling, which depends on nothing else but the index of a sample.
-    """
-
-    W: Array
-    gamma: Array
-    fit_intercept: bool
-    loss_of: LossOf
-    near: float
+    W: Array  # (p*q,): coefficients
+    gamma: Array  # (k,): coefficients of the columns without a penalty
+    fit_intercept: bool  # whether ones are that column, for blocks without covariates
+    loss_of: LossOf  # labels and weights to losses
+    near: float  # distance from a kink up to which every sample is kept
+    # Distance up to which some samples are kept, at distance x with probability ``near / x``; none
+    # if it is not larger than `near`.
     far: float
-    floor: float
-    most: int
-    mean_weight: float
-    unit: float
-    rounding: float
-    seed: int
+    floor: float  # samples nearer to a kink than this have the probability of this distance
+    most: int  # largest number of rows to keep; if there are more, `near` is made smaller
+    mean_weight: float  # mean of the sample weights
+    unit: float  # scale of the residuals, for the histogram
+    rounding: float  # residuals this near to a kink are on it
+    seed: int  # seed of the sampling, which depends on nothing else but the index of a sample
 
     @property
     def graded(self) -> bool:

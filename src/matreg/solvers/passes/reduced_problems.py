@@ -45,22 +45,13 @@ def on_rows(
 
 @dataclass(frozen=True)
 class Lift:
-    """The dual point of all samples that belongs to one of a band and its groups.
+    """The dual point of all samples that belongs to one of a band and its groups."""
 
-    Attributes
-    ----------
-    spec : PassSpec
-        The pass that evaluated the sides.
-    index, beta : ndarray of shape (k,)
-        Samples of the band and their multipliers.
-    shares : ndarray of shape (4,)
-        Shares theta of the groups.
-    """
-
-    spec: PassSpec
+    spec: PassSpec  # the pass that evaluated the sides
+    # (k,): samples of the band and their multipliers.
     index: Index
     beta: Array
-    shares: Array
+    shares: Array  # (4,): shares theta of the groups
 
     def __call__(self, block: Block) -> Array:
         """Multipliers of the samples of a block."""

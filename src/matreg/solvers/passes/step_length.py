@@ -13,17 +13,11 @@ from .summary import PassSummary
 
 @dataclass(frozen=True)
 class Tangent:
-    """The loss of all samples at some (W, gamma) and its slopes: a lower bound of it everywhere.
-
-    Attributes
-    ----------
-    loss, G, g : float, ndarray of shape (p*q,), ndarray of shape (k,)
-        The loss, and minus its derivatives by W and gamma.
-    """
+    """The loss of all samples at some (W, gamma) and its slopes: a lower bound of it everywhere."""
 
     loss: float
-    G: Array
-    g: Array
+    G: Array  # (p*q,): minus the derivative by W
+    g: Array  # (k,): minus the derivative by gamma
 
     @classmethod
     def of(cls, summary: PassSummary, ridge: float = 0.0, slopes: Array | float = 0.0) -> Tangent:
@@ -43,19 +37,13 @@ def lowest(value: Callable[[float], float], first: int = 0) -> float:
 
 @dataclass(frozen=True)
 class Step:
-    """A step from a point where the tangent is known.
+    """A step from a point where the tangent is known."""
 
-    Attributes
-    ----------
-    W, gamma, tangent : Factors, ndarray of shape (k,), Tangent
-        The point.
-    D, dgamma : ndarray of shape (p, q), ndarray of shape (k,)
-        The step.
-    """
-
+    # The point.
     W: Factors
     gamma: Array
     tangent: Tangent
+    # The step from it, of shapes (p, q) and (k,).
     D: Array
     dgamma: Array
 

@@ -75,50 +75,28 @@ class PassSummary:
 
     Sums are by group, with multipliers ``beta_i``: the slopes of the losses of the samples above
     (positive) and below (negative), and the largest and the smallest slope of those on a kink.
-
-    Attributes
-    ----------
-    loss : float
-        Sum of the losses of all samples.
-    sums, columns, sizes : ndarray of shapes (4, p*q), (4, k), (4, k)
-        Sums of ``beta_i X_i``, ``beta_i Z_i`` and ``|beta_i Z_i|`` of each group, without the rows
-        that were kept.
-    labels, slopes, squared_slopes, tubes : ndarray of shape (4,)
-        Sums of ``beta_i y_i``, ``beta_i``, ``beta_i^2`` and ``|beta_i| epsilon_i``, likewise.
-    squared_norms : float
-        Sum of ``||X_i||_F^2`` of all samples.
-    counts : ndarray of int
-        Histogram of the distances from the kinks, of all samples of positive weight.
-    bad : float
-        Index of the first sample that is not finite or too large, infinite if there is none.
-    X : list of ndarray (k, p*q)
-        The rows that were kept, in their own dtype.
-    Z : list of ndarray (k, m)
-        Their columns without a penalty; empty without covariates.
-    rows : structured ndarray of dtype ROW
-        Their labels, weights, multipliers, ...
-    most : int
-        Largest number of rows; there are up to twice as many until :meth:`capped`.
-    limit : float
-        All samples with a smaller key were kept.
     """
 
-    loss: float
+    loss: float  # sum of the losses of all samples
+    # (4, p*q), (4, k), (4, k): sums of ``beta_i X_i``, ``beta_i Z_i`` and ``|beta_i Z_i|`` of each
+    # group, without the rows that were kept.
     sums: Array
     columns: Array
     sizes: Array
+    # (4,): sums of ``beta_i y_i``, ``beta_i``, ``beta_i^2`` and ``|beta_i| epsilon_i``, likewise.
     labels: Array
     slopes: Array
     squared_slopes: Array
     tubes: Array
-    squared_norms: float
-    counts: Index
+    squared_norms: float  # sum of ``||X_i||_F^2`` of all samples
+    counts: Index  # histogram of the distances from the kinks, of all samples of positive weight
+    # Index of the first sample that is not finite or too large, infinite if there is none.
     bad: float
-    X: list[NDArray[Any]]
-    Z: list[Array]
-    rows: NDArray[Any]
-    most: int
-    limit: float
+    X: list[NDArray[Any]]  # each (k, p*q): the rows that were kept, in their own dtype
+    Z: list[Array]  # each (k, m): their columns without a penalty; empty without covariates
+    rows: NDArray[Any]  # of dtype ROW: their labels, weights, multipliers, ...
+    most: int  # largest number of rows; there are up to twice as many until :meth:`capped`
+    limit: float  # all samples with a smaller key were kept
 
     @property
     def gradient(self) -> tuple[Array, Array]:
