@@ -62,7 +62,7 @@ GIVEN = {
     "dev/large_data": {"how the code works": "tenth of it, half of the rows, 2 MB, 16 MB"},
     "dev/measurements/ablation": {"the rule for what stays": "15"},
     "dev/measurements/adaptive": {
-        "parameters": ".03, .08, .1, .2, .3, tenths of the largest, two steps, 256 MB, hundredth, "
+        "parameters": ".03, .08, .1, .2, tenths of the largest, two steps, 256 MB, hundredth, "
         "400 iterations, twice"
     },
     "dev/measurements/classes": {
