@@ -29,8 +29,8 @@ COUNT = (
     r"|forty|fifty|sixty|eighty|hundreds?|thousands?|millions?|billions?|dozens?)"
 )
 UNIT = (
-    r"(?:times|points|m?s|\w*seconds?|minutes?|hours?|[kMGT]i?B|per cent|orders? of magnitude"
-    r"|passes|iterations|steps|matrices)"
+    r"(?:CPU\s|more\s)?(?:times|points|m?s|\w*seconds?|minutes?|hours?|[kMGT]i?B|per cent"
+    r"|orders? of magnitude|passes|iterations|steps|matrices|fits|problems)"
 )
 PART = (
     r"(?:half|halve[sd]?|third|quarter|fifth|sixth|seventh|eighth|tenth|twentieth|hundredth"
@@ -83,7 +83,7 @@ GIVEN = {
         "limits of the doubt": "2, 5",
     },
     "dev/measurements/searches": {
-        "parameters": "one of 3, tenth of them",
+        "parameters": "one of 3, tenth of them, 45 problems",
         "goals": "3 times, 5 times, fifth",
     },
     "dev/measurements/size": {"no numbers": "Third", "a rule": "twice"},
@@ -91,7 +91,7 @@ GIVEN = {
     "dev/releasing": {"versions": "1.0, 1.4, 3.9, 3.0, 1.7, 3.11, 2.0, 1.13, 1.6"},
     "dev/solvers": {
         "how the code works": "halved, 0.3, tenth of the duality, eight times, half as long, "
-        "half of the one, fifth, two matrices, three times, quarter of the samples, "
+        "four more steps, 192 problems, half of the one, fifth, two matrices, three times, quarter of the samples, "
         "eight matrices, twice"
     },
     "examples/plot_air_quality": {"the data": "24 hours", "parameters": "half, half of their"},
@@ -102,7 +102,7 @@ GIVEN = {
     "examples/plot_intervals": {"parameters": "nine of ten, 5, 95"},
     "examples/plot_maps": {"the data": "20 times"},
     "examples/plot_olive": {"physics": "twice"},
-    "examples/plot_probabilities": {"a definition": "80, half"},
+    "examples/plot_probabilities": {"a definition": "80, half", "five folds": "five more fits"},
     "examples/plot_smooth_axes": {"parameters": "30 points, tenth of the labels"},
     "guide/certificate": {"definitions": "millionth, halves", "a limit": "5"},
     "guide/choosing": {
