@@ -91,8 +91,8 @@ GIVEN = {
     "dev/releasing": {"versions": "1.0, 1.4, 3.9, 3.0, 1.7, 3.11, 2.0, 1.13, 1.6"},
     "dev/solvers": {
         "how the code works": "halved, 0.3, tenth of the duality, eight times, half as long, "
-        "four more steps, 192 problems, half of the one, fifth, two matrices, three times, quarter of the samples, "
-        "eight matrices, twice"
+        "four more steps, 192 problems, half of the one, fifth, two matrices, three times, "
+        "quarter of the samples, eight matrices, twice"
     },
     "examples/plot_air_quality": {"the data": "24 hours", "parameters": "half, half of their"},
     "examples/plot_eeg": {"parameters": "0.6, 250 ms, half of them, 95"},
