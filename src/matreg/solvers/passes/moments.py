@@ -269,9 +269,9 @@ def proof(
 ) -> tuple[SolverResult, Array]:
     """The k-th solution with its certificate on all samples, and the gradient (m,) there.
 
-    The sums ``Z'beta`` and, at tau = 0, ``A'beta`` of all samples are zero up to the rounding of
-    residuals, relative to :attr:`Sums.sizes`: residuals that are small beside the labels have no
-    smaller sums in float64.
+    The sums ``Z'beta`` and, at a tau of 0 or below rounding, ``A'beta`` of all samples are zero up
+    to the rounding of residuals, relative to :attr:`Sums.sizes`: residuals that are small beside
+    the labels have no smaller sums in float64.
     """
     m = scan.W.shape[1]
     shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
@@ -282,7 +282,8 @@ def proof(
     bounds.W, bounds.primal = result.W, 0.5 * rr + penalty.value_of(result.W)
     step = left = np.zeros(m)
     exact = False
-    if penalty.tau == penalty.ridge == 0.0:
+    size = float(np.sqrt(rr * reduced.squares))
+    if penalty.ridge == 0.0 and penalty.tau <= np.finfo(float).eps * size:
         # Feasible residuals are those of least squares, which the moments know from here.
         step = reduced.least_squares(Z)
         left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
@@ -303,4 +304,4 @@ def proof(
         kept=None,
         **bounds.certificate(result.n_iter),
     )
-    return proven.fitting_exactly() if exact else proven, Z
+    return proven.fitting_exactly() if exact and penalty.tau == 0.0 else proven, Z

@@ -64,6 +64,12 @@ def offer(
         tracker.offer_ray(beta)
 
 
+def negligible(problem: Problem, beta: Array) -> bool:
+    """Whether tau is no larger than the rounding of the image of beta."""
+    size = float(np.abs(beta) @ problem.design.norms)
+    return bool(problem.penalty.tau <= np.finfo(float).eps * size)
+
+
 def unpenalised(tracker: Tracker) -> bool:
     """Offer ridge regression, or the fit of smallest norm; tell if its residual is mere rounding.
 
@@ -116,13 +122,14 @@ def solve_least_squares(
     assert start.prepared is not None
     form, sigma = start.prepared
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0", max_iter), 0
-    if tau == 0.0:
+    if negligible(tracker.problem, form.z):
         tracker.method = "least squares"
-        exact = unpenalised(tracker)
+        exact = unpenalised(tracker) and tau == 0.0
         tracker.record(k)
-        result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
-        result = form.restore(result, problem, tol)
-        return result.fitting_exactly() if exact else result
+        if tau == 0.0 or tracker.converged:
+            result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
+            result = form.restore(result, problem, tol)
+            return result.fitting_exactly() if exact else result
     offer(tracker, form.rows[0], tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:
