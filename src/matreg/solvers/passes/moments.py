@@ -27,6 +27,7 @@ from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...problem import ROUNDING, Problem, ridge_of_rounding
 from ...thresholds import MOMENT_ENTRIES
+from ...unpenalised.basis import price_of_sums
 from ..certificate import Bounds, SolverResult
 from ..rglm.solve import solve_rglm
 from .moment_scans import CertificateScan, DualRows, MomentScan, Sums
@@ -252,7 +253,7 @@ def certified(
     # As in the rank of a matrix, many numbers have more rounding.
     rounding = max(ROUNDING, (blocks.n + Ws.shape[1]) * float(np.finfo(float).eps))
     return [
-        proof(reduced, penalty, result, scan, sums, k, rounding, tol)
+        proof(reduced, penalty, result, scan, sums, k, rounding, tol, ridge)
         for k, (penalty, result) in enumerate(zip(penalties, results, strict=True))
     ]
 
@@ -266,6 +267,7 @@ def proof(
     k: int,
     rounding: float,
     tol: float,
+    ridge: Block | None,
 ) -> tuple[SolverResult, Array]:
     """The k-th solution with its certificate on all samples, and the gradient (m,) there.
 
@@ -292,7 +294,12 @@ def proof(
     else:
         t, bounds.dual = reduced.bound(penalty, rr, yr, Z)
     off = np.append(np.abs(sums.r[k] - reduced.own @ shift), np.linalg.norm(left))
-    if exact or np.any(off > rounding * sums.sizes[k]):  # it is not feasible, but zero is
+    if ridge is not None and ridge.Z is not None:
+        slopes = ridge.weights * (ridge.Z @ (scan.gamma[k] + shift))
+        wrong = off[:-1] + 0.5 * np.finfo(float).eps * sums.sizes[k][:-1]
+        bounds.dual -= price_of_sums(ridge.Z, ridge.weights, t * slopes, t * wrong)
+    if exact or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
+        # It is not feasible or proves nothing, but zero is feasible.
         t, bounds.dual = 0.0, 0.0
     dgamma = shift - reduced.fits[:, :m] @ step
     proven = replace(
