@@ -237,10 +237,17 @@ class Columns:
         """What the ridge on coefficients costs if its multipliers take up ``Z'beta - t``."""
         if self.ridge is None:
             return 0.0
-        own = beta[-len(self.ridge) :]
         off = np.abs(self.sums(beta) - t)
-        off += 0.5 * np.finfo(float).eps * (np.abs(beta) @ np.abs(self.Z))
-        return price_of_sums(self.Z[-len(own) :], self.ridge, own, off)
+        return self.price_of(
+            beta, off + 0.5 * np.finfo(float).eps * (np.abs(beta) @ np.abs(self.Z))
+        )
+
+    def price_of(self, beta: Array, off: Array) -> float:
+        """What the ridge on coefficients costs more if the sums ``Z'beta`` are off by so much."""
+        if self.ridge is None:
+            return 0.0
+        k = len(self.ridge)
+        return price_of_sums(self.Z[-k:], self.ridge, beta[-k:], off)
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
         """The same: a better one is not known."""
