@@ -219,7 +219,8 @@ class Pivoting:
         with np.errstate(divide="ignore", invalid="ignore"):
             on_edge, elsewhere = (bound - beta) / dbeta, (sign * loss.epsilon - e) / de
         reach = np.where(free, on_edge, np.where(leaves, elsewhere, np.inf))
-        reach = np.where(np.isnan(reach), np.inf, np.maximum(reach, 0.0))
+        still = np.isnan(reach) | (np.where(free, dbeta, de) == 0.0)
+        reach = np.where(still, np.inf, np.maximum(reach, 0.0))
         return reach, np.where(free, to, sign)
 
     def _solve(self, side: Array, i: int, e: Array) -> tuple[Array, Array]:
