@@ -77,13 +77,19 @@ def methods(facts: Facts) -> str:
             f"{how}, the {facts.scoring.name} was "
             f"{value(facts, facts.own):.3g}{spread} on samples that were left out."
         )
-    gap = float(np.max(facts.inner.dual_gap_))
-    sentences.append(
-        f"The coefficients have rank {np.max(facts.inner.rank_)}; the duality gap proves that the "
-        f"objective {_of_last_step(facts)}is at most a fraction {_bound(gap):.1e} above the "
-        f"optimum. Software: matreg {matreg.__version__} with scikit-learn {sklearn.__version__}."
+    software = f"Software: matreg {matreg.__version__} with scikit-learn {sklearn.__version__}."
+    return " ".join([*sentences, _proven(facts.inner), software])
+
+
+def _proven(model: Any) -> str:
+    """The rank, and how far the objective is above the optimum, as a share of the optimum."""
+    gap, steps = float(np.max(model.dual_gap_)), len(getattr(model, "adaptive_", ()))
+    of_last = f"of the last of {1 + steps} convex steps " if steps else ""
+    above = gap / max(1.0 - gap, np.finfo(float).tiny)
+    return (
+        f"The coefficients have rank {np.max(model.rank_)}; the duality gap proves that the "
+        f"objective {of_last}is at most a fraction {above:.1e} above the optimum."
     )
-    return " ".join(sentences)
 
 
 def _penalty(model: Any) -> list[str]:
@@ -117,12 +123,6 @@ def _covariates(facts: Facts) -> str:
     )
 
 
-def _of_last_step(facts: Facts) -> str:
-    """The problem that the certificate of an adaptive model is about."""
-    steps = len(getattr(facts.inner, "adaptive_", ()))
-    return f"of the last of {1 + steps} convex steps " if steps else ""
-
-
 def numbers(model: Any) -> dict[str, float]:
     """The numerical parameters that were used, without those of other losses."""
     given = model.get_params()
@@ -144,8 +144,3 @@ def parameters(model: Any) -> list[tuple[str, str]]:
         taus = ", ".join(f"{tau:.4g}" for tau in earlier)
         rows.append(("tau of the earlier adaptive steps", taus))
     return rows
-
-
-def _bound(gap: Any) -> float:
-    """How far the objective is above the optimum, as a share of the optimum."""
-    return gap / max(1.0 - gap, np.finfo(float).tiny)
