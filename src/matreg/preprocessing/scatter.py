@@ -89,7 +89,8 @@ def mask_scatter(
     if below:
         mask |= rows[:, None] < columns
     values = np.where(mask, np.array(np.nan, dtype=array.dtype), array)
-    return X.copy(data=values) if hasattr(X, "dims") and hasattr(X, "coords") else values
+    named: Any = X
+    return named.copy(data=values) if hasattr(X, "dims") and hasattr(X, "coords") else values
 
 
 def _raman(excitation: Array, wavenumber: float) -> Array:
