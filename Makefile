@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # Many small products in a row are slower on several threads than on one.
 export OPENBLAS_NUM_THREADS ?= 1
+# Compiled modules are kept: without them every worker, and every process that a test starts, compiles all of them again.
+export PYTHONDONTWRITEBYTECODE :=
 # The extras that users install, and how pip installs.
 USERS := plot,data,files,disk,dask,onnx
 QUIET := install --quiet --disable-pip-version-check

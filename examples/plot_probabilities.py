@@ -51,9 +51,8 @@ probabilities = {
 
 # %%
 # Calibrated probabilities lie on the diagonal. Decision values taken as log-odds are too close to
-# one half: of the images with 70 %, nine in ten are nines. Calibration corrects that with five more
-# fits, and hardly changes the predicted classes. The Brier score is the mean squared difference
-# between probability and outcome; lower is better.
+# one half. Calibration corrects that with five more fits, and hardly changes the predicted classes.
+# The Brier score is the mean squared difference between probability and outcome; lower is better.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for name, p in probabilities.items():

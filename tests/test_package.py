@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import fields
 
 import pytest
+from sklearn.base import is_classifier
 
 import matreg
+from matreg.losses import Huber
+from problems import random_data
 
 
 @pytest.mark.parametrize("name", matreg.__all__)
@@ -26,6 +30,46 @@ def test_every_parameter_of_an_estimator_has_its_line(name):
     lines = docscrape.ClassDoc(estimator)["Parameters"]
     said = [one for line in lines for one in line.name.split(", ")]
     assert sorted(said) == sorted(estimator._get_param_names())
+
+
+# What a fit is given here: objects and classes, which some attributes need, and few points to try.
+OPTIONS = {
+    "RMR": {"loss": Huber()},
+    "RGLM": {"family": "binomial"},
+    "RGLMCV": {"family": "binomial"},
+}
+SMALL = {"n_taus": 2, "cv": 2, "C": 1.0, "ridge": 0.0, "gamma": 1.0, "limit": 4.0}
+
+
+def said_of(kind):
+    """Names and types of the documented attributes of a class."""
+    lines = pytest.importorskip("numpydoc.docscrape").ClassDoc(kind)["Attributes"]
+    return {name: line.type for line in lines for name in line.name.split(", ")}
+
+
+@pytest.mark.parametrize("name", [name for name in matreg.__all__ if name.isupper()])
+def test_what_is_said_of_a_fit_is_there_and_the_reverse(name):
+    kind, given = getattr(matreg, name), dict(OPTIONS.get(name, {}))
+    if name.endswith("CV"):
+        given |= {one: SMALL[one] for one in SMALL if one in kind._get_param_names()}
+    model, (X, y) = kind(**given), random_data(30, 3, 2)
+    model.fit(X, y > 0.0 if is_classifier(model) else y)
+    said = said_of(kind)
+    assert [one for one in said if not hasattr(model, one)] == []
+    if "best_estimator_" in said:  # whose attributes a search has, too
+        said |= said_of(kind._plain)
+    there = {one for one in vars(model) if one.endswith("_") and not one.startswith("_")}
+    assert there - set(said) == set()
+
+
+def test_what_is_said_of_a_path_is_there_and_the_reverse():
+    said, (X, y) = said_of(matreg.RegularizationPath), random_data(30, 3, 2)
+    assert list(said) == [one.name for one in fields(matreg.RegularizationPath)]
+    for kind in (matreg.RMR, matreg.RGLM, matreg.SMM):
+        assert kind.__name__ in said["model"]
+        labels = y > 0.0 if is_classifier(kind()) else y
+        found = matreg.path(kind(), X, labels, n_taus=2)
+        assert isinstance(found.model, kind) and found.predict(X).shape == (2, 30)
 
 
 def test_unknown_names_are_refused():

@@ -112,6 +112,14 @@ def test_links_of_the_readme_lead_somewhere_from_pypi_too():
                 assert page == "gallery/index.md" or (folder / page).exists(), link
 
 
+def test_the_index_of_the_developers_leads_to_their_own_pages():
+    text = (DOCS / "dev" / "index.md").read_text()
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    listed = text[text.index(":hidden:") :].split("\n\n")[1].split("\n```")[0].split()
+    assert sorted(links) == sorted(f"{one}.md" for one in listed)
+    assert all((DOCS / "dev" / one).is_file() for one in links)
+
+
 def test_settings_of_services_can_be_read():
     yaml = pytest.importorskip("yaml")
     names = [*ROOT.glob(".github/**/*.yml"), ROOT / ".readthedocs.yaml"]

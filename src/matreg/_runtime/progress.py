@@ -226,11 +226,10 @@ class GapLine(Line):
 
     Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
     where another stage begins with a larger gap. Once a method has gone a tenth of the way, the
-    time that it needs for the rest at this rate is the time left: as a rule too much, one to three
-    times the truth, as the last steps are the largest. Before that, and where it is less, the time
-    left is "at most" that of the iterations which the method may still take. In a fit of several
-    problems one after another, which :func:`span` tells, it is the time that the rest takes at the
-    rate so far.
+    time that it needs for the rest at this rate is the time left: as a rule too much, since the
+    last steps are the largest. Before that, and where it is less, the time left is "at most" that
+    of the iterations which the method may still take. In a fit of several problems one after
+    another, which :func:`span` tells, it is the time that the rest takes at the rate so far.
 
     Examples
     --------

@@ -236,7 +236,7 @@ class GRMRCV(JointSearch, MatrixRegressor):
         Chosen values.
     delta_ : float
         Number used.
-    cv_results_, best_index_, best_score_
+    cv_results_, best_index_, best_score_, taus_
         As in :class:`RMRCV`: scores of combinations that were not tried are NaN. With `halving`,
         the scores of a dropped candidate on later folds, and its mean, are NaN.
     best_estimator_ : GRMR

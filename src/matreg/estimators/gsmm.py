@@ -100,8 +100,8 @@ class GSMM(JointFit, MatrixClassifier):
     Notes
     -----
     Labels contribute little to the cleaning: on digits and faces with corrupted samples, cleaning
-    without labels changed the accuracy on new samples by about two points at most, in both
-    directions. Samples of more than two classes are therefore cleaned without labels.
+    without labels hardly changed the accuracy on new samples. Samples of more than two classes are
+    therefore cleaned without labels.
 
     References
     ----------
@@ -212,7 +212,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     ----------
     tau_, gamma_, lam_, limit_, C_ : float
         Chosen values.
-    cv_results_, best_index_, best_score_
+    cv_results_, best_index_, best_score_, taus_
         As in :class:`GRMRCV`.
     best_estimator_ : GSMM
         The chosen model, fitted to all the data. This estimator has its attributes too.

@@ -62,7 +62,7 @@ class RMR(MatrixRegressor, ConvexEstimator):
     l1 : float or array-like of shape (p, q), default=0.0
         Adds ``tau sum_jk l1_jk |W_jk|`` to the penalty, which makes W both sparse and of low rank:
         one number, or one for each entry, with 0 for entries without this penalty. A first-order
-        method solves the problem: a `tol` of 1e-4 takes up to some thousand iterations.
+        method solves the problem, which takes many iterations if `tol` is small.
     adaptive : int or array-like of float, default=0
         Number of further convex problems. In each the penalty is smaller along the singular vectors
         of the previous solution, so that large singular values are shrunk less than small ones
@@ -219,9 +219,10 @@ class RMR(MatrixRegressor, ConvexEstimator):
 class RMRCV(PathSearch, MatrixRegressor):
     """RMR with tau, and if asked C and epsilon, chosen by cross-validation.
 
-    If `taus` is None, the grid is searched from coarse to fine: first a coarse path with the middle
-    C, then the neighbours of the best point, until the best point has no untried neighbour. Each
-    fit starts from the previous one. Given values of `taus` are all tried, with every C, on paths.
+    If `taus` is None, the grid is searched from coarse to fine: first a coarse path with the lower
+    middle C, then the neighbours of the best point, until the best point has no untried neighbour.
+    Each fit starts from the previous one. Given values of `taus` are all tried, with every C, on
+    paths.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """One thread for linear algebra in small pieces.
 
 Many small products in a row are slower on several threads than on one, and on a busy machine the
-threads, which wait for each other by spinning, can make a fit twenty times as slow. Only data far
+threads, which wait for each other by spinning, can make a fit many times slower. Only data far
 larger than the cache are worth more threads.
 
 NumPy and SciPy, as they are installed from PyPI, come with a library each, whose idle threads spin
-while those of the other work. So SciPy's never has more than one: that halves the time of fits to
-many samples.
+while those of the other work. So SciPy's never has more than one, which makes fits to many samples
+faster.
 """
 
 from __future__ import annotations
