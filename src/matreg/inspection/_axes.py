@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from .._runtime.text import counted
 from .._typing import Array
 from ..plotting._style import set_ticks, show_matrix
 
@@ -51,8 +52,8 @@ class MapAxes:
             ("column_coords", self.column_coords, shape[1]),
         ):
             if coords is not None and len(coords) != length:
-                entries = "entry" if length == 1 else "entries"
-                raise ValueError(f"{name} must have {length} {entries}; got {len(coords)}.")
+                size = counted(length, "entry", "entries")
+                raise ValueError(f"{name} must have {size}; got {len(coords)}.")
 
     def draw(self, axis: Any, matrix: Array) -> Any:
         """Draw a map with its rows and columns named."""

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._runtime.text import counted
 from .._typing import Array
 
 
@@ -127,14 +128,14 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
             expected = (
                 f"a table with the columns {', '.join(self.names_)}"
                 if self.names_ is not None
-                else f"an array with {counted(self.n_columns_)}"
+                else f"an array with {counted(self.n_columns_, 'column')}"
             )
             got = "an array" if names is None else f"a table of {', '.join(names)}"
             raise ValueError(f"covariates must be {expected} as in fit; got {got}.")
         if names is None or self.names_ is None:
             if len(columns) != self.n_columns_:
                 raise ValueError(
-                    f"covariates must have {counted(self.n_columns_)} as in fit; got "
+                    f"covariates must have {counted(self.n_columns_, 'column')} as in fit; got "
                     f"{len(columns)}."
                 )
             return columns
@@ -170,11 +171,6 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         if self.unknown == "mean":
             out[unseen] = shares
         return out
-
-
-def counted(m: int) -> str:
-    """``1 column`` or ``m columns``."""
-    return f"{m} column" + ("" if m == 1 else "s")
 
 
 def columns_of(Z: Any) -> tuple[list[str] | None, list[Column]]:

@@ -10,6 +10,7 @@ import sklearn
 
 import matreg
 
+from .._runtime.text import counted
 from ..losses.families import REGRESSION_LOSSES
 from ._facts import Facts
 from ._measures import value
@@ -32,17 +33,6 @@ LOSS_OF = {one.name: name for name, kind in REGRESSION_LOSSES.items() for one in
 NUMBERS = ("tau", "C", "epsilon", "delta", "quantile", "gamma", "lam", "limit")
 UNLESS_ZERO = ("ridge", "l1", "covariate_ridge")
 SHOWN_COVARIATES = 12  # most covariates that the paragraph names
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: 1 sample, 2 samples.
-
-    Examples
-    --------
-    >>> counted(1, "label is", "labels are"), counted(2, "fold")
-    ('1 label is', '2 folds')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def methods(facts: Facts) -> str:
