@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from .._runtime.text import counted
 from .._typing import Array
+from .._validation.axes import UNNAMED
 from ..plotting._style import set_ticks, show_matrix
 
 MOST_NAMES = 12
@@ -40,10 +41,8 @@ class MapAxes:
     @classmethod
     def of(cls, model: Any) -> Self:
         """Names of the samples that a model was fitted to, if they had any."""
-        labels = model._matrix_labels()
-        if labels is None:
-            return cls()
-        return cls(*labels.coords, *(str(dim) for dim in labels.dims))
+        labels = model._matrix_labels() or UNNAMED
+        return cls(*labels.coords, *labels.dims)
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Refuse coordinates that do not fit a map."""
