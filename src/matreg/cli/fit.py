@@ -84,7 +84,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cv", type=int, metavar="K", help="number of folds (default 5); 0 chooses nothing"
     )
-    parser.add_argument("--scoring", metavar="NAME", help="score to choose by, of scikit-learn")
+    parser.add_argument("--scoring", metavar="NAME", help="score of scikit-learn or matreg")
     parser.add_argument("--n-taus", type=int, metavar="N", help="number of values of tau to try")
     parser.add_argument("--jobs", type=int, metavar="N", help="folds at a time")
 

@@ -190,8 +190,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
     `taus` are given, or with `halving`, the whole grid is tried. Robust principal component
     analysis is done once per fold. Along tau each fit starts from the previous one: from its
     regression, its split of the samples, and its clean signals of the left-out samples. `halving`
-    and rough folds (`fold_tol`, `fold_split_tol`) save time if fits are long; the last fit, to all
-    the data, is always as tight as that of :class:`GRMR`.
+    and, with outliers that are replaced, rough folds (`fold_tol`, `fold_split_tol`) save time; the
+    last fit, to all the data, is always as tight as that of :class:`GRMR`.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ class GRMRCV(JointSearch, MatrixRegressor):
         As in :class:`GRMR`.
     fold_tol, fold_split_tol : float or None, default=None
         `tol` and `split_tol` of the fits in the folds; None takes those of the last fit. With 1.0
-        and 1e-2, one alternation with a rough split, the search takes less time and may choose
-        another model of nearly the same score.
+        and 1e-2, one alternation with a rough split, the search may choose another model of nearly
+        the same score; with ``outliers="replace"`` it takes less time.
     halving : bool, default=False
         Whether to drop the worse half of the candidates after each fold. A candidate is a
         combination of all parameters except tau, ranked by its best tau on the folds so far. The

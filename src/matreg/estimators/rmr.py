@@ -244,7 +244,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         Values to try, relative to tau, as in :class:`RMR`.
     adaptive : int or list of int, default=0
         Numbers of further steps to try: all up to a number, or those of a list; 0 is the plain
-        penalty. Each step costs about as much as a path of the plain search. More steps are taken
+        penalty. Each step is one more path along tau in all folds. More steps are taken
         only if they improve the score by more than a standard error of the folds. To find the right
         rank, set `one_standard_error=True`, which also takes a step for a smaller rank at a score
         within one standard error: the model with the best score keeps small singular values that

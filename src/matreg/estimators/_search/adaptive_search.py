@@ -2,7 +2,7 @@
 
 The first search gives the plain model with the best score. The solutions with its tau,
 on all the data and in each fold, give the bases of one more path. The best tau of that path gives
-the bases of the next. So a step costs about as much as one of the paths of the first search.
+the bases of the next. So a step costs one more path, with all values of tau.
 """
 
 from __future__ import annotations
