@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,6 +140,13 @@ class Fitted(BaseEstimator):
         from ...reporting import make_report  # late: it draws, which a fit need not
 
         return make_report(self, X, y, **options)
+
+
+def deciding(model: Any, decide: Callable[[Any], Any]) -> Any:
+    """A copy of a model whose predictions and scores are made of other decisions on samples."""
+    found = copy(model)
+    found._decide = lambda X, covariates=None: decide(X)
+    return found
 
 
 def store(model: Fitted, results: list[Any], table: Mapping[str, Callable[[Any], object]]) -> None:
