@@ -48,8 +48,11 @@ class FoldScore:
         weighing = (
             {"sample_weight": weights} if self.weighted and not isfunction(self.scorer) else {}
         )
-        models = (deciding(self.model, lambda X, f=f: f) for f in decisions)
-        return np.array([float(self.scorer(one, X, labels, **weighing)) for one in models])
+
+        def score(f: Array) -> float:
+            return float(self.scorer(deciding(self.model, lambda X: f), X, labels, **weighing))
+
+        return np.array([score(f) for f in decisions])
 
     def check(self, samples: Samples, folds: list[Fold]) -> None:
         """Refuse a scorer that fails on guesses, or that is not defined on one of the folds."""
