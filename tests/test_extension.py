@@ -1,6 +1,6 @@
 """A loss and penalties that the package does not know, with every solver that applies."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import cvxpy as cp
@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from matreg.design import ArrayDesign
-from matreg.linalg.factors import Factors, svd
-from matreg.linalg.thresholding import soft_threshold
 from matreg.losses.piecewise import (
-    PiecewiseLoss,
     absolute,
     epsilon_insensitive,
     hinge,
@@ -20,7 +17,7 @@ from matreg.losses.piecewise import (
     squared,
     squared_hinge,
 )
-from matreg.penalties.spectral import SpectralElasticNet, SpectralPenalty
+from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import solve_problem
 from matreg.solvers.active_set.active_set import solve_active_set
@@ -30,92 +27,10 @@ from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
 from matreg.solvers.neighbours import walk
 from matreg.unpenalised.basis import intercept
+from own import AsymmetricTube, CappedSlope, EntrywiseElasticNet, LogCoshLoss
 from problems import random_data
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-
-
-# [loss]
-def asymmetric_tube(c, epsilon, steepness):
-    """``c max(r - epsilon, 0) + steepness c max(-r - epsilon, 0)``: too high costs more."""
-    return PiecewiseLoss(
-        lower=-steepness * c,
-        upper=c,
-        epsilon=np.full_like(c, epsilon),
-        curvature=np.zeros_like(c),
-    )
-
-
-# [/loss]
-
-
-# [penalty]
-@dataclass(frozen=True)
-class CappedSlope(SpectralPenalty):
-    """``ridge/2 ||W||_F^2 + tau sum_i (d_i + max(d_i - 1, 0)^2 / 2)``: large values cost more."""
-
-    def part(self, d):
-        return self.tau * float(np.sum(d + 0.5 * np.maximum(d - 1.0, 0.0) ** 2))
-
-    def derivative(self, d):
-        return self.tau * (1.0 + np.maximum(d - 1.0, 0.0))
-
-    def threshold(self, d, scale, smoothing):
-        g, slope = soft_threshold(d, smoothing, self.tau)
-        # Beyond d = 1, where g is the scale, the slope of the prox is smaller.
-        beyond, factor = g > scale, scale / (scale + self.tau)
-        return np.where(beyond, scale + factor * (g - scale), g), np.where(
-            beyond, factor * slope, slope
-        )
-
-
-# [/penalty]
-
-
-class EntrywiseElasticNet:
-    """``ridge/2 ||W||_F^2 + tau sum |W_ij|``, which is no spectral penalty."""
-
-    def __init__(self, tau, ridge=1.0):
-        self.tau, self.ridge = tau, ridge
-
-    def value_of(self, W: Factors):
-        return 0.5 * self.ridge * np.sum(W.matrix**2) + self.tau * np.abs(W.matrix).sum()
-
-    def conjugate_of(self, Z):
-        return float(np.sum(np.maximum(np.abs(Z) - self.tau, 0.0) ** 2)) / (2.0 * self.ridge)
-
-    def shrink_factor_of(self, Z):
-        return 1.0
-
-    def prox(self, Z, step):
-        W = np.sign(Z) * np.maximum(np.abs(Z) - step * self.tau, 0.0) / (1.0 + step * self.ridge)
-        return svd(W)
-
-
-class LogCosh:
-    """``sum_i log cosh r_i``: smooth, with a gradient and no prox."""
-
-    def value(self, r):
-        return float(np.sum(np.logaddexp(r, -r) - np.log(2.0)))
-
-    def gradient(self, r):
-        return np.tanh(r)
-
-    def conjugate(self, beta):
-        beta = np.clip(beta, -1.0, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            parts = [(1.0 + s * beta) * np.log1p(s * beta) for s in (1.0, -1.0)]
-        return 0.5 * float(np.nansum(parts))
-
-    def best_intercept(self, r, total=0.0):
-        low, high = float(r.min()) - 1.0, float(r.max()) + 1.0
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            high, low = (high, middle) if self.gradient(r - middle).sum() > total else (middle, low)
-        return 0.5 * (low + high)
-
-    def feasible(self, beta, total):
-        return beta if total is None else beta - (beta.sum() - total) / len(beta)
 
 
 def cvxpy_loss(name, r, y, c):
@@ -140,7 +55,7 @@ LOSSES = {
     "squared hinge": squared_hinge,
     "huber": lambda y, c: huber(c, 0.5),
     "squared": lambda y, c: squared(c),
-    "asymmetric tube": lambda y, c: asymmetric_tube(c, 0.2, 3.0),
+    "asymmetric tube": lambda y, c: AsymmetricTube(3.0, 0.2).of(y, c),
 }
 
 
@@ -251,7 +166,7 @@ def test_a_penalty_of_the_entries_goes_to_the_universal_solver(name):
 
 def test_a_loss_without_a_prox_goes_by_its_gradient():
     X, y = random_data(30, 4, 3, seed=3, noise=0.5)
-    problem = Problem(ArrayDesign(X), y, LogCosh(), SpectralElasticNet(1.0))
+    problem = Problem(ArrayDesign(X), y, LogCoshLoss(np.ones(30)), SpectralElasticNet(1.0))
     result = solve_universal(problem, tol=1e-6, max_iter=5_000)
     W, b = cp.Variable((4, 3)), cp.Variable()
     r = y - X.reshape(30, -1) @ cp.vec(W, order="C") - b
@@ -314,12 +229,16 @@ class Incomplete:
         return 0.0
 
 
+class NoProx(LogCoshLoss):
+    gradient = property()
+
+
 @pytest.mark.parametrize(
     ("loss", "penalty", "missing"),
     [
         (Incomplete(), SpectralElasticNet(1.0), "loss Incomplete .* no conjugate, best_intercept"),
         (absolute(np.ones(5)), Incomplete(), "penalty Incomplete .* no value_of"),
-        (type("NoProx", (LogCosh,), {"gradient": property()})(), SpectralElasticNet(1.0), "prox"),
+        (NoProx(np.ones(5)), SpectralElasticNet(1.0), "prox"),
     ],
 )
 def test_what_is_missing_is_said_by_name(loss, penalty, missing):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -183,3 +185,11 @@ def test_bad_input(wrong, message):
     X, y = random_data(20, 3, 2)
     with pytest.raises(ValueError, match=message):
         permutation_map(RMR().fit(X, y), X, y, **wrong)
+
+
+def test_refits_do_not_warn_of_parameters_that_nobody_gave():
+    X, y = random_data(40, 4, 3, noise=0.5)
+    model = RMR(tau=1.0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        permutation_map(model, X, y, n_permutations=5, random_state=0)

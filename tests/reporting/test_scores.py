@@ -15,13 +15,13 @@ from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, cross_val_
 from sklearn.pipeline import make_pipeline
 
 from matreg import GRMR, RGLM, RGLMCV, RMR, RMRCV, SMM
+from matreg._runtime.text import counted
 from matreg.datasets import make_matrix_regression
 from matreg.inspection import MapAxes
 from matreg.reporting import make_report
 from matreg.reporting._baselines import ALPHAS, fold_of, logistic, pls, ridge
 from matreg.reporting._facts import gather
 from matreg.reporting._measures import r2_of_medians
-from matreg.reporting._methods import counted
 from matreg.reporting._pictures import picture_of
 from matreg.reporting._scoring import scoring_of
 

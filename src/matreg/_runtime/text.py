@@ -1,4 +1,4 @@
-"""Text that terminals and browsers show as it is."""
+"""Text that terminals and browsers show as it is, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -18,3 +18,14 @@ def printable(text: str) -> str:
     return "".join(
         one if one.isprintable() or one in HARMLESS else ascii(one)[1:-1] for one in text
     )
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: 1 sample, 2 samples.
+
+    Examples
+    --------
+    >>> counted(1, "label is", "labels are"), counted(2, "fold")
+    ('1 label is', '2 folds')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -24,6 +24,9 @@ class MatrixLabels:
     sample_coords: Values | None = None  # coordinates of the samples of the training
 
 
+UNNAMED = MatrixLabels(("row", "column"), (None, None))
+
+
 def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
     """Samples as an array (n, p, q) with their labels; as they are if they have none.
 
@@ -69,7 +72,7 @@ def to_xarray(values: Values, labels: MatrixLabels | None, name: str | None) -> 
         import xarray
     except ImportError as error:
         raise ImportError("xarray is missing: run `pip install xarray`.") from error
-    labels = labels or MatrixLabels(("row", "column"), (None, None))
+    labels = labels or UNNAMED
     dims, coords = list(labels.dims), list(labels.coords)
     if values.ndim == 3:
         dims, coords = [labels.sample_dim, *dims], [labels.sample_coords, *coords]

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._validation.axes import check_coordinates
+from .._validation.axes import UNNAMED, check_coordinates
 from ..inspection import MapAxes
-
-UNNAMED = ("row", "column")  # the defaults of MapAxes
 
 
 def samples_first(
@@ -87,7 +85,7 @@ def _named(names: MapAxes | None) -> tuple[str, ...]:
     if names is None:
         return ()
     labels = (names.row_label, names.column_label)
-    return tuple(one for one, usual in zip(labels, UNNAMED, strict=True) if one != usual)
+    return tuple(one for one, usual in zip(labels, UNNAMED.dims, strict=True) if one != usual)
 
 
 def _plain(values: Any) -> list[Any]:

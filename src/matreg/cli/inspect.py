@@ -67,7 +67,8 @@ def describe(model: Any, target: str) -> str:
     """Model, parameters, score, rank and certificate, a line each."""
     import numpy as np
 
-    from ..reporting._methods import counted, numbers
+    from .._runtime.text import counted
+    from ..reporting._methods import numbers
     from ..scoring import score_of_search
     from .model_files import model_in
 

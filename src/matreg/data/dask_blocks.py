@@ -8,6 +8,7 @@ or a cluster: there is no client to pass. Nothing is persisted, scattered or rec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
@@ -235,10 +236,7 @@ def check_part(name: str, kind: str, values: Array, good: Mask, start: int) -> N
 
 def _merge(parts: list[Any]) -> Any:
     """Merge summaries; it runs on a worker."""
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.merge(part)
-    return whole
+    return reduce(lambda whole, part: whole.merge(part), parts)
 
 
 def few_labels(y: Any) -> Array:

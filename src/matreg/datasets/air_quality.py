@@ -25,14 +25,8 @@ SENSORS = {
     "AH": "AH",
 }
 REFERENCES = {"C6H6(GT)": "benzene", "CO(GT)": "co"}
-MISSING = -200.0
+MISSING = -200.0  # in place of a number
 HOURS = 24
-
-
-def _to_number(cell: str) -> float:
-    """A number with a decimal comma; -200 means that it is missing."""
-    number = float(cell.replace(",", "."))
-    return np.nan if number == MISSING else number
 
 
 def _to_day(text: str) -> str:
@@ -45,9 +39,10 @@ def _parse(path: Path) -> Arrays:
     (content,) = read_members(path.read_bytes(), r"AirQualityUCI\.csv").values()
     table = csv.DictReader(io.StringIO(content.decode("utf-8-sig")), delimiter=";")
     rows = [row for row in table if row["Date"]]  # the table ends in empty lines
-    columns = {
-        name: np.array([_to_number(row[name]) for row in rows]) for name in [*SENSORS, *REFERENCES]
-    }
+    columns = {}
+    for name in (*SENSORS, *REFERENCES):
+        numbers = np.array([float(row[name].replace(",", ".")) for row in rows])
+        columns[name] = np.where(numbers == MISSING, np.nan, numbers)
     return {
         "sensors": np.array(list(SENSORS.values())),
         "values": np.stack([columns[name] for name in SENSORS], axis=1),

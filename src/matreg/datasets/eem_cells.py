@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +80,8 @@ def _time_of(name: str) -> str:
 
 def _parse(path: Path) -> Arrays:
     archive = path.read_bytes()
-    return _to_arrays(
-        read_members(archive, _SAMPLE), *read_members(archive, r"references\.xlsx").values()
-    )
-
-
-def _to_arrays(landscapes: Mapping[str, bytes], workbook: bytes) -> Arrays:
+    landscapes = read_members(archive, _SAMPLE)
+    (workbook,) = read_members(archive, r"references\.xlsx").values()
     counts = _read_counts(workbook)
     names = sorted(name for name in landscapes if _time_of(name) in counts)
     blocks = [_block_means(landscapes[name]) for name in names]

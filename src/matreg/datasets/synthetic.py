@@ -19,13 +19,6 @@ _NOISE = {
 }
 
 
-def _check_range(value: tuple[float, float]) -> None:
-    if len(value) != 2 or not 0.0 <= value[0] <= value[1]:
-        raise ValueError(
-            f"label_outlier_size must be a pair (low, high) with 0 <= low <= high; got {value!r}."
-        )
-
-
 def _low_rank(rng: RandomState, rows: int, columns: int, rank: int, name: str) -> Array:
     """Gaussian factors, scaled so that the entries of their product have variance 1."""
     check_scalar(rank, name, Integral, min_val=1, max_val=min(rows, columns))
@@ -138,7 +131,11 @@ def make_matrix_regression(
     check_scalar(label_outliers, "label_outliers", Real, min_val=0.0, max_val=1.0)
     check_scalar(x_corruption, "x_corruption", Real, min_val=0.0, max_val=1.0)
     check_scalar(x_corruption_size, "x_corruption_size", Real, min_val=0.0)
-    _check_range(label_outlier_size)
+    if len(label_outlier_size) != 2 or not 0.0 <= label_outlier_size[0] <= label_outlier_size[1]:
+        raise ValueError(
+            "label_outlier_size must be a pair (low, high) with 0 <= low <= high; got "
+            f"{label_outlier_size!r}."
+        )
     if noise not in _NOISE:
         raise ValueError(f"noise must be one of {', '.join(_NOISE)}; got {noise!r}.")
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.text import counted
 from ..datasets import SHAPES, make_matrix_regression, make_shape
 from .figures import image_grid
 from .methods import ADAPTIVE, METHODS, Tuning, fit_methods, rae, records_of
@@ -111,7 +112,7 @@ def _one_round(shape: str, seed: int, size: int, n_samples: int, tuning: Tuning)
 
 
 def _form(rounds: int, size: int, n_samples: int) -> str:
-    what = f"{rounds} round{'s' if rounds > 1 else ''} of {n_samples} samples of {size} x {size}"
+    what = f"{counted(rounds, 'round')} of {n_samples} samples of {size} x {size}"
     if rounds >= WHOLE and size >= 64 and n_samples >= 1000:
         return f"This is the whole table: {what}."
     return f"This is the short form: {what}. `matreg reproduce shapes --rounds 10` is the whole."

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from .._runtime.text import counted
 from .._typing import Array
+from .._validation.axes import UNNAMED
 from ..plotting._style import set_ticks, show_matrix
 
 MOST_NAMES = 12
@@ -39,10 +41,8 @@ class MapAxes:
     @classmethod
     def of(cls, model: Any) -> Self:
         """Names of the samples that a model was fitted to, if they had any."""
-        labels = model._matrix_labels()
-        if labels is None:
-            return cls()
-        return cls(*labels.coords, *(str(dim) for dim in labels.dims))
+        labels = model._matrix_labels() or UNNAMED
+        return cls(*labels.coords, *labels.dims)
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Refuse coordinates that do not fit a map."""
@@ -51,8 +51,8 @@ class MapAxes:
             ("column_coords", self.column_coords, shape[1]),
         ):
             if coords is not None and len(coords) != length:
-                entries = "entry" if length == 1 else "entries"
-                raise ValueError(f"{name} must have {length} {entries}; got {len(coords)}.")
+                size = counted(length, "entry", "entries")
+                raise ValueError(f"{name} must have {size}; got {len(coords)}.")
 
     def draw(self, axis: Any, matrix: Array) -> Any:
         """Draw a map with its rows and columns named."""

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
-from ..estimators._fit.base import MatrixEstimator
+from ..estimators._fit.fitted import deciding
 from ..estimators._input.covariates import new_covariates
 from ..estimators._linear_part import linear_part
 
@@ -48,55 +45,11 @@ def fit_with(model: Any, X: Any, y: Any, Z: Array | None) -> Any:
         return model.fit(X, y, **{f"{model.steps[-1][0]}__covariates": Z})
 
 
-class Bound(BaseEstimator):
-    """A fitted model, or a pipeline around one, with the covariates of the samples to predict.
-
-    Scorers pass samples without covariates.
-    """
-
-    def __init__(self, model: Any, Z: Any) -> None:
-        self.model, self.Z = model, Z
-
-    def __sklearn_tags__(self) -> Any:
-        return self.inner.__sklearn_tags__()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    @property
-    def inner(self) -> MatrixEstimator:
-        """The model itself."""
-        found: MatrixEstimator = linear_part(self.model).model
-        return found
-
-    @property
-    def classes_(self) -> Any:
-        """Classes of a classifier."""
-        return self.inner.classes_
-
-    def _call(self, method: str, X: Any, *y: Any) -> Any:
-        X = linear_part(self.model).transformed(X)
-        return getattr(self.inner, method)(X, *y, covariates=self.Z)
-
-    def predict(self, X: ArrayLike) -> Any:
-        """Predictions with the covariates."""
-        return self._call("predict", X)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Score with the covariates."""
-        return float(self._call("score", X, y))
-
-    @available_if(lambda self: hasattr(self.inner, "decision_function"))
-    def decision_function(self, X: ArrayLike) -> Any:
-        """Decisions with the covariates."""
-        return self._call("decision_function", X)
-
-    @available_if(lambda self: hasattr(self.inner, "predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> Any:
-        """Probabilities with the covariates."""
-        return self._call("predict_proba", X)
-
-
 def bound(model: Any, Z: Any) -> Any:
-    """A fitted model with the covariates of the samples to predict; the model itself without."""
-    return model if Z is None else Bound(model, Z)
+    """A fitted model with the covariates of the samples to predict, which scorers do not pass."""
+    if Z is None:
+        return model
+    part = linear_part(model)
+    inner = deciding(part.model, lambda X: part.model._decide(X, Z))
+    steps = [(str(k), one) for k, one in enumerate((*part.steps, inner))]
+    return Pipeline(steps) if part.steps else inner

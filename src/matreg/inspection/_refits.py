@@ -39,7 +39,8 @@ def at_chosen_parameters(model: Any) -> Any:
     if hasattr(model, "best_estimator_"):
         return at_chosen_parameters(model.best_estimator_)
     plain = clone(model)
-    found = {name: getattr(model, f"{name}_", None) for name in plain.get_params()}
+    used = (name for name in plain.get_params() if name not in plain._idle)
+    found = {name: getattr(model, f"{name}_", None) for name in used}
     numbers = {name: one for name, one in found.items() if isinstance(one, Number | tuple)}
     return plain.set_params(**numbers, verbose=0)
 

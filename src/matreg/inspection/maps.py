@@ -141,12 +141,8 @@ def coef_to_xarray(model: Any, *, problem: int | None = None) -> Any:
 
     Parameters
     ----------
-    model : fitted model
-        A linear model of matreg, or a pipeline or search around one. After a
-        :class:`~matreg.preprocessing.MatrixScaler`, W is converted back to the units of the samples
-        before it.
-    problem : int, default=None
-        As in :func:`pattern`.
+    model, problem
+        As in :func:`components`.
 
     Returns
     -------

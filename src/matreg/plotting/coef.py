@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array
+from .._validation.axes import UNNAMED
 from ..estimators._linear_part import linear_part
 from ._style import COLOURS, Display, pyplot, set_ticks, show_matrix
 
@@ -81,30 +82,23 @@ class CoefDisplay(Display):
             What has the coefficients.
         problem : int, default=None
             Which of the problems of two classes, for a classifier of more.
-        n_vectors : int, default=2
-            How many pairs of singular vectors to draw.
-        row_label, column_label, row_coords, column_coords
-            As in :class:`CoefDisplay`; by default those of the samples that the model was fitted
-            to, if they had any.
+        n_vectors, row_label, column_label, row_coords, column_coords
+            As in :class:`CoefDisplay`; names are by default those of the samples of `fit`, if they
+            had any.
         ax : matplotlib axes, default=None
             Where to draw the image, then without the singular vectors; a new figure by default.
         cmap : str or matplotlib colormap, default="RdBu_r"
             Colours, white or black at zero in the middle.
         """
         part = linear_part(estimator, problem, "estimator")
-        labels = getattr(part.model, "labels_", None)
-        if labels is not None:
-            names, coords = labels["dims"], labels["coords"]
-            row_label, column_label = row_label or names[0], column_label or names[1]
-            row_coords = coords[0] if row_coords is None else row_coords
-            column_coords = coords[1] if column_coords is None else column_coords
+        labels = part.model._matrix_labels() or UNNAMED
         return cls(
             part.coef_in_units,
             n_vectors,
-            row_label or "row",
-            column_label or "column",
-            row_coords,
-            column_coords,
+            row_label or labels.dims[0],
+            column_label or labels.dims[1],
+            labels.coords[0] if row_coords is None else row_coords,
+            labels.coords[1] if column_coords is None else column_coords,
         ).plot(ax, cmap=cmap)
 
     def plot(self, ax: Any = None, *, cmap: Any = "RdBu_r") -> Self:

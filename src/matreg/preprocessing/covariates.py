@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._runtime.text import counted
 from .._typing import Array
 
 
@@ -113,18 +114,7 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         return np.column_stack([np.zeros((len(parts[0]), 0)), *parts])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of numbers, such as "age" and "site_B".
-
-        Parameters
-        ----------
-        input_features : ignored
-            For scikit-learn's `set_output`.
-
-        Returns
-        -------
-        ndarray of str
-            In the order of the columns.
-        """
+        """Names of the columns of numbers in their order, such as "age" and "site_B"."""
         check_is_fitted(self, "categories_")
         names = self.names_ or [f"z{k}" for k in range(self.n_columns_)]
         out = []
@@ -138,14 +128,14 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
             expected = (
                 f"a table with the columns {', '.join(self.names_)}"
                 if self.names_ is not None
-                else f"an array with {counted(self.n_columns_)}"
+                else f"an array with {counted(self.n_columns_, 'column')}"
             )
             got = "an array" if names is None else f"a table of {', '.join(names)}"
             raise ValueError(f"covariates must be {expected} as in fit; got {got}.")
         if names is None or self.names_ is None:
             if len(columns) != self.n_columns_:
                 raise ValueError(
-                    f"covariates must have {counted(self.n_columns_)} as in fit; got "
+                    f"covariates must have {counted(self.n_columns_, 'column')} as in fit; got "
                     f"{len(columns)}."
                 )
             return columns
@@ -181,11 +171,6 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         if self.unknown == "mean":
             out[unseen] = shares
         return out
-
-
-def counted(m: int) -> str:
-    """``1 column`` or ``m columns``."""
-    return f"{m} column" + ("" if m == 1 else "s")
 
 
 def columns_of(Z: Any) -> tuple[list[str] | None, list[Column]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_scalar
 
-from .._typing import Array, Mask
+from .._typing import Array
 
 # Wavenumber of the O-H stretching vibration of water, per centimetre.
 WATER = 3400.0
@@ -88,18 +88,15 @@ def mask_scatter(
             mask |= np.abs(rows[:, None] - order * line) <= width
     if below:
         mask |= rows[:, None] < columns
-    return _masked(X, array, mask)
+    values = np.where(mask, np.array(np.nan, dtype=array.dtype), array)
+    named: Any = X
+    return named.copy(data=values) if hasattr(X, "dims") and hasattr(X, "coords") else values
 
 
 def _raman(excitation: Array, wavenumber: float) -> Array:
     """Emissions of Raman scattering: 1 / emission = 1 / excitation - wavenumber, in nanometres."""
     inverse = 1.0 / excitation - wavenumber * 1e-7  # a centimetre is 1e7 nm
     return 1.0 / np.where(inverse > 0.0, inverse, np.nan)
-
-
-def _masked(X: Any, array: Array, mask: Mask) -> Any:
-    values = np.where(mask, np.array(np.nan, dtype=array.dtype), array)
-    return X.copy(data=values) if hasattr(X, "dims") and hasattr(X, "coords") else values
 
 
 def _orders(name: str, orders: Any) -> list[int]:

@@ -10,6 +10,7 @@ import sklearn
 
 import matreg
 
+from .._runtime.text import counted
 from ..losses.families import REGRESSION_LOSSES
 from ._facts import Facts
 from ._measures import value
@@ -32,17 +33,6 @@ LOSS_OF = {one.name: name for name, kind in REGRESSION_LOSSES.items() for one in
 NUMBERS = ("tau", "C", "epsilon", "delta", "quantile", "gamma", "lam", "limit")
 UNLESS_ZERO = ("ridge", "l1", "covariate_ridge")
 SHOWN_COVARIATES = 12  # most covariates that the paragraph names
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: 1 sample, 2 samples.
-
-    Examples
-    --------
-    >>> counted(1, "label is", "labels are"), counted(2, "fold")
-    ('1 label is', '2 folds')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def methods(facts: Facts) -> str:
@@ -77,13 +67,19 @@ def methods(facts: Facts) -> str:
             f"{how}, the {facts.scoring.name} was "
             f"{value(facts, facts.own):.3g}{spread} on samples that were left out."
         )
-    gap = float(np.max(facts.inner.dual_gap_))
-    sentences.append(
-        f"The coefficients have rank {np.max(facts.inner.rank_)}; the duality gap proves that the "
-        f"objective {_of_last_step(facts)}is at most a fraction {_bound(gap):.1e} above the "
-        f"optimum. Software: matreg {matreg.__version__} with scikit-learn {sklearn.__version__}."
+    software = f"Software: matreg {matreg.__version__} with scikit-learn {sklearn.__version__}."
+    return " ".join([*sentences, _proven(facts.inner), software])
+
+
+def _proven(model: Any) -> str:
+    """The rank, and how far the objective is above the optimum, as a share of the optimum."""
+    gap, steps = float(np.max(model.dual_gap_)), len(getattr(model, "adaptive_", ()))
+    of_last = f"of the last of {1 + steps} convex steps " if steps else ""
+    above = gap / max(1.0 - gap, np.finfo(float).tiny)
+    return (
+        f"The coefficients have rank {np.max(model.rank_)}; the duality gap proves that the "
+        f"objective {of_last}is at most a fraction {above:.1e} above the optimum."
     )
-    return " ".join(sentences)
 
 
 def _penalty(model: Any) -> list[str]:
@@ -117,12 +113,6 @@ def _covariates(facts: Facts) -> str:
     )
 
 
-def _of_last_step(facts: Facts) -> str:
-    """The problem that the certificate of an adaptive model is about."""
-    steps = len(getattr(facts.inner, "adaptive_", ()))
-    return f"of the last of {1 + steps} convex steps " if steps else ""
-
-
 def numbers(model: Any) -> dict[str, float]:
     """The numerical parameters that were used, without those of other losses."""
     given = model.get_params()
@@ -144,8 +134,3 @@ def parameters(model: Any) -> list[tuple[str, str]]:
         taus = ", ".join(f"{tau:.4g}" for tau in earlier)
         rows.append(("tau of the earlier adaptive steps", taus))
     return rows
-
-
-def _bound(gap: Any) -> float:
-    """How far the objective is above the optimum, as a share of the optimum."""
-    return gap / max(1.0 - gap, np.finfo(float).tiny)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.base import is_classifier
 from .._runtime.progress import track
 from .._typing import Array
 from ..estimators._fit.classifier import one_vs_rest
+from ..estimators._fit.fitted import deciding
 from ..estimators._input.covariates import new_covariates
 from ..estimators._linear_part import linear_part
 from ..inspection._covariates import bound, fit_with, rows_of
@@ -81,7 +81,8 @@ def in_folds(
             fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
             whole, rows, Z_rows = bound(fitted, beside[1]), left_out, beside[1]
         else:
-            fitted = whole = as_model(model, single)
+            # Its decisions are those of leave-one-out, for the indices of samples.
+            fitted = whole = deciding(model, lambda rows: single.decisions[rows])
             rows, Z_rows = test, None
         predicted[test], tested[test] = whole.predict(rows), True
         scores.append(scoring(whole, rows, y[test]))
@@ -111,13 +112,6 @@ def left_out_singly(model: Any, X: Any, y: NDArray[Any], covariates: Any) -> Any
     except ValueError:
         return None
     return single if single.trusted else None
-
-
-def as_model(model: Any, single: Any) -> Any:
-    """The model with leave-one-out decisions, for the indices of samples instead of samples."""
-    out = copy.copy(model)
-    out._decide = lambda rows, covariates=None: single.decisions[rows]
-    return out
 
 
 class Grid:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.text import counted
 from .._typing import Array
 from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
-from ._methods import counted
 from ._outcomes import Outcome
 from ._scoring import scoring_of
 

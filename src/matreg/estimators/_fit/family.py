@@ -100,10 +100,6 @@ class FamilyEstimator(MatrixEstimator):
         self._loss().check(y, np.ones(n))
         return y
 
-    def _probabilities(self, f: Array) -> Array:
-        """Probabilities of the classes, of shape (n, k)."""
-        return np.exp(self._log_probabilities(f))
-
     @property
     def _log_probabilities(self) -> Callable[[Array], Array]:
         family: Any = self._loss()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,23 +53,10 @@ class Fitted(BaseEstimator):
     """Methods of a fitted model."""
 
     def pattern(self, X: ArrayLike, *, problem: int | None = None) -> Array:
-        """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
+        """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``, of shape (p, q).
 
         A map should show the pattern rather than the coefficients, which are a filter; see
-        :func:`matreg.inspection.pattern`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p, q) or (n, p*q)
-            Samples, usually those of `fit`.
-        problem : int, default=None
-            Which problem of two classes, for a classifier of more than two.
-
-        Returns
-        -------
-        ndarray of shape (p, q)
-            In units of X per unit of the prediction; ``to_xarray`` adds the names of rows and
-            columns.
+        :func:`matreg.inspection.pattern`. ``to_xarray`` adds the names of rows and columns.
         """
         from ...inspection import pattern  # late: it is above the estimators
 
@@ -152,6 +140,13 @@ class Fitted(BaseEstimator):
         from ...reporting import make_report  # late: it draws, which a fit need not
 
         return make_report(self, X, y, **options)
+
+
+def deciding(model: Any, decide: Callable[[Any], Any]) -> Any:
+    """A copy of a model whose predictions and scores are made of other decisions on samples."""
+    found = copy(model)
+    found._decide = lambda X, covariates=None: decide(X)
+    return found
 
 
 def store(model: Fitted, results: list[Any], table: Mapping[str, Callable[[Any], object]]) -> None:

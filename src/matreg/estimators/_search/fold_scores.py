@@ -7,47 +7,13 @@ from inspect import isfunction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import is_classifier
 
-from ..._typing import Array, Fold, Values
+from ..._typing import Array, Fold
 from ...data.samples import Samples
 from .._fit.base import MatrixEstimator
+from .._fit.fitted import deciding
 from .._fit.joint_labels import each_label
-
-
-class KnownDecisions(BaseEstimator):
-    """A fitted model whose decisions on the test samples are known, for scorers."""
-
-    def __init__(self, model: MatrixEstimator, decisions: Array) -> None:
-        self.model, self.decisions = model, decisions
-
-    def __sklearn_tags__(self) -> Tags:
-        return self.model.__sklearn_tags__()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    @property
-    def classes_(self) -> Values:
-        """Classes of a classifier."""
-        return self.model.classes_
-
-    def predict(self, X: ArrayLike) -> Values:
-        """Labels of the known decisions."""
-        return self.model._labels(self.decisions)
-
-    @available_if(lambda self: hasattr(self.model, "decision_function"))
-    def decision_function(self, X: ArrayLike) -> Array:
-        """The known decisions."""
-        return self.decisions
-
-    @available_if(lambda self: hasattr(self.model, "predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> Array:
-        """Probabilities of the known decisions."""
-        return self.model._probabilities(self.decisions)
 
 
 @dataclass(frozen=True)
@@ -82,8 +48,11 @@ class FoldScore:
         weighing = (
             {"sample_weight": weights} if self.weighted and not isfunction(self.scorer) else {}
         )
-        stand_ins = (KnownDecisions(self.model, one) for one in decisions)
-        return np.array([float(self.scorer(one, X, labels, **weighing)) for one in stand_ins])
+
+        def score(f: Array) -> float:
+            return float(self.scorer(deciding(self.model, lambda X: f), X, labels, **weighing))
+
+        return np.array([score(f) for f in decisions])
 
     def check(self, samples: Samples, folds: list[Fold]) -> None:
         """Refuse a scorer that fails on guesses, or that is not defined on one of the folds."""
