@@ -30,7 +30,7 @@ def _without_choice(model: Any) -> Any:
     own, given = plain.get_params(), model.get_params()
     for key in own:
         fitted = getattr(model, f"{key}_", None)
-        if isinstance(fitted, Number | tuple):
+        if isinstance(fitted, Number | tuple) and key not in model._idle:
             plain.set_params(**{key: fitted})
         elif key in given:
             plain.set_params(**{key: given[key]})
