@@ -66,7 +66,7 @@ class Blocks:
         Second moments of all samples, once they are known.
     """
 
-    long_work = True
+    in_memory = None
     X: Any
     n: int
     p: int

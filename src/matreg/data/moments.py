@@ -29,7 +29,7 @@ class Moments:
     p: int
     q: int
     columns: Columns | None = None
-    long_work = False
+    in_memory = None
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: those of the covariates and ones."""

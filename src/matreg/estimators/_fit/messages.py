@@ -46,15 +46,14 @@ def warn_of_idle(model: MatrixEstimator) -> None:
             warn(f"{name}={value!r} has no effect with {reason}: leave it out.")
 
 
-def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: str) -> None:
-    """Warn if a solver stopped early, with the gap, the tolerance and what to change."""
-    if not result.converged:
-        warn(
-            f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
-            f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
-            f"{above_optimum(result.gap)} the optimum. {advice}",
-            ConvergenceWarning,
-        )
+def warn_of_gap(name: str, result: SolverResult, tol: float, advice: str) -> None:
+    """Say that a solver stopped early, with the gap, the tolerance and what to change."""
+    warn(
+        f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
+        f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
+        f"{above_optimum(result.gap)} the optimum. {advice}",
+        ConvergenceWarning,
+    )
 
 
 def warn_of_step(name: str, gap: float, tol: float) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from ..._typing import Array, Fold, Values
 from ...data.samples import Samples
 from .._fit.base import MatrixEstimator
-from .._fit.joint_labels import each_label
+from .._fit.several import each_label
 
 
 class KnownDecisions(BaseEstimator):
@@ -73,7 +73,7 @@ class FoldScore:
             scores.append(self.of_label(labels, decisions[:, rows, j], samples.take(rows)))
         return np.asarray(np.mean(scores, axis=0))
 
-    def of_label(self, labels: Any, decisions: Array, samples: Samples) -> Array:
+    def of_label(self, labels: Values, decisions: Array, samples: Samples) -> Array:
         """Scores of each of the rows of decisions on one label."""
         X, weights = samples.X, samples.weights
         if self.scorer is None:
