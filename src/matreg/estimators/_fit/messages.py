@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,10 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._runtime.warn import warn
 from ..._typing import Array
 from ...solvers import SolverResult
-from .._input.parameters import defaults_of
-
-if TYPE_CHECKING:
-    from .base import MatrixEstimator
 
 # Columns from which flat samples look like matrices: 8 x 8, the smallest images there are.
 MANY_COLUMNS = 64
@@ -35,15 +30,6 @@ def warn_if_flat(n_features: int) -> None:
             "nuclear norm is the Euclidean norm and W has rank 1. Pass matrix_shape=(p, q) or an "
             f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed.",
         )
-
-
-def warn_of_idle(model: MatrixEstimator) -> None:
-    """Warn of parameters that were given although others make them idle."""
-    defaults = defaults_of(model)
-    for name, reason in model._idle.items():
-        value = getattr(model, name)
-        if np.ndim(value) > 0 or value != defaults[name]:
-            warn(f"{name}={value!r} has no effect with {reason}: leave it out.")
 
 
 def warn_of_gap(name: str, result: SolverResult, tol: float, advice: str) -> None:
