@@ -133,3 +133,14 @@ def test_what_once_was_not_true_with_a_ridge_on_covariates(seed, ridge, tmp_path
         with np.errstate(all="ignore"):
             found = list(claims(case, model, str(tmp_path)))
             assert not [wrong for claim in found for wrong in complaints(claim)]
+
+
+def test_sums_of_several_classes_and_splits_are_true():
+    cases = {seed: random_case(seed, many=0.0) for seed in range(11, 3000, len(KINDS))}  # GSMM
+    cleaning = {
+        seed: (case.extra, case.parameters.get("outliers"))
+        for seed, case in cases.items()
+        if case.extra == "split" or (case.extra == "classes" and len(np.unique(case.y)) == 3)
+    }
+    assert set(cleaning.values()) == {("classes", None), ("classes", "split"), ("split", "split")}
+    assert not {seed: found for seed in cleaning if (found := verdict(seed, many=0.0))}

@@ -181,7 +181,9 @@ class Problem(Generic[L, P]):
         size += 0.0 if self.linear is None else float(np.linalg.norm(self.linear))
         # As in the rank of a matrix, many numbers have more rounding.
         many = (self.design.n + Z.size) * float(np.finfo(float).eps)
-        return ratio((1.0 - shrink) * float(np.linalg.norm(Z)), size * max(1.0, many / ROUNDING))
+        unit = float(np.abs(Z).max())  # without it the squares of tiny numbers would vanish
+        over = (1.0 - shrink) * unit * float(np.linalg.norm(Z / unit))
+        return ratio(over, size * max(1.0, many / ROUNDING))
 
     @property
     def homogeneous(self) -> bool:

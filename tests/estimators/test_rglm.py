@@ -295,3 +295,12 @@ def test_a_tau_below_all_rounding_from_blocks(tau, tmp_path):
         model = RGLM(tau).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     assert model.dual_gap_ <= 1e-6
     np.testing.assert_allclose(model.objective_, RGLM(0.0).fit(X, y).objective_, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("tau", [1e-100, 1e-170, 1e-250, 1e-300])
+def test_multipliers_are_in_the_ball_of_a_tiny_tau(tau):
+    X = np.random.default_rng(0).standard_normal((30, 1, 2))
+    model = RGLM(tau, family="binomial", max_iter=100).fit(X, X[:, 0, 0] > 0.0)
+    image = np.einsum("n,npq->pq", model.dual_coef_, X)
+    assert np.abs(image).max() <= 1.001 * tau
