@@ -391,3 +391,29 @@ def test_samples_that_do_not_move_reach_no_bound(seed):
     found = clone(model).fit(X, y, covariates=Z).leave_one_out(X, y, covariates=Z, refits=0)
     true = y - true_decisions(model, X, y, Z)
     np.testing.assert_allclose(found.residuals, true, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [4, 5, 9])
+def test_samples_that_alone_keep_a_probability_from_0_or_1_are_refitted(seed):
+    """Only two samples, of both classes, have a covariate. Without one of them its best coefficient
+    is infinite, far from what the curvature at the solution tells."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((24, 2, 2))
+    y = X[:, 0, 0] + rng.standard_normal(24) > 0.0
+    Z = (np.arange(24) < 2).astype(float)[:, None]
+    y[:2], X[:2, 0, 0] = [False, True], [-2.0, 2.0]
+    model = RGLM(1.0, family="binomial").fit(X, y, covariates=Z)
+    found = model.leave_one_out(X, y, covariates=Z)
+    assert found.refitted[:2].all()
+    np.testing.assert_array_equal(found.predictions[:2], [True, False])
+    assert not model.leave_one_out(X, y, covariates=Z, refits=7).trusted
+
+
+def test_second_order_terms_of_counts_may_overflow():
+    rng = np.random.default_rng(35)
+    X, Z = rng.standard_normal((10, 4, 4)), rng.standard_normal((10, 2))
+    y = rng.poisson(50.0 * np.exp(1.5 * rng.standard_normal(10))).astype(float)
+    model = RGLM(1e9, family="poisson", fit_intercept=False)
+    found = clone(model).fit(X, y, covariates=Z).leave_one_out(X, y, covariates=Z)
+    true = np.abs(y - np.exp(true_decisions(model, X, y, Z))).mean()
+    assert np.abs(found.residuals).mean() == pytest.approx(true, rel=0.05)

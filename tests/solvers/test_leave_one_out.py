@@ -430,7 +430,7 @@ def test_ends_of_intervals_by_hand():
     assert (lower[0], upper[0]) == (0.0, 3.5)  # second of -1, 0, 0, 2.5; third of 1, 2, 3.5, 4
 
 
-@pytest.mark.parametrize("confidence", [0.0, 0.95, 1.0, np.nan])
+@pytest.mark.parametrize("confidence", [0.0, 0.95, 1.0, np.nan, "0.9", None])
 def test_impossible_confidence(confidence):
     with pytest.raises(ValueError, match=r"confidence must be above 0 and at most .* = 0.9 for"):
         jackknife_plus(np.ones(9), np.ones((9, 2)), confidence)

@@ -6,6 +6,8 @@ Annals of Statistics 2021.
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from ..._typing import Array
@@ -44,7 +46,7 @@ def jackknife_plus(
     (-2.0, 2.0)
     """
     n = len(residuals)
-    if not 0.0 < confidence <= n / (n + 1.0):
+    if not isinstance(confidence, Real) or not 0.0 < confidence <= n / (n + 1.0):
         raise ValueError(
             f"confidence must be above 0 and at most n / (n + 1) = {n / (n + 1.0):.3g} for n = {n} "
             f"samples; got {confidence!r}."

@@ -34,6 +34,11 @@ from .pivoting import KINK, Pivoting, Solution, sides_at
 from .primal import spans
 from .response import Response
 
+# Second-order terms relative to the residuals that tell nothing.
+FAR = 1e6
+# Leverage above which a sample decides its own prediction, and a parabola is no model of the rest.
+DECIDES = 0.5
+
 
 @dataclass(frozen=True)
 class Removals:
@@ -106,8 +111,11 @@ class LeaveOneOut:
                     dbeta = solution.beta - pivoting.beta
                     dW = self.response.error(problem.design.adjoint(dbeta))
                     shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
-                    again = pivoting.shifted(i, solution, shift)
-                    out[i] = again.e[i] - solution.e[i]
+                    if np.all(np.abs(shift) <= FAR * np.abs(self.training).max()):
+                        again = pivoting.shifted(i, solution, shift)
+                        out[i] = again.e[i] - solution.e[i]
+                    else:
+                        self.ended[i] = False
         return out
 
     @cached_property
@@ -211,6 +219,8 @@ def _by_pivoting(
                 unique &= bool(np.linalg.matrix_rank(columns[inside]) == columns.shape[1])
     S, free = spans_of(pivoting), pivoting.free
     h = leverage(S, pivoting.D, free)
+    if loss is not problem.loss:  # without these samples others may go far from their parabolas
+        ended &= h <= DECIDES
     unique &= bool(problem.penalty.ridge or not np.any((pivoting.beta == 0.0) & (h > 0.999)))
     return LeaveOneOut(
         residual, new, h, pivoting.beta, ended, free, response, unique, dbeta, dgamma,
@@ -247,8 +257,9 @@ def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: 
     """How far the slopes of a smooth loss are off its parabola without sample i, in residuals."""
     if isinstance(loss, PiecewiseLoss):
         return np.zeros(len(dbeta))
-    slopes = loss.gradient(pivoting.r + pivoting.D * dbeta)
-    out = pivoting.D * (slopes - pivoting.beta - dbeta)
+    with np.errstate(over="ignore", invalid="ignore"):
+        slopes = loss.gradient(pivoting.r + pivoting.D * dbeta)
+        out = pivoting.D * (slopes - pivoting.beta - dbeta)
     out[i] = 0.0
     return out
 
