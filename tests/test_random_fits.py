@@ -114,3 +114,22 @@ def test_a_wrong_sum_of_the_problems_of_three_classes_is_found(tmp_path):
     assert not any(complaints(claim) for claim in claims(case, model, str(tmp_path)))
     model.objective_ *= 1.0 + 1e-6
     assert any(complaints(claim) for claim in claims(case, model, str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("seed", "ridge"),
+    [(120002441, 0.54199), (122000379, 1.5269530956585465e-24), (122000511, 6.147172193653339e-11)],
+    ids=["heavy losses", "cancelling sums", "reduced problem without a bound"],
+)
+def test_what_once_was_not_true_with_a_ridge_on_covariates(seed, ridge, tmp_path):
+    case = random_case(seed, many=0.0 if seed == 120002441 else 0.5)
+    parameters = {key: one for key, one in case.parameters.items() if key != "solver"}
+    storage = "array" if seed == 120002441 else "file"
+    case = replace(case, storage=storage, parameters=parameters | {"covariate_ridge": ridge})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        model = fitted(case, str(tmp_path))
+        with np.errstate(all="ignore"):
+            found = list(claims(case, model, str(tmp_path)))
+            assert not [wrong for claim in found for wrong in complaints(claim)]

@@ -21,6 +21,9 @@ from .losses.piecewise import PiecewiseLoss, squared
 from .problem import Problem
 from .unpenalised.basis import Columns
 
+# Root of the largest ridge, relative to the mean square of its covariate.
+LARGEST = 1e50
+
 
 def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
     """Which covariates have a ridge: rows (m, k) that make their coefficients, and weights (m,).
@@ -32,6 +35,14 @@ def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
         return np.zeros((0, basis.size)), np.zeros(0)
     rows = basis.back[int(fit_intercept) :]
     weights = np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(rows))
+    largest = float(np.max(np.sqrt(weights) * np.linalg.norm(rows, axis=1), initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"covariate_ridge={np.max(ridge):.3g} outweighs the squares of a covariate by "
+            f"{2.0 * np.log10(largest):.0f} orders of magnitude; float64 has room for "
+            f"{2.0 * np.log10(LARGEST):.0f}. Lower it, or leave out the covariate, whose "
+            "coefficient it makes zero."
+        )
     return rows[weights > 0.0], weights[weights > 0.0]
 
 
@@ -54,7 +65,7 @@ def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
         design=ArrayDesign(X),
         y=np.concatenate([problem.y, np.zeros(len(rows))]),
         loss=with_squares(problem.loss, weights),
-        unpenalised=Columns(np.concatenate([basis.Z, rows]), basis.back),
+        unpenalised=Columns(np.concatenate([basis.Z, rows]), basis.back, weights),
     )
 
 

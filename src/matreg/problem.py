@@ -15,7 +15,7 @@ from .losses.base import ROUNDING, Loss
 from .losses.piecewise import PiecewiseLoss
 from .penalties.base import Penalty
 from .penalties.spectral import SpectralPenalty
-from .unpenalised.basis import ONES, Basis, ratio
+from .unpenalised.basis import ONES, Basis, Columns, ratio
 
 L = TypeVar("L", bound=Loss)
 P = TypeVar("P", bound=Penalty)
@@ -144,14 +144,16 @@ class Problem(Generic[L, P]):
         return (bound if np.isfinite(bound) else -np.inf), beta
 
     def price_of_rounding(self, beta: Array) -> float:
-        """Conjugate of a ridge at the rounding of the image of `beta`.
+        """Conjugates of the ridges at the rounding of the image and the sums of `beta`.
 
-        It matters where the terms of the image cancel: there the image is mere rounding.
+        It matters where their terms cancel: there they are mere rounding.
         """
-        ridge = getattr(self.penalty, "ridge", 0.0)
+        ridge, columns, price = getattr(self.penalty, "ridge", 0.0), self.unpenalised, 0.0
+        if isinstance(columns, Columns):
+            price = columns.price_of_rounding(beta, self.linear_gamma)
         if not ridge > 0.0:
-            return 0.0
-        return ridge_of_rounding(ridge, float(np.abs(beta) @ self.design.norms))
+            return price
+        return price + ridge_of_rounding(ridge, float(np.abs(beta) @ self.design.norms))
 
     def infeasibility(self, beta: Array, Z: Array) -> float:
         """Largest violation of a dual constraint at `beta` of image `Z`, relative to its size.

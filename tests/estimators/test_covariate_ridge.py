@@ -265,3 +265,51 @@ def test_every_estimator_has_the_parameter():
     models = [one for one in public if hasattr(one, "fit")]
     assert len(models) >= 10
     assert all(one().get_params()["covariate_ridge"] == 0.0 for one in models)
+
+
+def rounded(model, Z, ridge):
+    """What the sums of the covariates, in long double, cost the dual of a fitted model."""
+    beta = np.ravel(model.dual_coef_).astype(np.longdouble)
+    sums = beta @ (Z - Z.mean(axis=0))
+    return float(np.sum(sums**2) / (2.0 * np.longdouble(ridge)))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("ridge", [1e-24, 1e-26, 1e-28, 1e-30, 1e-40, 1e-300])
+@pytest.mark.parametrize("name", ["tube", "normal", "binomial", "hinge"])
+def test_the_certificate_pays_for_the_rounding_of_the_sums(name, ridge):
+    X, Z, y = data()
+    y = labels(name, y)
+    model = clone(MODELS[name]).set_params(covariate_ridge=ridge).fit(X, y, covariates=Z)
+    assert rounded(model, Z, ridge) <= model.dual_gap_ * model.objective_ <= model.objective_
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("ridge", [1e-26, 1e-30, 1e-300])
+def test_the_certificate_of_blocks_pays_for_the_rounding_of_the_sums(ridge, tmp_path):
+    X, Z, y = data()
+    np.save(tmp_path / "X.npy", X)
+    stored = np.load(tmp_path / "X.npy", mmap_mode="r")
+    with sklearn.config_context(working_memory=1e-9):
+        model = RGLM(2.0, covariate_ridge=ridge).fit(stored, y, covariates=Z)
+        assert rounded(model, Z, ridge) <= model.dual_gap_ * model.objective_
+
+
+@pytest.mark.parametrize("name", ["tube", "normal", "binomial", "hinge"])
+@pytest.mark.parametrize("ridge", [1e120, 1e200, 1e300])
+def test_a_ridge_beyond_float64_is_refused(name, ridge):
+    X, Z, y = data()
+    model = clone(MODELS[name]).set_params(covariate_ridge=ridge)
+    with pytest.raises(
+        ValueError, match=r"covariate_ridge=1e\+\d+ outweighs .* Lower it, or leave"
+    ):
+        model.fit(X, labels(name, y), covariates=Z)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_huge_ridge_does_not_pass_for_an_exact_fit():
+    X = np.zeros((3, 2, 2))
+    X[[0, 1, 2], [0, 1, 1], [1, 0, 1]] = 100.0
+    y, Z = np.array([-747.5, 2512.4, -3578.8]), np.array([[12.5], [9.7], [0.8]])
+    model = RGLM(0.0, covariate_ridge=1e47).fit(X, y, covariates=Z)
+    assert model.dual_gap_ == 0.0 if model.objective_ <= 1e-10 else model.dual_gap_ == 1.0

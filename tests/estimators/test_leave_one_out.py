@@ -379,3 +379,15 @@ def test_the_bounded_score_is_not_for_classes(search):
     search.set_params(scoring="neg_bounded_absolute_error")
     with pytest.raises(ValueError, match="a score for searches of models of numbers"):
         search.fit(data.X, data.y > 0.0)
+
+
+@pytest.mark.parametrize("seed", [20, 24, 29])
+def test_samples_that_do_not_move_reach_no_bound(seed):
+    """With W = 0 and large slopes some dual variables are the same without a sample; those of a
+    ridge on covariates have no bounds."""
+    rng = np.random.default_rng(seed)
+    X, y, Z = rng.standard_normal((19, 2, 2)), rng.standard_normal(19), rng.standard_normal((19, 2))
+    model = RMR(1e12, C=1e5, epsilon=0.1, covariate_ridge=1.0)
+    found = clone(model).fit(X, y, covariates=Z).leave_one_out(X, y, covariates=Z, refits=0)
+    true = y - true_decisions(model, X, y, Z)
+    np.testing.assert_allclose(found.residuals, true, atol=1e-3)

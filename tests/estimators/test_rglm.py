@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -267,3 +268,30 @@ def test_search_where_counts_of_a_fold_are_beyond_all_numbers(scoring):
     given = {"n_taus": 8, "cv": 3, "ridge": 0.0, "scoring": scoring}
     model = RGLMCV(family="poisson", fit_intercept=False, **given).fit(X, y)
     assert np.isfinite(model.best_score_)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+@pytest.mark.parametrize("family", ["normal", "binomial", "poisson"])
+@pytest.mark.parametrize("tau", [1e-100, 1e-250, 5e-324])
+def test_a_tau_below_all_rounding(tau, family, ridge):
+    rng = np.random.default_rng(0)
+    X, counts = rng.standard_normal((40, 3, 2)), rng.poisson(2.0, 40)
+    y = counts > 2 if family == "binomial" else counts
+    model = RGLM(tau, family=family, ridge=ridge).fit(X, y)
+    exact = RGLM(0.0, family=family).fit(X, y)
+    np.testing.assert_allclose(model.objective_, exact.objective_, rtol=1e-9 if not ridge else 1e-4)
+    if ridge == 0.0:  # the bound with a ridge of this size would be mere rounding
+        np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-6, atol=1e-9)
+        assert model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("tau", [1e-17, 1e-160, 5e-324])
+def test_a_tau_below_all_rounding_from_blocks(tau, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3, 2)), rng.standard_normal(40)
+    np.save(tmp_path / "X.npy", X)
+    with sklearn.config_context(working_memory=1e-9):
+        model = RGLM(tau).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    assert model.dual_gap_ <= 1e-6
+    np.testing.assert_allclose(model.objective_, RGLM(0.0).fit(X, y).objective_, rtol=1e-9)

@@ -22,7 +22,7 @@ from matreg.solvers import (
 from matreg.solvers.loo import residuals as loo_residuals
 from matreg.solvers.loo.refits import without
 from matreg.solvers.loo.residuals import spans_of
-from matreg.unpenalised.basis import intercept
+from matreg.unpenalised.basis import covariates, intercept
 from problems import random_data, random_weights
 
 TIGHT = 1e-9
@@ -160,13 +160,14 @@ def test_least_squares_without_any_penalty_is_exact():
     problem = glm("normal", 0.0)
     X = np.column_stack([problem.design.X.reshape(40, -1), np.ones(40)])
     hat = X @ np.linalg.pinv(X)
-    loo = formula(problem)
+    found = refit(problem, 0)
+    loo = found.formula
     exact = (problem.y - hat @ problem.y) / (1.0 - np.diagonal(hat))
     np.testing.assert_allclose(loo.residuals, exact, rtol=1e-5)
     np.testing.assert_allclose(loo.leverage, np.diagonal(hat), rtol=1e-5)
     beta = problem.y - hat @ problem.y
     change = hat * (beta / (1.0 - np.diagonal(hat)))
-    np.testing.assert_allclose(loo.influence, np.sqrt(np.mean(change**2, axis=0)), rtol=1e-4)
+    np.testing.assert_allclose(found.influence, np.sqrt(np.mean(change**2, axis=0)), rtol=1e-4)
 
 
 def test_covariates_are_unpenalised_columns():
@@ -195,11 +196,12 @@ def test_covariates_are_unpenalised_columns():
 
 def test_samples_that_take_no_part_change_nothing():
     problem = posed("tube", 1.0, C=5.0)
-    loo = formula(problem)
+    found = refit(problem)
+    loo = found.formula
     idle = loo.beta == 0.0
     assert idle.any()
-    np.testing.assert_array_equal(loo.residuals[idle], loo.training[idle])
-    np.testing.assert_array_equal(loo.influence[idle], 0.0)
+    np.testing.assert_array_equal(found.residuals[idle], loo.training[idle])
+    np.testing.assert_array_equal(found.influence[idle], 0.0)
 
 
 @each_loss
@@ -235,10 +237,10 @@ def test_units(a, c):
     scaled = Problem(
         ArrayDesign(a * problem.design.X), c * problem.y, loss, SpectralElasticNet(tau)
     )
-    one, two = formula(problem), formula(scaled)
-    np.testing.assert_allclose(two.residuals / c, one.residuals, atol=1e-3)
-    np.testing.assert_allclose(two.influence / c, one.influence, atol=1e-3)
-    np.testing.assert_allclose(two.error / c, one.error, atol=1e-3)
+    for most in (0, 5):
+        one, two = refit(problem, most), refit(scaled, most)
+        np.testing.assert_allclose(two.residuals / c, one.residuals, atol=1e-3)
+        np.testing.assert_allclose(two.influence / c, one.influence, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -265,7 +267,7 @@ def test_many_samples_by_their_coordinates(name, monkeypatch):
     assert off(short.residuals, first)[1] < 1e-4
     assert off(short.residuals, full.residuals)[0] < 0.05
     with pytest.raises(ValueError, match="too many samples, 300"):
-        short.influence  # noqa: B018
+        refined(short, problem, fit.W, fit.gamma, fit.beta).influence  # noqa: B018
 
 
 def awkward():
@@ -344,22 +346,61 @@ def test_refits_of_a_family(ridge):
 def test_predictions_without_a_sample(name):
     problem = posed(name, 0.0)
     X, _ = random_data(5, 4, 3, seed=9)
-    fit = solve(problem)
-    loo = formula(problem, fit)
-    whole = np.tensordot(X, fit.W.matrix, axes=2) + fit.b
-    found = loo.predictions(loo.response.of(X, np.ones((5, 1))), whole)
+    whole = predictions(problem, X)
+    found = refit(problem, 0).predictions(X, np.ones((5, 1)), whole)
     for i in (0, 3, 11):
         true = predictions(without(problem, i)[0], X)
         np.testing.assert_allclose(found[i], true, atol=3e-4)
 
 
+def test_refitted_samples_have_the_changes_of_their_fits():
+    """Where single samples turn the model, influence and predictions are those of true fits, too.
+
+    Those of the formula are far off."""
+    problem = awkward()
+    X, _ = random_data(6, 5, 4, seed=9)
+    whole, ones = predictions(problem, X), np.ones((6, 1))
+    rough, found = refit(problem, 0), refit(problem)
+    at = np.flatnonzero(found.refitted)
+    others = [without(problem, i)[0] for i in at]
+    true = np.array([predictions(other, X) for other in others])
+    np.testing.assert_allclose(found.predictions(X, ones, whole)[at], true, atol=0.02)
+    assert np.abs(rough.predictions(X, ones, whole)[at] - true).max() > 1.0
+    moved = np.array([predictions(other, problem.design.X) for other in others])
+    moved -= predictions(problem, problem.design.X)
+    np.testing.assert_allclose(found.influence[at], np.sqrt(np.mean(moved**2, axis=1)), atol=0.02)
+
+
+@pytest.mark.parametrize("name", ["tube", "absolute", "hinge"])
+@pytest.mark.parametrize("tau", [1.0, 1e4])
+def test_intercepts_that_are_not_unique_are_the_middle_of_their_interval(name, tau):
+    """With small slopes all dual variables are at their bounds in many of the fits, and an interval
+    of intercepts is optimal, also without samples inside of the tube, which end the interval."""
+    for n in (10, 11):
+        problem = posed(name, tau, n=n, C=1e-4)
+        found = refit(problem, 0)
+        true = brute_force(problem)
+        np.testing.assert_allclose(found.residuals, true, atol=1e-4 * np.abs(true).max())
+        X = problem.design.X
+        new = found.predictions(X, np.ones((n, 1)), predictions(problem, X))
+        own = problem.y - np.diagonal(new)
+        np.testing.assert_allclose(own, true, atol=1e-3 * np.abs(true).max())
+
+
+@pytest.mark.parametrize("name", ["tube", "hinge", "squared"])
+def test_coefficients_of_columns_that_are_not_unique_are_in_doubt(name):
+    """Without the only sample of a kind nothing tells its coefficient."""
+    problem, z = posed(name, 1.0), np.random.default_rng(0).standard_normal(N)
+    for column, doubtful in ((np.arange(N) == 0, True), (z, False)):
+        beside = replace(problem, unpenalised=covariates(column.astype(float)[:, None]))
+        assert np.isinf(refit(beside).doubt) == doubtful
+
+
 def test_intervals_are_those_of_true_fits():
     problem = posed("tube", 1.0, C=0.1)
     X, _ = random_data(30, 4, 3, seed=9)
-    fit = solve(problem)
-    loo = formula(problem, fit)
-    whole = np.tensordot(X, fit.W.matrix, axes=2) + fit.b
-    ours = loo.predictions(loo.response.of(X, np.ones((30, 1))), whole)
+    loo = refit(problem, 0)
+    ours = loo.predictions(X, np.ones((30, 1)), predictions(problem, X))
     true = np.array([predictions(without(problem, i)[0], X) for i in range(N)])
     for found, wanted in zip(
         jackknife_plus(loo.residuals, ours), jackknife_plus(brute_force(problem), true), strict=True
@@ -375,10 +416,8 @@ def test_intervals_cover_new_labels(confidence):
         c = np.full(60, 0.1)
         loss = losses.epsilon_insensitive(c, 0.2)
         problem = Problem(ArrayDesign(X[:60]), y[:60], loss, SpectralElasticNet(1.0))
-        fit = solve(problem, 1e-8)
-        loo = formula(problem, fit)
-        whole = np.tensordot(X[60:], fit.W.matrix, axes=2) + fit.b
-        new = loo.predictions(loo.response.of(X[60:], np.ones((200, 1))), whole)
+        loo = refit(problem, 0)
+        new = loo.predictions(X[60:], np.ones((200, 1)), predictions(problem, X[60:]))
         lower, upper = jackknife_plus(loo.residuals, new, confidence)
         covered.append(np.mean((lower <= y[60:]) & (y[60:] <= upper)))
     # With 60 calibrating samples each: about .04 and .05 per data set, a third of that for eight.

@@ -19,7 +19,7 @@ T = TypeVar("T")
 # Characters of a bar, beside which the longest note has room in 80 columns.
 WIDTH = 18
 # Seconds before a line appears, between two updates, and until a line without an update is drawn
-# again, so that its clock goes on.
+# again, so that its clock goes on; a time left that ended so long ago was wrong.
 PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
 # A bar is full when the work is over, not when its last stage begins.
 ALMOST = 0.97
@@ -140,7 +140,7 @@ class Line:
 
     def words(self, now: float) -> str:
         """What is being done, and the time left or, where that cannot be told, the time so far."""
-        if self.end == UNKNOWN:
+        if self.end == UNKNOWN or now > self.end + SILENCE:
             return f"{self.state} {clock(now - self.start)}"
         return f"{self.state} {clock(max(self.end - now, 0.0))} left"
 
@@ -180,7 +180,7 @@ class Progress(Line):
     def __init__(
         self, label: str, total: int, verbose: int = 0, stream: TextIO | None = None
     ) -> None:
-        self.total, self.done, self.partly = total, 0, 0.0
+        self.total, self.done, self.partly, self.before = total, 0, 0.0, 0
         super().__init__(label, stream)
         self.state = f"0/{total}"
         self.plain = bool(verbose) and not self.live
@@ -193,6 +193,11 @@ class Progress(Line):
         alone = self.outermost if outer is None else outer.outermost
         self.plain = self.plain and alone and not isinstance(outer, Progress)
         return self
+
+    def expect(self, count: int) -> None:
+        """Begin steps of another kind, so many at least: the time left is that at their rate."""
+        self.total = max(self.total, self.done + count)
+        self.begun, self.before = time.perf_counter(), self.done
 
     def step(self, count: int = 1) -> None:
         """Count one more step as done, or several."""
@@ -217,7 +222,8 @@ class Progress(Line):
     def _count(self) -> None:
         """Draw the steps that are done."""
         share = (self.done + self.partly) / self.total
-        end = forecast(share, self.begun, enough=0.0 if self.done else FEW)
+        enough = 0.0 if self.done > self.before else FEW
+        end = forecast(share, self.begun, self.before / self.total, enough)
         self._draw(share, f"{self.done}/{self.total}", end)
 
 

@@ -19,7 +19,7 @@ from ..data.samples import Samples
 from ..model import Model
 from ..penalties.spectral import SpectralElasticNet
 from ..solvers import (
-    LeaveOneOut,
+    Refined,
     SolverResult,
     Start,
     jackknife_plus,
@@ -76,7 +76,7 @@ class LeaveOneOutResult:
         second-order terms plus the error that five of the refits measured. NaN if it is not known:
         with fewer refits, from about 2,900 samples on, and for adaptive models, whose bases depend
         on the labels of all samples, so that the residuals are too small. Infinite if fits without
-        one sample are not unique.
+        one sample are not unique; of an interval of intercepts alone every fit takes the middle.
     """
 
     predictions: Values
@@ -135,27 +135,23 @@ class Intervals:
     estimator: MatrixEstimator
     mean: Callable[[Array], Array]
     group: Index
-    result: SolverResult
-    loo: LeaveOneOut
-    back: Array
-    bases: Bases
+    one: OneProblem
 
     def predict(
         self, X: ArrayLike, covariates: Covariates, residuals: Array, confidence: float
     ) -> tuple[Array, Array]:
         """Intervals by jackknife+."""
-        estimator = self.estimator
+        estimator, one = self.estimator, self.one
         given: Array = estimator._validate_samples(X)
         clean = estimator._cleaner()
         given = given if clean is None else clean(given)
         Z = new_covariates(estimator, covariates, len(given))
         samples = bases_of(estimator).image(given)
-        (f,) = decided([self.result], samples.reshape(len(given), -1), Z)
+        (f,) = decided([one.result], samples.reshape(len(given), -1), Z)
         ones = np.ones((len(given), int(estimator.fit_intercept)))
-        columns = (ones if Z is None else np.hstack([ones, Z])) @ self.back
-        at = self.loo.response.of(self.bases.image(samples), columns)
+        columns = (ones if Z is None else np.hstack([ones, Z])) @ one.back
         kept = self.group >= 0
-        every = self.loo.predictions(at, f)[self.group[kept]]
+        every = one.found.predictions(one.bases.image(samples), columns, f)[self.group[kept]]
         ends = jackknife_plus(residuals[kept], self.mean(every), confidence)
         least = 0.0 if estimator._loss().labels == "counts" else -np.inf
         return np.maximum(ends[0], least), np.maximum(ends[1], least)
@@ -167,10 +163,7 @@ class OneProblem:
 
     part: Part
     result: SolverResult  # in the coordinates of the samples of the part
-    loo: LeaveOneOut
-    residuals: Array  # this and the next two: what is known after some refits
-    refitted: Mask
-    doubt: float
+    found: Refined
     back: Array  # (m, k): intercept and covariates times this are the unpenalised columns
     bases: Bases = PLAIN  # of the last step of an adaptive model
 
@@ -268,12 +261,10 @@ def solve_left_out(
     loo = leave_one_out(problem, result.W, result.gamma, result.beta)
     back = columns.coefficients(np.eye(columns.size))
     seen = replace(result, W=bases.restore(result.W), kept=None)
-    lean = replace(loo, removals=None)  # the samples need not be kept
     at, shown = (result.W, result.gamma, result.beta), shown_residuals(model, samples.y)
     found = refined(loo, problem, *at, most=refits, shown=shown)
-    residuals, refitted = found.residuals[: samples.n], found.refitted[: samples.n]
-    doubt = np.nan if adaptive else found.doubt
-    return OneProblem(part, seen, lean, residuals, refitted, doubt, back, bases)
+    found = replace(found, doubt=np.nan) if adaptive else found
+    return OneProblem(part, seen, found, back, bases)
 
 
 def gathered(
@@ -284,35 +275,34 @@ def gathered(
     f = list(decided([one.result for one in found], flat, samples.Z))
     for decisions, one in zip(f, found, strict=True):
         target = model.loss.target(one.part.samples.y)
-        known = one.of_given(target - one.residuals, n, np.nan)
+        known = one.of_given(target - one.found.residuals, n, np.nan)
         np.copyto(decisions, known, where=~np.isnan(known))
     decisions = fitted._combiner()[0](np.array(f))
     labels, weights = fitted._decode(samples.y), samples.weights
     margins = hasattr(fitted, "multi_class")  # whose labels are -1 and 1
     own = [one.of_given(one.part.samples.y, n, np.nan) if margins else samples.y for one in found]
-    many = found[0].loo.dbeta is None
+    many = found[0].found.formula.dbeta is None
     columns = {
         "residuals": [y - model.loss.mean(one) for y, one in zip(own, f, strict=True)],
-        "leverage": [one.of_given(one.loo.leverage, n, 0.0) for one in found],
+        "leverage": [one.of_given(one.found.formula.leverage, n, 0.0) for one in found],
         "influence": [
-            np.full(n, np.nan) if many else one.of_given(one.loo.influence, n, 0.0) for one in found
+            np.full(n, np.nan) if many else one.of_given(one.found.influence, n, 0.0)
+            for one in found
         ],
     }
     refitted = [
-        np.nan_to_num(one.of_given(one.refitted.astype(float), n, 0.0)) > 0.0 for one in found
+        np.nan_to_num(one.of_given(one.found.refitted.astype(float), n, 0.0)) > 0.0 for one in found
     ]
     alone, one, intervals = len(found) == 1, found[0], None
     if not is_classifier(fitted):
         group = one.part.samples.group
-        intervals = Intervals(
-            fitted, model.loss.mean, group, one.result, one.loo, one.back, one.bases
-        )
+        intervals = Intervals(fitted, model.loss.mean, group, one)
     return LeaveOneOutResult(
         predictions=fitted._labels(decisions),
         decisions=decisions,
         score=float(fitted._score_all(labels, decisions[None], weights)[0]),
         refitted=np.any(refitted, axis=0),
-        doubt=float(np.max([one.doubt for one in found])),
+        doubt=float(np.max([one.found.doubt for one in found])),
         _interval=intervals,
         **{name: part[0] if alone else np.array(part) for name, part in columns.items()},
     )

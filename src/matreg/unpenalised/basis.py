@@ -187,10 +187,13 @@ class Columns:
     back : ndarray of shape (m, k), default=None
         Coefficients of the columns that these were made of, by coefficients of these; by default
         they are the same.
+    ridge : ndarray of shape (m,), default=None
+        Weights of the last m rows, if these are the samples of a ridge on coefficients.
     """
 
     Z: Array
     back: Array | None = None
+    ridge: Array | None = None
 
     @property
     def size(self) -> int:
@@ -229,6 +232,22 @@ class Columns:
         sizes = np.abs(beta) @ np.abs(self.Z) + np.abs(t)
         pairs = zip(np.abs(self.sums(beta) - t).tolist(), sizes.tolist(), strict=True)
         return max((ratio(part, whole) for part, whole in pairs), default=0.0)
+
+    def price_of_rounding(self, beta: Array, t: Array) -> float:
+        """What the ridge on coefficients costs if its multipliers take up ``Z'beta - t``."""
+        if self.ridge is None:
+            return 0.0
+        off = np.abs(self.sums(beta) - t)
+        return self.price_of(
+            beta, off + 0.5 * np.finfo(float).eps * (np.abs(beta) @ np.abs(self.Z))
+        )
+
+    def price_of(self, beta: Array, off: Array) -> float:
+        """What the ridge on coefficients costs more if the sums ``Z'beta`` are off by so much."""
+        if self.ridge is None:
+            return 0.0
+        k = len(self.ridge)
+        return price_of_sums(self.Z[-k:], self.ridge, beta[-k:], off)
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
         """The same: a better one is not known."""
@@ -347,6 +366,24 @@ def directions(Z: Array, fit_intercept: bool) -> Directions:
     scale = np.where(there, 1.0 / np.where(there, size, 1.0), 0.0)
     _, d, Vt = np.linalg.svd(Z * scale, full_matrices=False)
     return Directions(Z, mean, scale, Vt, d, int(np.count_nonzero(d > rounding)))
+
+
+def price_of_sums(rows: Array, ridge: Array, own: Array, off: Array) -> float:
+    """Most that the squares of a ridge cost more if their multipliers balance sums that are off.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, k)
+        Rows that make the coefficients with a ridge.
+    ridge, own : ndarray of shape (m,)
+        Weights of the ridge, and the multipliers ``ridge * coefficients``.
+    off : ndarray of shape (k,)
+        How far each of the sums ``Z'beta`` may be off.
+    """
+    unit = np.linalg.norm(rows, axis=1)
+    unit[unit == 0.0] = 1.0  # a covariate that is constant
+    more = np.abs(np.linalg.pinv((rows / unit[:, None]).T)) @ off / unit
+    return float((0.5 * more / ridge) @ (2.0 * np.abs(own) + more))
 
 
 def ratio(part: float, whole: float) -> float:

@@ -65,12 +65,12 @@ def leave_out(
     problem, at = model.on(part.samples), (result.W, result.gamma, result.beta)
     options: Parameters = {"most": REFITS, "shown": shown_residuals(model, part.samples.y)}
     with without_progress():
-        residuals, _, doubt = refined(leave_one_out(problem, *at), problem, *at, **options)
+        found = refined(leave_one_out(problem, *at), problem, *at, **options)
     group = part.samples.group
-    own = np.where(group >= 0, (problem.y - residuals)[group], np.nan)
+    own = np.where(group >= 0, (problem.y[: part.samples.n] - found.residuals)[group], np.nan)
     known = part.everywhere(own, samples.n, np.nan)[samples.group]
     np.copyto(decisions, known, where=(samples.group >= 0) & ~np.isnan(known))
-    return doubt
+    return found.doubt
 
 
 def shown_residuals(model: Model, y: Array) -> Callable[[Array], Array]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .search import Search
 
 # About the number of points after the first round, for the estimate of the time left.
-MOVES = 7
+MOVES = 9
 
 
 @dataclass
@@ -62,9 +62,7 @@ class Rounds:
         expected = sum(len(one.places) for one in todo) + (0 if self.grid.everything else MOVES)
         with Progress("fits", folds * expected, self.search.verbose) as bar:
             while todo and not stopped:
-                # As much again may follow.
-                known = folds * sum(len(one.places) for one in todo)
-                bar.total = max(bar.total, bar.done + (1 if self.grid.everything else 2) * known)
+                bar.expect(folds * sum(len(one.places) for one in todo))
                 left = np.full(folds, len(todo))
                 try:
                     for f, one in self.finished(todo, complete, left):

@@ -37,6 +37,8 @@ from ..active_set.box_qp import next_sides, without_inside
 KINK = 1e-7
 # Violations that are rounding, relative to bounds and residuals.
 ROUNDING = 1e-7
+# Distance from a bound, relative to it, at which a dual variable may be on it.
+AT_BOUND = 1e-5
 
 
 class Solution(NamedTuple):
@@ -91,6 +93,14 @@ class Pivoting:
         bounded = np.where(np.isfinite(loss.size), loss.size, np.abs(beta).max(initial=0.0))
         self.small_beta = ROUNDING * bounded
         self.small_e = ROUNDING * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
+
+    def inside(self, i: int, solution: Solution) -> Mask:
+        """Samples but i with dual variables inside of their bounds, so that residuals are fixed."""
+        loss, beta = self.loss, solution.beta
+        small = AT_BOUND * np.minimum(loss.size, np.abs(beta).max(initial=0.0))
+        within = (beta > loss.lower + small) & (beta < loss.upper - small)
+        within[i] = False
+        return within & (self.no_inside | (np.abs(beta) > small))
 
     def bounds(self, side: Array) -> Array:
         """Dual variables of samples that are not on an edge."""
@@ -209,7 +219,8 @@ class Pivoting:
         with np.errstate(divide="ignore", invalid="ignore"):
             on_edge, elsewhere = (bound - beta) / dbeta, (sign * loss.epsilon - e) / de
         reach = np.where(free, on_edge, np.where(leaves, elsewhere, np.inf))
-        reach = np.where(np.isnan(reach), np.inf, np.maximum(reach, 0.0))
+        still = np.isnan(reach) | (np.where(free, dbeta, de) == 0.0)
+        reach = np.where(still, np.inf, np.maximum(reach, 0.0))
         return reach, np.where(free, to, sign)
 
     def _solve(self, side: Array, i: int, e: Array) -> tuple[Array, Array]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +23,22 @@ Shown = Callable[[Array], Array]
 CHECKS = 5
 
 
-class Refined(NamedTuple):
-    """Leave-one-out residuals with a few refits.
+class Change(NamedTuple):
+    """Changes of W (p, q), of the columns' coefficients (k,) and of all predictions (n,)."""
+
+    W: Array
+    gamma: Array
+    predictions: Array
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Fits without each of the samples, of which some are refits.
 
     Attributes
     ----------
+    formula : LeaveOneOut
+        Those from one fit.
     residuals : ndarray of shape (n,)
         True ones where the samples were refitted, else of second order.
     refitted : ndarray of bool of shape (n,)
@@ -34,11 +47,46 @@ class Refined(NamedTuple):
         Mean error that the others may have, relative to the mean residual: the size of their
         second-order terms plus the error that the checks have found. NaN without checks, as with
         too many samples; infinite where the fits without one sample are not unique.
+    changes : dict of Change
+        What the fit without each of the refitted samples changes.
     """
 
+    formula: LeaveOneOut
     residuals: Array
     refitted: Mask
     doubt: float
+    changes: dict[int, Change]
+
+    def predictions(self, X: Array, columns: Array, f: Array) -> Array:
+        """Predictions (n, m) of m new samples by all fits without one sample.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, p, q)
+            The new samples.
+        columns : ndarray of shape (m, k)
+            Their unpenalised columns.
+        f : ndarray of shape (m,)
+            Their predictions by the fit to all samples.
+        """
+        n = len(self.residuals)
+        out = self.formula.shifts[:n] @ self.formula.response.of(X, columns).T
+        for i, change in self.changes.items():
+            out[i] = np.tensordot(X, change.W, axes=2) + columns @ change.gamma
+        return np.asarray(f + out)
+
+    @cached_property
+    def influence(self) -> Array:
+        """Root mean square change of all predictions as a sample is removed, (n,).
+
+        In the units of the labels; its square is Cook's distance up to a constant factor.
+        """
+        n = len(self.residuals)
+        moved = self.formula.shifts[:n] @ self.formula.response.F[:n].T
+        out = np.sqrt(np.mean(np.square(moved), axis=1))
+        for i, change in self.changes.items():
+            out[i] = np.sqrt(np.mean(np.square(change.predictions[:n])))
+        return np.asarray(out)
 
 
 def refined(
@@ -78,11 +126,13 @@ def refined(
     Refined
         Residuals, which samples were refitted, and the doubt that is left.
     """
-    if loo.dbeta is None:  # too many samples for terms of second order
-        return Refined(loo.residuals, np.zeros(len(loo.beta), dtype=bool), np.nan)
     own = len(beta)  # those beyond are of a ridge on covariates
-    out, done, off = loo.residuals + loo.error, np.zeros(len(loo.beta), dtype=bool), 0.0
-    seen = shown(out[:own])
+    out, done, off = (loo.residuals + loo.error)[:own], np.zeros(own, dtype=bool), 0.0
+    changes: dict[int, Change] = {}
+    lean = replace(loo, removals=None)  # the samples need not be kept
+    if loo.dbeta is None:  # too many samples for terms of second order
+        return Refined(lean, out, done, np.nan, changes)
+    seen = shown(out)
     terms = np.where(loo.ended[:own], np.abs(seen - shown(loo.residuals[:own])), np.inf)
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
     order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
@@ -108,31 +158,20 @@ def refined(
             if k >= enough and doubt() <= 0.02:  # less is not worth a fit
                 break
             before, done[i] = seen[i], True
-            out[i] = residual_without(problem, int(i), W, gamma, every)
-            seen = shown(out[:own])
+            change = changes[int(i)] = change_without(problem, int(i), W, gamma, every)
+            out[i] = loo.training[i] - change.predictions[i]
+            seen = shown(out)
             off += abs(seen[i] - before) if len(first) <= k < enough else 0.0
-    if not unique(loo):
-        return Refined(out, done, np.inf)
-    return Refined(out, done, doubt() if most >= enough else np.nan)
+    left = np.inf if not loo.unique else doubt() if most >= enough else np.nan
+    return Refined(lean, out, done, left, changes)
 
 
-def unique(loo: LeaveOneOut) -> bool:
-    """Whether one W alone is optimal without each of the samples.
-
-    Without a penalty, fewer samples than coefficients are fitted exactly whatever their labels are,
-    with a leverage of 1, and so are all but one.
-    """
-    return bool(loo.response.ridge or not np.any((loo.beta == 0.0) & (loo.leverage > 0.999)))
-
-
-def residual_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> float:
-    """Residual of sample i for the fit without it."""
+def change_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> Change:
+    """What the fit without sample i changes."""
     rest, keep = without(problem, i)
     coef, others = solve_again(rest, W, gamma, beta[keep])
-    own = np.array([i])
-    predicted = problem.design.take(own).forward(coef.matrix)
-    predicted = predicted + problem.unpenalised.take(own).times(others)
-    return float(problem.y[i] - predicted[0])
+    dW, dgamma = coef.matrix - W.matrix, others - gamma
+    return Change(dW, dgamma, problem.design.forward(dW) + problem.unpenalised.times(dgamma))
 
 
 def without(problem: Problem, i: int) -> tuple[Problem, Mask]:

@@ -28,6 +28,7 @@ from ...linalg.threads import single_threaded
 from ...losses.piecewise import PiecewiseLoss, squared
 from ...losses.smooth import SmoothLoss
 from ...problem import Problem
+from ...unpenalised.basis import ONES
 from ..choose import follows
 from .pivoting import KINK, Pivoting, Solution, sides_at
 from .primal import spans
@@ -65,9 +66,14 @@ class LeaveOneOut:
         Samples whose dual variables can move.
     response : Response
         How predictions follow the dual variables.
+    unique : bool
+        Whether W and the coefficients of the columns are unique without each of the samples. Of an
+        interval of intercepts, without other columns, the middle is the solution, as of every fit.
     dbeta : ndarray of shape (n, n) or None
         Changes of all dual variables, one row per sample that is removed; None where there are too
         many samples.
+    dgamma : ndarray of shape (n,)
+        Changes of the intercept beyond those that follow `dbeta`.
     """
 
     training: Array
@@ -77,7 +83,9 @@ class LeaveOneOut:
     ended: Mask
     free: Mask
     response: Response = field(repr=False)
+    unique: bool = True
     dbeta: Array | None = field(repr=False, default=None)
+    dgamma: Array | float = field(repr=False, default=0.0)
     removals: Removals | None = field(repr=False, default=None)
 
     @cached_property
@@ -111,27 +119,10 @@ class LeaveOneOut:
                 "predictions, which intervals and influence need. For intervals take MAPIE's "
                 "CrossConformalRegressor, or its SplitConformalRegressor with held-out samples."
             )
-        return self.dbeta @ self.response.F
-
-    def predictions(self, F: Array, f: Array) -> Array:
-        """Predictions of m new samples by all fits without one sample, of shape (n, m).
-
-        Parameters
-        ----------
-        F : ndarray of shape (m, d)
-            Their coordinates, from :meth:`Response.of`.
-        f : ndarray of shape (m,)
-            Their predictions by the fit to all samples.
-        """
-        return f + self.shifts @ F.T
-
-    @cached_property
-    def influence(self) -> Array:
-        """Root mean square change of all predictions as a sample is removed, (n,).
-
-        In the units of the labels; its square is Cook's distance up to a constant factor.
-        """
-        return np.sqrt(np.mean(np.square(self.shifts @ self.response.F.T), axis=1))
+        out = self.dbeta @ self.response.F
+        if np.any(self.dgamma):
+            out[:, -1] += self.dgamma / self.response.unit[-1]
+        return out
 
 
 @single_threaded(lambda problem: problem.design.size)
@@ -190,12 +181,12 @@ def leave_one_out(
     loss = parabola(problem.loss, residual)
     response = Response(problem, W, beta, columns, loss.curvature)
     if follows(problem):
-        return _by_pivoting(problem, residual, beta, response, own)
+        return _by_pivoting(problem, residual, beta, response, columns, own)
     return _by_spans(problem, residual, beta, response)
 
 
 def _by_pivoting(
-    problem: Problem, residual: Array, beta: Array, response: Response, own: int
+    problem: Problem, residual: Array, beta: Array, response: Response, columns: Array, own: int
 ) -> LeaveOneOut:
     """The quadratic problem without each of the first samples that takes part in the fit."""
     n = len(beta)
@@ -203,17 +194,35 @@ def _by_pivoting(
     pivoting = Pivoting(response.F, loss, residual, beta, response.scale)
     found: list[Solution | None] = [None] * n
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
-    removed = np.flatnonzero(pivoting.beta[:own])
+    unique, dgamma, middle = True, np.zeros(n), problem.unpenalised is ONES
+    whole = Solution(pivoting.beta, pivoting.e, pivoting.side, True)
     with span(0.0, 0.4):
-        for i in track(removed, "left out", len(removed)):
-            solution = found[i] = pivoting.without(int(i))
-            dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
-            new[i] = pivoting.residual_of(int(i), solution)
+        for i in track(range(own), "left out", own):
+            solution = whole
+            if pivoting.beta[i]:
+                solution = found[i] = pivoting.without(i)
+                dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
+                new[i] = pivoting.residual_of(i, solution)
+            inside = pivoting.inside(i, solution)
+            if middle and not inside.any():
+                dgamma[i] = to_middle(pivoting, i, solution)
+                new[i] -= dgamma[i]
+            elif not middle and columns.size:
+                unique &= bool(np.linalg.matrix_rank(columns[inside]) == columns.shape[1])
     S, free = spans_of(pivoting), pivoting.free
+    h = leverage(S, pivoting.D, free)
+    unique &= bool(problem.penalty.ridge or not np.any((pivoting.beta == 0.0) & (h > 0.999)))
     return LeaveOneOut(
-        residual, new, leverage(S, pivoting.D, free), pivoting.beta, ended, free, response, dbeta,
+        residual, new, h, pivoting.beta, ended, free, response, unique, dbeta, dgamma,
         Removals(problem, pivoting, found),
     )  # fmt: skip
+
+
+def to_middle(pivoting: Pivoting, i: int, solution: Solution) -> float:
+    """Change of the intercept to the middle of its interval without sample i, at that solution."""
+    left = pivoting.r + solution.e - pivoting.e + pivoting.D * (solution.beta - pivoting.beta)
+    others = np.arange(len(left)) != i
+    return pivoting.loss.take(others).best_intercept(left[others])
 
 
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:

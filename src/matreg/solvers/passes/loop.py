@@ -254,6 +254,10 @@ class Stream(Bounds):
             else:
                 with turn(self.done), span(0.0, SOLVING):
                     result = self.solve(spec, summary)
+                if not np.isfinite(result.gap):  # so few rows leave the objective without a bound
+                    W, gamma, step = self.W, self.gamma, None
+                    self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
+                    continue
                 self.update_error(result.W, result.gamma, spec)
                 dW, dgamma = result.W.matrix - W.matrix, result.gamma - gamma
                 step = Step(W, gamma, tangent, dW, dgamma)

@@ -27,6 +27,7 @@ from ...model import Model
 from ...penalties.spectral import SpectralElasticNet
 from ...problem import ROUNDING, Problem, ridge_of_rounding
 from ...thresholds import MOMENT_ENTRIES
+from ...unpenalised.basis import price_of_sums
 from ..certificate import Bounds, SolverResult
 from ..rglm.solve import solve_rglm
 from .moment_scans import CertificateScan, DualRows, MomentScan, Sums
@@ -213,7 +214,7 @@ def certified(
     # As in the rank of a matrix, many numbers have more rounding.
     rounding = max(ROUNDING, (blocks.n + Ws.shape[1]) * float(np.finfo(float).eps))
     return [
-        proof(reduced, penalty, result, scan, sums, k, rounding, tol)
+        proof(reduced, penalty, result, scan, sums, k, rounding, tol, ridge)
         for k, (penalty, result) in enumerate(zip(penalties, results, strict=True))
     ]
 
@@ -227,12 +228,13 @@ def proof(
     k: int,
     rounding: float,
     tol: float,
+    ridge: Block | None,
 ) -> tuple[SolverResult, Array]:
     """The k-th solution with its certificate on all samples, and the gradient (m,) there.
 
-    The sums ``Z'beta`` and, at tau = 0, ``A'beta`` of all samples are zero up to the rounding of
-    residuals, relative to :attr:`Sums.sizes`: residuals that are small beside the labels have no
-    smaller sums in float64.
+    The sums ``Z'beta`` and, at a tau of 0 or below rounding, ``A'beta`` of all samples are zero up
+    to the rounding of residuals, relative to :attr:`Sums.sizes`: residuals that are small beside
+    the labels have no smaller sums in float64.
     """
     m = scan.W.shape[1]
     shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
@@ -243,7 +245,8 @@ def proof(
     bounds.W, bounds.primal = result.W, 0.5 * rr + penalty.value_of(result.W)
     step = left = np.zeros(m)
     exact = False
-    if penalty.tau == penalty.ridge == 0.0:
+    size = float(np.sqrt(rr * reduced.squares))
+    if penalty.ridge == 0.0 and penalty.tau <= np.finfo(float).eps * size:
         # Feasible residuals are those of least squares, which the moments know from here.
         step = reduced.least_squares(Z)
         left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
@@ -252,7 +255,12 @@ def proof(
     else:
         t, bounds.dual = reduced.bound(penalty, rr, yr, Z)
     off = np.append(np.abs(sums.r[k] - reduced.own @ shift), np.linalg.norm(left))
-    if exact or np.any(off > rounding * sums.sizes[k]):  # it is not feasible, but zero is
+    if ridge is not None and ridge.Z is not None:
+        slopes = ridge.weights * (ridge.Z @ (scan.gamma[k] + shift))
+        wrong = off[:-1] + 0.5 * np.finfo(float).eps * sums.sizes[k][:-1]
+        bounds.dual -= price_of_sums(ridge.Z, ridge.weights, t * slopes, t * wrong)
+    if exact or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
+        # It is not feasible or proves nothing, but zero is feasible.
         t, bounds.dual = 0.0, 0.0
     dgamma = shift - reduced.fits[:, :m] @ step
     proven = replace(
@@ -264,4 +272,4 @@ def proof(
         kept=None,
         **bounds.certificate(result.n_iter),
     )
-    return proven.fitting_exactly() if exact else proven, Z
+    return proven.fitting_exactly() if exact and penalty.tau == 0.0 else proven, Z

@@ -117,6 +117,8 @@ class Band:
         own[k:end] = 0.0
         off = np.abs(shares @ summary.columns + own @ columns)
         size = shares @ summary.sizes + np.abs(own) @ np.abs(columns)
+        if isinstance(basis, Columns):  # the sums of a group are smaller than those of its terms
+            bound -= basis.price_of(beta, off + 0.5 * np.finfo(float).eps * size)
         allowed = ROUNDING * (1.0 + summary.counts.sum() / 1e6)
         return (bound if np.all(off <= allowed * size) else -np.inf), lift
 

@@ -64,8 +64,14 @@ def offer(
         tracker.offer_ray(beta)
 
 
-def unpenalised(tracker: Tracker) -> bool:
-    """Offer ridge regression, or the fit of smallest norm; tell if its residual is mere rounding.
+def negligible(problem: Problem, beta: Array) -> bool:
+    """Whether tau is no larger than the rounding of the image of beta."""
+    size = float(np.abs(beta) @ problem.design.norms)
+    return bool(problem.penalty.tau <= np.finfo(float).eps * size)
+
+
+def unpenalised(tracker: Tracker) -> None:
+    """Offer ridge regression, or the fit of smallest norm.
 
     Without a ridge a dual feasible point is one that A' maps to zero: the part of the labels
     outside of the range of A.
@@ -81,11 +87,20 @@ def unpenalised(tracker: Tracker) -> bool:
     tracker.offer_primal(W)
     if ridge > 0.0:
         tracker.offer_dual(z - U @ (inside * (d * d / (d * d + ridge))))
-        return False
+        return
     beta = z - U @ inside
     tracker.offer_dual(beta - U @ (U.T @ beta))
-    size = float(np.linalg.norm(z)) + float(d.max(initial=0.0) * np.linalg.norm(W.d))
-    return np.sqrt(2.0 * tracker.primal) <= ROUNDING * max(rows.shape) * size
+
+
+def fits_exactly(problem: Problem, result: SolverResult) -> bool:
+    """Whether nothing is penalised and the residuals are the rounding of labels and predictions."""
+    if problem.penalty.tau > 0.0 or problem.penalty.ridge > 0.0:
+        return False
+    root, design = 1.0 / np.sqrt(problem.loss.curvature), problem.design
+    size = float(np.linalg.norm(root * problem.y))
+    size += float(np.linalg.norm(root * design.norms) * np.linalg.norm(result.W.d))
+    many = max(design.n, design.p * design.q)
+    return bool(np.sqrt(2.0 * result.primal) <= ROUNDING * many * size)
 
 
 def without_rounding(W: Array) -> Factors:
@@ -116,13 +131,14 @@ def solve_least_squares(
     assert start.prepared is not None
     form, sigma = start.prepared
     tracker, k = Tracker(form.posed(problem), tol, verbose, "W = 0", max_iter), 0
-    if tau == 0.0:
+    if negligible(tracker.problem, form.z):
         tracker.method = "least squares"
-        exact = unpenalised(tracker)
+        unpenalised(tracker)
         tracker.record(k)
-        result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
-        result = form.restore(result, problem, tol)
-        return result.fitting_exactly() if exact else result
+        if tau == 0.0 or tracker.converged:
+            result = tracker.result(k, kept_at(tracker, PreparedForm(form)))
+            result = form.restore(result, problem, tol)
+            return result.fitting_exactly() if fits_exactly(problem, result) else result
     offer(tracker, form.rows[0], tracker.W, form.rows[1])
     tracker.record(k)
     if not tracker.converged:

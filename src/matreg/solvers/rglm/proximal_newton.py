@@ -66,11 +66,13 @@ class ProximalPoint:
     ) -> None:
         self.design, self.z = form.rows
         self.tau, self.ridge = penalty.tau, penalty.ridge
+        # Singular values of A that are smaller are rounding: still longer steps change nothing.
+        self.longest = 1.0 / (form.lipschitz * np.finfo(float).eps ** 2)
         if sigma is None:
             # The smaller tau, the larger W: a guess of how far W has to go.
             tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
-            sigma = tau_max / (self.tau * form.lipschitz)
-        self.sigma = sigma
+            sigma = tau_max / self.tau / form.lipschitz
+        self.sigma = min(sigma, self.longest)
         self.centre = W
         self.point = self.at(self.z - self.design.forward(W))
         self.inner = 0
@@ -99,7 +101,7 @@ class ProximalPoint:
         exact = off <= ROUNDING * float(np.linalg.norm(self.z))
         if close or exact or self.inner >= 20:  # more than ten Newton steps are rare
             self.centre, beta = self.point.W, self.point.beta
-            self.sigma *= 3.0  # 6 is about as good
+            self.sigma = min(3.0 * self.sigma, self.longest)  # 6 is about as good
         elif self.newton():
             self.inner += 1
             return False

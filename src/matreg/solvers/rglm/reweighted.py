@@ -23,7 +23,13 @@ from ...penalties.spectral import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Start
-from .least_squares import PreparedForm, kept_at, solve_least_squares, without_rounding
+from .least_squares import (
+    PreparedForm,
+    kept_at,
+    negligible,
+    solve_least_squares,
+    without_rounding,
+)
 from .standard_form import StandardForm, flat
 
 GLMProblem = Problem[SmoothLoss, SpectralPenalty]
@@ -139,7 +145,7 @@ class Reweighted:
         ours = self.problem
         for beta in (self.loss.gradient(self.point.residual), self.beta):
             beta = ours.balanced(beta)
-            if ours.penalty.tau == ours.penalty.ridge == 0.0:
+            if ours.penalty.ridge == 0.0 and negligible(ours, beta):
                 beta = unseen(ours, beta)
             tracker.offer_dual(beta)
 

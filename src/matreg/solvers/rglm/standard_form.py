@@ -143,7 +143,7 @@ class StandardForm:
         fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
         primal = problem.loss.value(problem.y - fitted) + problem.penalty_value(result.W)
         dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
-        if dual == -np.inf:
+        if dual < 0.0:  # that of no multipliers
             dual, beta = 0.0, np.zeros_like(beta)
         gap = relative_gap(primal, dual)
         # Rounding may make the gap a little larger than that of this form.
