@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from .criteria import information_criteria
     from .estimators.grmr import GRMR, GRMRCV
     from .estimators.gsmm import GSMM, GSMMCV
-    from .estimators.path import path, tau_max
-    from .estimators.regularization_path import RegularizationPath
+    from .estimators.path import RegularizationPath, path, tau_max
     from .estimators.rglm import RGLM, RGLMCV
     from .estimators.rmr import RMR, RMRCV
     from .estimators.smm import SMM, SMMCV
@@ -64,8 +63,7 @@ _HOMES = {
     ".criteria": ["information_criteria"],
     ".estimators.grmr": ["GRMR", "GRMRCV"],
     ".estimators.gsmm": ["GSMM", "GSMMCV"],
-    ".estimators.path": ["path", "tau_max"],
-    ".estimators.regularization_path": ["RegularizationPath"],
+    ".estimators.path": ["RegularizationPath", "path", "tau_max"],
     ".estimators.rglm": ["RGLM", "RGLMCV"],
     ".estimators.rmr": ["RMR", "RMRCV"],
     ".estimators.smm": ["SMM", "SMMCV"],

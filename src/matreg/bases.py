@@ -18,7 +18,7 @@ from ._typing import Array, Index
 from .data.block import Block
 from .data.blocks import Blocks
 from .data.moments import Moments
-from .data.samples import Samples, SampleSet
+from .data.samples import SampleSet
 from .design import Design
 from .known_structure import graph_basis as graph_basis
 from .known_structure import smooth_basis as smooth_basis
@@ -106,8 +106,8 @@ def samples_in(samples: SampleSet, bases: Bases) -> Any:
     """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read."""
     if bases.plain:
         return samples
-    if isinstance(samples, Samples):
-        return replace(samples, X=images(samples.design, bases), equal=None)
+    if (own := samples.in_memory) is not None:
+        return replace(own, X=images(own.design, bases), equal=None)
     if isinstance(samples, Moments):
         p, q = bases.shape(samples.p, samples.q)
         G = moments_in(samples.moments, bases, (samples.p, samples.q))

@@ -42,7 +42,7 @@ from .covariate_ridge import priced
 from .data.samples import Samples, merge_duplicates
 from .design import Design
 from .estimators._input.covariates import new_covariates
-from .estimators.regularization_path import RegularizationPath
+from .estimators.path import RegularizationPath
 from .estimators.rglm import RGLM
 from .estimators.rmr import RMR
 from .linalg.bordered import cholesky

@@ -124,13 +124,13 @@ def test_searches_try_one_tau_for_labels_that_are_together(robust):
     X, Y, _ = data()
     fixed = {"C": 1.0, "epsilon": 0.1} if robust else {"ridge": 0.0}
     kind, single = (RMRCV, RMR) if robust else (RGLMCV, RGLM)
-    taus, cv = [8.0, 2.0, 0.5], KFold(3)
+    taus, cv = [8.0, 2.0], KFold(3)
     search = kind(taus=taus, cv=cv, joint="rows", tol=1e-9, **fixed).fit(X, Y)
     alone = single(tau=search.tau_, joint="rows", tol=1e-9, **fixed).fit(X, Y)
     np.testing.assert_allclose(search.coef_, alone.coef_, atol=1e-4)
     assert search.coef_.shape == (K, P, Q) and np.ndim(search.rank_) == 0
     Y = Y / search.label_scale_
-    expected = np.zeros((3, 3))
+    expected = np.zeros((3, len(taus)))
     for f, (train, test) in enumerate(cv.split(X)):
         Xs, ys, ones, _, _ = side_by_side(X[train], Y[train])
         Xt, yt, more, _, labels = side_by_side(X[test], Y[test])
@@ -151,7 +151,7 @@ def test_searches_try_one_tau_for_labels_that_are_together(robust):
 @pytest.mark.parametrize("kind", [RMRCV, RGLMCV])
 def test_searches_of_labels_together_with_defaults(kind):
     X, Y, z = data()
-    options = {"joint": "columns", "cv": 3, "n_taus": 4}
+    options = {"joint": "columns", "cv": 2, "n_taus": 4}
     options |= {"C": "3*scale"} if kind is RMRCV else {}
     model = kind(**options).fit(X, Y, covariates=z)
     other = kind(**options).fit(X, Y * [7.0, 1e-3], covariates=z)

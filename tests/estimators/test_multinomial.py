@@ -99,14 +99,15 @@ def test_weights_searches_scale_and_two_classes():
     twice = RGLM(3.0, **options).fit(np.concatenate([X, X[:9]]), np.append(y, y[:9]))
     weighed = RGLM(3.0, **options).fit(X, y, sample_weight=1.0 + (np.arange(N) < 9))
     np.testing.assert_allclose(twice.coef_, weighed.coef_, atol=1e-4)
-    search = RGLMCV(taus=[8.0, 2.0], cv=3, **options).fit(X, y)
+    rough = options | {"tol": 1e-6}
+    search = RGLMCV(taus=[8.0, 2.0], cv=2, **rough).fit(X, y)
     assert search.coef_.shape == (K, P, Q)
     assert search.best_score_ > -np.log(3.0)
     alone = clone(search.best_estimator_).fit(X, y)
     assert log_loss(y, alone.predict_proba(X)) == pytest.approx(
         log_loss(y, search.predict_proba(X)), rel=1e-4
     )
-    assert RGLM(**options).fit(X, y).rank_ > 0
+    assert RGLM(**rough).fit(X, y).rank_ > 0
     two = y != "c"
     one = RGLM(1.0, **options).fit(X[two], y[two])
     other = RGLM(1.0, family="binomial", tol=1e-8).fit(X[two], y[two])

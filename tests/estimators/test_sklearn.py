@@ -13,14 +13,14 @@ ESTIMATORS = [
     RMR(),
     RGLM(),
     RGLM(family="binomial"),
-    RGLM(family="multinomial"),
     RGLM(family="poisson"),
     SMM(),
     SMM(loss="squared_hinge", multi_class="one_vs_rest"),
     GRMR(),
-    GSMM(),
 ]
 SLOW = [
+    GSMM(),
+    RGLM(family="multinomial"),
     RMR(solver="admm"),
     RMRCV(n_taus=10),
     RGLMCV(n_taus=10),

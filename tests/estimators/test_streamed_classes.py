@@ -101,7 +101,7 @@ def test_sorted_by_class_and_a_rare_class(data, mapped, tmp_path):
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
-@pytest.mark.parametrize("kind", ["large", "any"])
+@pytest.mark.parametrize("kind", ["large", pytest.param("any", marks=pytest.mark.slow)])
 def test_a_class_of_twenty_among_twenty_thousand(kind, class_weight, tmp_path):
     X, f = random_data(20_000, P, Q, noise=1.0)
     np.save(tmp_path / "X.npy", X.astype(np.float32))

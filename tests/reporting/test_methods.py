@@ -31,6 +31,9 @@ def data():
 )
 def test_the_penalty_is_described_whole(model, said, data):
     assert said in model.fit(*data).report(*data, cv=None).html
+
+
+def test_the_plain_penalty_needs_no_words(data):
     assert "The penalty" not in RMR(tau=1.0).fit(*data).report(*data, cv=None).html
 
 

@@ -120,7 +120,9 @@ def test_without_weights_it_is_rglm():
     )
 
 
-@pytest.mark.parametrize(("n", "p", "q"), [(60, 5, 6), (300, 8, 4), (700, 4, 5)])
+@pytest.mark.parametrize(
+    ("n", "p", "q"), [(60, 5, 6), (300, 8, 4), pytest.param(700, 4, 5, marks=pytest.mark.slow)]
+)
 def test_classes_take_some_hundred_iterations(n, p, q):
     X, y = random_data(n, p, q, seed=n)
     loss = Logistic((y > np.median(y)).astype(float), random_weights(n))

@@ -49,7 +49,7 @@ class Blocks:
     A kind of storage is a subclass with the three methods that are not implemented here.
     """
 
-    long_work = True
+    in_memory = None
     X: Any
     # Numbers of samples, of their rows and of their columns.
     n: int

@@ -23,7 +23,7 @@ class Moments:
     q: int
     # Covariates as k columns without a penalty, ones included, if there are any.
     columns: Columns | None = None
-    long_work = False
+    in_memory = None
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: those of the covariates and ones."""

@@ -28,8 +28,11 @@ class SampleSet(Protocol):
     """What all kinds of samples offer."""
 
     @property
-    def long_work(self) -> bool:
-        """Whether one problem takes all cores, and so long that what is finished is to be kept."""
+    def in_memory(self) -> Samples | None:
+        """The samples if they are in memory, None if they are read block by block.
+
+        In blocks one problem takes all cores, and so long that what is finished is to be kept.
+        """
         ...
 
     @property
@@ -108,12 +111,16 @@ class Samples:
     Z: Array | None = None
     table: Array | None = None
     equal: Index | None = None
-    long_work = False
 
     @classmethod
     def of(cls, X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
         """Samples as they are given, duplicates and weights of zero included."""
         return cls(X, y, weights, np.arange(len(y)), np.ones(len(y)), Z)
+
+    @property
+    def in_memory(self) -> Samples:
+        """The samples themselves."""
+        return self
 
     @property
     def n(self) -> int:

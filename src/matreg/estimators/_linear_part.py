@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,7 +58,7 @@ class LinearPart:
             samples = step.inverse_transform(samples)
         return samples
 
-    def transformed(self, X: ArrayLike) -> Any:
+    def transformed(self, X: ArrayLike) -> ArrayLike:
         """Samples after all steps."""
         refuse_streamed("This function", X)
         for step in self.steps:

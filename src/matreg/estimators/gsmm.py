@@ -161,7 +161,11 @@ class GSMM(JointFit, MatrixClassifier):
         return parts, fit
 
     def _solve(
-        self, problem: GRMRProblem, distinct: Samples, start: Any, pca: Decomposition | None
+        self,
+        problem: GRMRProblem,
+        distinct: Samples,
+        start: Parameters | None,
+        pca: Decomposition | None,
     ) -> CleanedFit:
         if self._alone:
             return super()._solve(problem, distinct, start, pca)

@@ -209,8 +209,8 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
 
 def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part], Model]:
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
-    samples = fitted._read(given)
-    assert isinstance(samples, Samples)
+    samples = fitted._read(given).in_memory
+    assert samples is not None
     check_number(fitted, samples.n)
     if not hasattr(fitted, "X_clean_"):
         samples = fitted._structured(samples)

@@ -260,7 +260,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     n_taus: int = 50
     tau_per_label: bool = True
 
-    def _values(self, name: str, units: Units) -> list[Any]:
+    def _values(self, name: str, units: Units) -> list[float]:
         if name != "ridge":
             return super()._values(name, units)
         plain = np.any(self.l1) or self._multinomial
@@ -277,5 +277,5 @@ class RGLMCV(FamilyEstimator, PathSearch):
         logarithms = np.array([self._log_probabilities(f)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
-    def _try_on_blocks(self, blocks: Any, given: FitInput) -> SearchOutcome:
+    def _try_on_blocks(self, blocks: SampleSet, given: FitInput) -> SearchOutcome:
         return tried_by_moments(self, blocks, given)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..data.samples import Samples
 from ..losses.piecewise import PiecewiseLoss
 from ..model import Model
 from ..penalties.base import Penalty
@@ -201,10 +200,9 @@ class RMR(MatrixRegressor, ConvexEstimator):
     warm_start: bool = False
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
-        if isinstance(part.samples, Samples) and isinstance(
-            model.losses(part.samples.y[:1], part.samples.weights[:1]), PiecewiseLoss
-        ):
-            floor = rounding_floor(model.on(part.samples), result.W.d) / result.primal
+        own = part.samples.in_memory
+        if own and isinstance(model.losses(own.y[:1], own.weights[:1]), PiecewiseLoss):
+            floor = rounding_floor(model.on(own), result.W.d) / result.primal
             if floor > 0.1 * self.tol:
                 return (
                     "Rounding errors of the residuals in float64, multiplied by C, are worth a gap "

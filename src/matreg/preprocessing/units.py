@@ -29,7 +29,7 @@ SAMPLED = 2**22
 # at 300. Rows and columns of spectra and images, which share their unit, differ by up to about 100.
 LARGEST_RATIO = 200.0
 # Numbers and samples that the warning examines: more would cost too much time.
-LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 256
+LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 64
 
 
 def sampled(X: Any, numbers: int, seed: int = 0) -> Any:
@@ -81,7 +81,7 @@ def warn_of_units(X: Array) -> None:
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        Samples; a few hundred of them are examined. Rows and columns that are constant, or half of
+        Samples; some dozens of them are examined. Rows and columns that are constant, or half of
         whose entries are equal, as at the edges of images, do not count.
 
     Warns

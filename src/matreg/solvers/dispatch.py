@@ -105,13 +105,13 @@ def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, 
 
 def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResult:
     """Solve a single convex problem."""
-    if isinstance(samples, Samples):
-        problem = model.on(samples)
-        if options.get("start") is not None:
-            options["start"] = in_full(options["start"], problem, model)
-        return of_samples(solve_problem(problem, **options), problem, model, samples.n)
-    (result,) = path_on_blocks(model, samples, np.array([model.penalty.tau]), **options)
-    return result
+    if (own := samples.in_memory) is None:
+        (result,) = path_on_blocks(model, samples, np.array([model.penalty.tau]), **options)
+        return result
+    problem = model.on(own)
+    if options.get("start") is not None:
+        options["start"] = in_full(options["start"], problem, model)
+    return of_samples(solve_problem(problem, **options), problem, model, own.n)
 
 
 def in_full(start: Start, problem: Problem, model: Model) -> Start:
@@ -293,18 +293,18 @@ def plain_path(
     **options: Any,
 ) -> Iterator[SolverResult]:
     """The path of single convex problems."""
-    if not isinstance(samples, Samples):
+    if (own := samples.in_memory) is None:
         if along == "tau" and quadratic(model):  # two passes for all values
             yield from path_on_blocks(model, samples, values, **options)
         else:
             for value in values:
                 yield solve_plain(model.at(**{along: float(value)}), samples, **options)
         return
-    problem = model.on(samples)
-    problems = (moved(model, samples, problem, along, float(value)) for value in values)
+    problem = model.on(own)
+    problems = (moved(model, own, problem, along, float(value)) for value in values)
     first = None if start is None else in_full(start, problem, model)
     for result in follow(problems, lambda one, last: next_result(one, last, first, **options)):
-        yield of_samples(result, problem, model, samples.n)
+        yield of_samples(result, problem, model, own.n)
 
 
 def next_result(
@@ -341,9 +341,9 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     """
     model, bases = last_step(model, samples, tol=1e-2 * tol)
     samples = samples_in(samples, bases)
-    if not isinstance(samples, Samples):
+    if (own := samples.in_memory) is None:
         return reduced(model, samples).tau_max
-    return problem_tau_max(model.on(samples), tol)
+    return problem_tau_max(model.on(own), tol)
 
 
 def mean_curvature(model: Model, samples: SampleSet) -> float:
@@ -359,9 +359,9 @@ def mean_curvature(model: Model, samples: SampleSet) -> float:
         In memory, or read block by block for the squared loss.
     """
     fewest = min(samples.n, samples.p * samples.q)
-    if not isinstance(samples, Samples):
+    if (own := samples.in_memory) is None:
         return reduced(model, samples).curvature / fewest
-    problem = replace(model, covariate_ridge=0.0).on(samples)
+    problem = replace(model, covariate_ridge=0.0).on(own)
     _, gamma = problem.primal_at(0.0, problem.y)
     residual = problem.y - problem.unpenalised.times(gamma)
     loss: Any = problem.loss

@@ -63,7 +63,7 @@ def solve_with_cvxpy(p, C, coupling):
 
 
 @pytest.mark.parametrize("coupling", ["exact", "squared"])
-@pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
+@pytest.mark.parametrize("C", [0.05, pytest.param(1.0, marks=pytest.mark.slow), 30.0])
 @pytest.mark.parametrize(("weighted", "missing"), [(False, 0.0), (True, 0.15)])
 def test_equals_cvxpy(coupling, C, weighted, missing):
     weights = np.random.default_rng(9).uniform(0.5, 3.0, 25) if weighted else None

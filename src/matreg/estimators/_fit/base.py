@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._runtime.progress import Line
-from ..._typing import Array, Covariates, Values, Weights
+from ..._typing import Array, Covariates, Parameters, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
     flatten,
@@ -43,9 +43,8 @@ from .._input.parameters import parametrised
 from .._input.streamed import Prediction, as_blocks, check_new, labels_and_weights
 from .callbacks import CALLBACK_STATE, CallbackSupportMixin
 from .fitted import Fitted
-from .joint_labels import read_together
 from .messages import warn_if_flat
-from .several import fit_each, mean_score, problems_last
+from .several import fit_each, mean_score, problems_last, read_together
 from .units import bases_of, check_bases
 
 # Groups of new samples, which are not compared.
@@ -180,7 +179,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         flat = self._validate_entries(flat, False, keeps_dtype)
         return flat.reshape(-1, *self.matrix_shape_)
 
-    def _validate_entries(self, flat: Any, reset: bool, keeps_dtype: bool) -> Array:
+    def _validate_entries(self, flat: ArrayLike, reset: bool, keeps_dtype: bool) -> Array:
         finite: bool | str = "allow-nan" if self._takes_missing else True
         kept = keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64
@@ -249,7 +248,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         score = accuracy_score if is_classifier(self) else r2_score
         return float(score(y, predicted, sample_weight=sample_weight))
 
-    def _decide(self, X: Any, covariates: Covariates = None) -> Any:
+    def _decide(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions ``<coef_, X_i> + intercept_ + z_i'covariate_coef_`` on samples.
 
         They are of shape (n,), or (n, columns) as :meth:`_combiner` says; of a Dask array they are
@@ -262,7 +261,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         p, q = self.matrix_shape_
         W, b = self.coef_.reshape(-1, p * q), np.atleast_1d(self.intercept_)
         decide = Prediction(W, b, combine, self._cleaner(), gamma)
-        with Line("predict") if samples.long_work else nullcontext():
+        with nullcontext() if samples.in_memory else Line("predict"):
             return samples.map_rows(decide, columns)
 
     def _new_samples(self, X: Any, covariates: Covariates) -> SampleSet:
@@ -330,7 +329,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         self.dual_coef_ = self._lazy_dual.compute()
         return self.dual_coef_
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> Parameters:
         state = dict(super().__getstate__())
         if "_lazy_dual" in state:
             state["_lazy_dual"] = None  # it holds the samples

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ..._runtime.progress import GapLine, listening
 
 if TYPE_CHECKING:
+    from sklearn.callback import CallbackContext
+
     from .base import MatrixEstimator
 
 try:
@@ -24,13 +26,14 @@ except ImportError:  # scikit-learn before 1.9
 
 
 T = TypeVar("T")
+Context: TypeAlias = "CallbackContext | None"
 
 # What scikit-learn keeps on a model during a fit, and takes away itself.
 CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
 @contextmanager
-def callback_context(model: MatrixEstimator, tasks: int | None) -> Iterator[Any]:
+def callback_context(model: MatrixEstimator, tasks: int | None) -> Iterator[Context]:
     """Context of a fit of so many tasks for the callbacks of a model, or None if it has none."""
     if not hasattr(model, "_skl_callbacks"):
         yield None
@@ -58,7 +61,7 @@ def reported(
 
 
 @contextmanager
-def watched(model: MatrixEstimator, context: Any = None, alone: bool = True) -> Iterator[None]:
+def watched(model: MatrixEstimator, context: Context = None, alone: bool = True) -> Iterator[None]:
     """Show a line about a fit that takes long, and tell the callbacks about its certificates.
 
     There is no line for a fit that is not alone but counted with others, nor for a model that
@@ -75,11 +78,11 @@ def watched(model: MatrixEstimator, context: Any = None, alone: bool = True) -> 
         yield
 
 
-def _begin(model: MatrixEstimator, context: Any, name: str) -> Any:
+def _begin(model: MatrixEstimator, context: Context, name: str) -> Context:
     if context is None:
         return None
     return context.subcontext(task_name=name).call_on_fit_task_begin(estimator=model)
 
 
-def _end(model: MatrixEstimator, task: Any) -> bool:
+def _end(model: MatrixEstimator, task: Context) -> bool:
     return task is not None and bool(task.call_on_fit_task_end(estimator=model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._runtime.progress import span
 from ..._runtime.warn import warn
-from ..._typing import Array, Covariates
+from ..._typing import Array, Covariates, Parameters
 from ..._validation.arrays import flatten, refuse_table_of_matrices, to_numbers
 from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
@@ -99,7 +99,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         refuse_streamed_cleaning(type(self).__name__, given.X, plain)
         return super()._given(given)
 
-    def _decide(self, X: Any, covariates: Covariates = None) -> Any:
+    def _decide(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """As in other models; with several labels each model cleans the samples by itself."""
         if "estimators_" not in vars(self):
             return super()._decide(X, covariates)
@@ -200,8 +200,8 @@ class JointFit(Cleaning, SingleFit):
             watched(self, context),
         ):
             self._forget()
-            samples = self._read(given)
-            assert isinstance(samples, Samples)
+            samples = self._read(given).in_memory
+            assert samples is not None
             self._fit_samples(samples)
 
     def _fit_samples(self, samples: Samples) -> None:
@@ -226,7 +226,11 @@ class JointFit(Cleaning, SingleFit):
         self._finish(samples.X, distinct, whole)
 
     def _solve(
-        self, problem: GRMRProblem, distinct: Samples, start: Any, pca: Decomposition | None
+        self,
+        problem: GRMRProblem,
+        distinct: Samples,
+        start: Parameters | None,
+        pca: Decomposition | None,
     ) -> CleanedFit:
         """The alternation, or one after another of an adaptive model."""
         taus, first = (*self.adaptive_, self.tau_), from_arrays(start, problem)

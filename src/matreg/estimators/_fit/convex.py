@@ -38,8 +38,8 @@ from .._input.streamed import LazyDual
 from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .fitted import OF_EACH, OF_PROBLEM, store
-from .joint_labels import each_label
-from .messages import warn_if_interrupted, warn_of_step, warn_of_zero, warn_unless_converged
+from .messages import warn_if_interrupted, warn_of_gap, warn_of_step, warn_of_zero
+from .several import each_label
 from .units import (
     TAU,
     Units,
@@ -154,9 +154,10 @@ class ConvexEstimator(SingleFit):
 
     def _parts(self, samples: SampleSet) -> list[Part]:
         """The problems: one on all samples, each once, or of labels that are fitted together."""
-        if not isinstance(samples, Samples) or samples.table is None:
+        own = samples.in_memory
+        if own is None or own.table is None:
             return [Part(samples.distinct())]
-        return joint_part(self, [Part(samples.part(*one), one[0]) for one in each_label(samples)])
+        return joint_part(self, [Part(own.part(*one), one[0]) for one in each_label(own)])
 
     def _units(self, samples: SampleSet, parts: list[Part]) -> Units:
         """Units of C and of the loss; joint labels have those of the first label."""
@@ -198,7 +199,7 @@ class ConvexEstimator(SingleFit):
         self, model: Model, samples: SampleSet, parts: list[Part], tol: float = 1e-3
     ) -> float:
         """Smallest tau with W = 0 in all problems; of blocks, that of a part of the samples."""
-        if isinstance(samples, Samples) or quadratic(model):
+        if samples.in_memory or quadratic(model):
             return max(tau_max(model, part.samples, tol) for part in parts)
         few = samples.few(UNIT_ROWS)
         if is_classifier(self):
@@ -234,7 +235,7 @@ class ConvexEstimator(SingleFit):
         options, sets = self._options(), [part.samples for part in parts]
         if len(parts) == 1:
             options["start"] = None if last is None else last._start_of(sets[0])
-        if len(sets) > 1 and not sets[0].long_work:
+        if len(sets) > 1 and sets[0].in_memory:
             tasks = (delayed(solve)(model, one, **options) for one in sets)
             return in_parallel(tasks, self.n_jobs)
         return until_stopped(model, sets, (solve(model, one, **options) for one in sets))
@@ -246,12 +247,13 @@ class ConvexEstimator(SingleFit):
 
     def _start_of(self, samples: SampleSet) -> Start | None:
         """The fit as a warm start, None for samples of another shape or read block by block."""
-        if not isinstance(samples, Samples) or self.coef_.shape != self.matrix_shape_:
+        own = samples.in_memory
+        if own is None or self.coef_.shape != self.matrix_shape_:
             return None
-        W, beta = bases_of(self).invert(self.coef_), self._last_dual(samples)
-        if W.shape != (samples.p, samples.q) or beta is None:
+        W, beta = bases_of(self).invert(self.coef_), self._last_dual(own)
+        if W.shape != (own.p, own.q) or beta is None:
             return None
-        return Start(W, gamma_of(self, samples), beta)
+        return Start(W, gamma_of(self, own), beta)
 
     def _last_dual(self, samples: Samples) -> Array | None:
         """Multipliers of this fit for other samples; those added at the end have zero."""
@@ -278,7 +280,7 @@ class ConvexEstimator(SingleFit):
             for name in OF_EACH:
                 if name in vars(self):
                     setattr(self, name, (vars(self)[name].T * self.label_scale_).T)
-        if not isinstance(samples, Samples):
+        if samples.in_memory is None:
             blocks = [part.samples for part in parts]
             warn_if_interrupted(results)
             every = {id(one): one for one in (samples, *blocks)}.values()
@@ -299,16 +301,15 @@ class ConvexEstimator(SingleFit):
         k = int(np.argmax([result.gap for result in results]))
         if not results[k].converged:
             advice = self._advice(model, parts[k], results[k])
-            warn_unless_converged(type(self).__name__, results[k], self.tol, advice)
+            warn_of_gap(type(self).__name__, results[k], self.tol, advice)
         earlier = max((one.steps["gap"][:-1].max(initial=0.0) for one in results), default=0.0)
         if earlier > self.tol:
             warn_of_step(type(self).__name__, earlier, self.tol)
-        if not results[k].converged:
-            return  # W = 0 would say nothing
-        if np.any(self.rank_):
-            return
-        if isinstance(samples, Samples) and getattr(self, "penalty", None) is None:
-            seen = parts[0].samples if parts[0].joins_labels else samples
+        if np.any(self.rank_) or not results[k].converged:
+            return  # without convergence W = 0 would say nothing
+        own = samples.in_memory
+        if own and getattr(self, "penalty", None) is None:
+            seen = parts[0].samples if parts[0].joins_labels else own
             y = seen.y[seen.weights > 0.0]
             largest = lambda: self._tau_max(model, samples, parts)  # noqa: E731
             epsilon = getattr(model.loss, "epsilon", None)
@@ -318,7 +319,7 @@ class ConvexEstimator(SingleFit):
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         """Advice for a gap above the tolerance."""
-        if not isinstance(part.samples, Samples):
+        if part.samples.in_memory is None:
             return MORE_MEMORY
         return "Raise max_iter or tol, or lower C."
 

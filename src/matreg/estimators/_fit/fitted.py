@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._runtime.progress import Line
-from ..._typing import Array, Covariates, Weights
+from ..._typing import Array, Covariates, Values, Weights
 from ..._validation.axes import MatrixLabels, to_xarray
 from ...solvers import GRMRResult, SolverResult
 from .._input.fit_input import FitInput
 
 if TYPE_CHECKING:
+    from xarray import DataArray
+
     from ..leave_one_out import LeaveOneOutResult
 
+
+T = TypeVar("T")
 
 # Of each class or label, those of a joint problem too.
 OF_EACH: dict[str, Callable[[SolverResult], object]] = {
@@ -62,7 +66,7 @@ class Fitted(BaseEstimator):
 
         return pattern(self, X, problem=problem)
 
-    def to_xarray(self, name: str | Array = "coef_") -> Any:
+    def to_xarray(self, name: str | Array = "coef_") -> DataArray:
         """A fitted attribute, or a matrix like it, as an xarray.DataArray.
 
         Parameters
@@ -149,7 +153,7 @@ def deciding(model: Any, decide: Callable[[Any], Any]) -> Any:
     return found
 
 
-def store(model: Fitted, results: list[Any], table: Mapping[str, Callable[[Any], object]]) -> None:
+def store(model: Fitted, results: list[T], table: Mapping[str, Callable[[T], object]]) -> None:
     """Set the attributes of a table, with a first axis of problems if there are several."""
     for name, value in table.items():
         column = [value(result) for result in results]
@@ -157,7 +161,7 @@ def store(model: Fitted, results: list[Any], table: Mapping[str, Callable[[Any],
             setattr(model, name, column[0] if len(column) == 1 else side_by_side(column))
 
 
-def side_by_side(values: list[Any]) -> Any:
+def side_by_side(values: list[T]) -> Values | list[T]:
     """Values of several problems or labels: numbers of one shape as an array, others as a list."""
     if isinstance(values[0], dict | list):
         return values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,10 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._runtime.warn import warn
 from ..._typing import Array
 from ...solvers import SolverResult
-from .._input.parameters import defaults_of
-
-if TYPE_CHECKING:
-    from .base import MatrixEstimator
 
 # Columns from which flat samples look like matrices: 8 x 8, the smallest images there are.
 MANY_COLUMNS = 64
@@ -37,24 +32,14 @@ def warn_if_flat(n_features: int) -> None:
         )
 
 
-def warn_of_idle(model: MatrixEstimator) -> None:
-    """Warn of parameters that were given although others make them idle."""
-    defaults = defaults_of(model)
-    for name, reason in model._idle.items():
-        value = getattr(model, name)
-        if np.ndim(value) > 0 or value != defaults[name]:
-            warn(f"{name}={value!r} has no effect with {reason}: leave it out.")
-
-
-def warn_unless_converged(name: str, result: SolverResult, tol: float, advice: str) -> None:
-    """Warn if a solver stopped early, with the gap, the tolerance and what to change."""
-    if not result.converged:
-        warn(
-            f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
-            f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
-            f"{above_optimum(result.gap)} the optimum. {advice}",
-            ConvergenceWarning,
-        )
+def warn_of_gap(name: str, result: SolverResult, tol: float, advice: str) -> None:
+    """Say that a solver stopped early, with the gap, the tolerance and what to change."""
+    warn(
+        f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
+        f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
+        f"{above_optimum(result.gap)} the optimum. {advice}",
+        ConvergenceWarning,
+    )
 
 
 def warn_of_step(name: str, gap: float, tol: float) -> None:

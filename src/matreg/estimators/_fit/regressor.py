@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
+from ..._runtime.warn import warn
 from ..._typing import Array
 from ...data.samples import Samples, SampleSet
 from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
@@ -18,9 +19,8 @@ from ...model import Model
 from ...robust import robust_scale
 from ...solvers import SolverResult
 from .._input.fit_input import FitInput
-from .._input.parameters import parametrised
+from .._input.parameters import defaults_of, parametrised
 from .base import MatrixEstimator
-from .messages import warn_of_idle
 from .units import CHANCE, TAU, Units
 
 
@@ -44,7 +44,11 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         return family_of(self.loss, REGRESSION_LOSSES, **parameters)
 
     def _given(self, given: FitInput) -> SampleSet:
-        warn_of_idle(self)
+        defaults = defaults_of(self)
+        for name, reason in self._idle.items():
+            value = getattr(self, name)
+            if np.ndim(value) > 0 or value != defaults[name]:
+                warn(f"{name}={value!r} has no effect with {reason}: leave it out.")
         return super()._given(given)
 
     @property

@@ -81,10 +81,11 @@ class Units:
     @cached_property
     def samples(self) -> Samples:
         """The samples on which units are measured."""
-        if isinstance(self.given, Samples) and self.given.n < MANY_SAMPLES:
-            return self.given.distinct()
+        own = self.given.in_memory
+        if own and own.n < MANY_SAMPLES:
+            return own.distinct()
         few = self.given.few(UNIT_ROWS)
-        if not isinstance(self.given, Samples):  # those in memory were looked at
+        if own is None:  # those in memory were looked at
             warn_of_units(few.X)
         return few
 
@@ -113,11 +114,11 @@ class Units:
         part = self.samples if self.given.n < MANY_SAMPLES else self.samples.few(SIZE_ROWS)
         return size(part.X, part.weights, self.fit_intercept)
 
-    def C(self, given: Any) -> float:
+    def C(self, given: float | str) -> float:
         """C as a number."""
         return scaled("C", given, lambda: positive(C * self.spread / self.size / self.size))
 
-    def number(self, name: str, given: Any, multiple: float) -> float:
+    def number(self, name: str, given: float | str, multiple: float) -> float:
         """A parameter in the units of the labels as a number; "scale" is so many spreads."""
         return scaled(name, given, lambda: multiple * self.spread)
 
@@ -133,7 +134,7 @@ def positive(number: float) -> float:
     return float(np.clip(number, np.finfo(float).tiny, np.finfo(float).max))
 
 
-def scaled(name: str, given: Any, unit: Callable[[], float]) -> float:
+def scaled(name: str, given: float | str, unit: Callable[[], float]) -> float:
     """A parameter as a number: a word is a multiple of the unit, which is only then computed."""
     return factor_of(name, given) * unit() if isinstance(given, str) else float(given)
 
@@ -172,7 +173,7 @@ def in_numbers(model: MatrixEstimator, units: Units, penalty: Penalty) -> Model:
     loss, C = loss_in_numbers(model, units), 1.0
     if hasattr(model, "C"):
         model.C_ = C = units.C(model.C)
-        if isinstance(part := units.given, Samples):  # blocks are looked at when they are read
+        if part := units.given.in_memory:  # blocks are looked at when they are read
             check_factors(C * part.weights, part.design.norms, part.y)
     return Model(loss, penalty, C, model.fit_intercept, covariate_ridge=model.covariate_ridge)
 
@@ -210,7 +211,7 @@ def bases_of(model: MatrixEstimator) -> Bases:
     return Bases(left, None if right is None else right.T)
 
 
-def basis(name: str, given: Any) -> Array | None:
+def basis(name: str, given: ArrayLike | None) -> Array | None:
     """A basis as a matrix of floats."""
     if given is None:
         return None

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from ..._typing import Parameters
 from ...losses.families import GLM_FAMILIES, LossFamily
 from ...solvers import SOLVERS
 
@@ -17,7 +18,7 @@ Estimator = TypeVar("Estimator")
 class Instance(HasMethods):
     """An object with some methods, and not its class."""
 
-    def is_satisfied_by(self, val: Any) -> bool:
+    def is_satisfied_by(self, val: object) -> bool:
         """Whether a value is one."""
         return not isinstance(val, type) and bool(super().is_satisfied_by(val))
 
@@ -27,7 +28,7 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="neither")
 # Estimators without a search; the constraint of `loss` depends on the kind of labels.
-SINGLE: dict[str, list[Any]] = {
+SINGLE: dict[str, list[object]] = {
     "tau": [NOT_NEGATIVE, str],
     "C": [POSITIVE, str],
     "epsilon": [NOT_NEGATIVE, str],
@@ -67,7 +68,7 @@ SINGLE: dict[str, list[Any]] = {
     "matrix_shape": [tuple, list, None],
 }
 # Searches, which take lists of values.
-SEARCHED: dict[str, list[Any]] = {
+SEARCHED: dict[str, list[object]] = {
     **{name: [NOT_NEGATIVE, str, "array-like"] for name in ("C", "epsilon")},
     **{name: [NOT_NEGATIVE, str, "array-like", None] for name in ("taus", "gamma", "lam", "limit")},
     "noise": [POSITIVE, "array-like", StrOptions({"tails"}), None],
@@ -95,6 +96,6 @@ def parametrised(kind: type[Estimator]) -> type[Estimator]:
     return kind
 
 
-def defaults_of(model: Any) -> dict[str, Any]:
+def defaults_of(model: Any) -> Parameters:
     """The default of each parameter of an estimator."""
     return {one.name: one.default for one in fields(model)}

@@ -29,10 +29,10 @@ PIECE = 2048
 
 def as_blocks(
     X: Any, y: Any, weights: Any, shape: tuple[int, int], columns: Columns | None = None
-) -> Any:
+) -> Blocks:
     """Samples, labels, weights and columns without a penalty as blocks."""
     kind = DaskBlocks if is_dask(X) else ArrayBlocks
-    blocks = kind(X, y, weights, shape, None if columns is None else columns.Z)
+    blocks: Blocks = kind(X, y, weights, shape, None if columns is None else columns.Z)
     blocks.columns = columns
     return blocks
 

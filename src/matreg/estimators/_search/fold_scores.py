@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..._typing import Array, Fold
+from ..._typing import Array, Fold, Values
 from ...data.samples import Samples
 from .._fit.base import MatrixEstimator
 from .._fit.fitted import deciding
-from .._fit.joint_labels import each_label
+from .._fit.several import each_label
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class FoldScore:
             scores.append(self.of_label(labels, decisions[:, rows, j], samples.take(rows)))
         return np.asarray(np.mean(scores, axis=0))
 
-    def of_label(self, labels: Any, decisions: Array, samples: Samples) -> Array:
+    def of_label(self, labels: Values, decisions: Array, samples: Samples) -> Array:
         """Scores of each of the rows of decisions on one label."""
         X, weights = samples.X, samples.weights
         if self.scorer is None:

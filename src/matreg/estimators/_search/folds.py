@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +15,15 @@ from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
 from .._input.fit_input import FitInput
 
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
+
 # Bytes up to which the training samples of all folds are cached.
 CACHED = 2**28
 
 
 def make_folds(
-    cv: Any,
+    cv: object,
     X: Array,
     y: Array,
     groups: ArrayLike | None,
@@ -65,7 +68,9 @@ def make_folds(
     return folds
 
 
-def make_splitter(cv: Any, y: Any, groups: ArrayLike | None, classifier: bool) -> Any:
+def make_splitter(
+    cv: object, y: ArrayLike, groups: ArrayLike | None, classifier: bool
+) -> BaseCrossValidator:
     """The splitter that scikit-learn makes of `cv`; a number of folds keeps groups together.
 
     Fewer groups than folds are one fold each, with a warning. Folds of a classifier are stratified.
@@ -123,7 +128,7 @@ def _check_part(name: str, part: Index, y: Array) -> None:
         raise ValueError(f"cv must give samples to {name} on in every fold; one has none.")
 
 
-def fold_of_each(cv: Any, given: FitInput) -> Index:
+def fold_of_each(cv: object, given: FitInput) -> Index:
     """Fold of each sample, (n,), for splitters that test every sample once."""
     splitter = make_splitter(cv, given.y, given.groups, classifier=False)
     n, weights = int(given.X.shape[0]), given.sample_weight

@@ -131,7 +131,7 @@ class JointSearch(Cleaning, Search):
 
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
-    def _posed(self, samples: Samples) -> dict[str, Any]:
+    def _posed(self, samples: Samples) -> Parameters:
         """Robust PCA and the noise, as the first candidates find them."""
         return {}
 

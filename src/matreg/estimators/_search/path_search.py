@@ -21,7 +21,8 @@ from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
-from ..regularization_path import RegularizationPath
+from ..path import RegularizationPath
+from ..path import path as path_of
 from .candidates import Candidate, SearchOutcome, in_grid
 from .left_out import check_each_left_out, check_left_out, leave_out
 from .rounds import decided
@@ -56,8 +57,6 @@ class PathSearch(Search):
         RegularizationPath
             Solutions with their certificates, largest tau first.
         """
-        from ..path import path  # late: it is above the searches
-
         check_is_fitted(self, "taus_")
         given: Parameters = {
             "taus": self.taus_,
@@ -65,7 +64,7 @@ class PathSearch(Search):
             "covariates": covariates,
             "verbose": self.verbose,
         }
-        return path(self.best_estimator_, X, y, **given)
+        return path_of(self.best_estimator_, X, y, **given)
 
     def _given(self, given: FitInput) -> SampleSet:
         single: Any = self._single()

@@ -23,8 +23,7 @@ from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
 from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
-from .._fit.joint_labels import each_label
-from .._fit.several import fit_each, given_labels, stack
+from .._fit.several import each_label, fit_each, given_labels, stack
 from .._fit.units import Units, each, l1_list, with_numbers
 from .._input.covariates import INPUT
 from .._input.fit_input import FitInput
@@ -59,8 +58,8 @@ class Search(MatrixEstimator):
     taus: float | ArrayLike | None = field(default=None, kw_only=False)
     n_taus: int = 16
     tau_min_ratio: float = 1e-3
-    cv: Any = None
-    scoring: Any = None
+    cv: object = None
+    scoring: object = None
     one_standard_error: bool = False
     n_jobs: int | None = None
 
@@ -194,11 +193,11 @@ class Search(MatrixEstimator):
     def _try(self, data: FitInput) -> SearchOutcome:
         """Scores of all candidates, on a part of samples that are read block by block."""
         given = self._given(data)
-        if not isinstance(given, Samples):
+        if (own := given.in_memory) is None:
             return self._try_on_blocks(given, data)
-        return self._score_candidates(given, data.groups, data.sample_weight is not None)
+        return self._score_candidates(own, data.groups, data.sample_weight is not None)
 
-    def _try_on_blocks(self, blocks: Any, data: FitInput) -> SearchOutcome:
+    def _try_on_blocks(self, blocks: SampleSet, data: FitInput) -> SearchOutcome:
         return tried_on_part(self, blocks, data)
 
     def _score_candidates(
