@@ -26,8 +26,8 @@ def as_numbers(model: Any, covariates: Any, n: int) -> Array | None:
     return new_covariates(part.model, covariates, n)
 
 
-def rows_of(Z: Any, rows: Any) -> Any:
-    """Covariates of some of the samples: of an array, a table, a dict of columns or None."""
+def take(Z: Any, rows: Any) -> Any:
+    """Some of the samples, or their covariates: an array, a table, a dict of columns or None."""
     if Z is None:
         return None
     if isinstance(Z, Mapping):

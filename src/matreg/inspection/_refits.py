@@ -24,7 +24,7 @@ from .._validation.stored import refuse_streamed
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
 from ..estimators._search.folds import make_splitter
-from ._covariates import fit_with, rows_of
+from ._covariates import fit_with, take
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -94,18 +94,13 @@ def refit_coef(model: Any, X: Any, y: Any, Z: Array | None = None) -> Array:
 
 def refit_rows(model: Any, X: Any, y: Array, Z: Array | None, rows: Indices) -> Array:
     """Coefficients of a fit to some of the samples, with repetition, in the units of these."""
-    data = (take(X, rows), y[rows], rows_of(Z, rows))
+    data = (take(X, rows), y[rows], take(Z, rows))
     return linear_part(fit_with(copy.deepcopy(model), *data)).coef_in_units
 
 
 def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:
     """Training and test samples of each fold; a number of folds keeps groups together."""
     return list(make_splitter(cv, y, groups, is_classifier(model)).split(X, y, groups))
-
-
-def take(X: Any, rows: Indices) -> Any:
-    """Some of the samples."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def as_samples(model: Any, X: Any) -> Any:

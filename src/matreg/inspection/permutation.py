@@ -16,7 +16,7 @@ from .._runtime.progress import Line, span, without_progress
 from .._runtime.warn import warn
 from .._typing import Array
 from ..estimators._linear_part import linear_part
-from ._covariates import as_numbers, bound, fit_with, rows_of
+from ._covariates import as_numbers, bound, fit_with, take
 from ._p_values import p_values, stepwise_p_values, threshold_of
 from ._refits import (
     Indices,
@@ -27,7 +27,6 @@ from ._refits import (
     quietly,
     refit_coef,
     refits,
-    take,
     warm,
 )
 
@@ -192,7 +191,7 @@ def permutation_map(
         with without_progress():
             start = warm(model, X, y, Z)
 
-            labels = changed = [(y[order], rows_of(Z, order)) for order in orders]
+            labels = changed = [(y[order], take(Z, order)) for order in orders]
             if null == "residuals":
                 residual = y - _out_of_fold(model, X, y, Z, folds)
                 noise = [_shuffled(residual, exchange.groups, rng) for _ in orders]
@@ -293,8 +292,8 @@ def _out_of_fold(
 def _in_folds(model: Any, X: Any, y: Array, Z: Array | None, folds: list[Any]) -> Iterator[Any]:
     """Test samples of each fold, and the model that is fitted to the others."""
     for train, test in folds:
-        data = (take(X, train), y[train], rows_of(Z, train))
-        yield test, bound(fit_with(copy.deepcopy(model), *data), rows_of(Z, test))
+        data = (take(X, train), y[train], take(Z, train))
+        yield test, bound(fit_with(copy.deepcopy(model), *data), take(Z, test))
 
 
 def _shuffled(residual: Array, groups: Indices | None, rng: RandomState) -> Array:

@@ -18,8 +18,8 @@ from ..data.dask_blocks import is_dask
 from ..estimators._fit.classifier import problem_names
 from ..estimators._linear_part import LinearPart, linear_part
 from ..inspection import Components, MapAxes, components, pattern
-from ..inspection._covariates import as_numbers, rows_of
-from ..inspection._refits import as_samples, take
+from ..inspection._covariates import as_numbers, take
+from ..inspection._refits import as_samples
 from ..robust import robust_scale
 from ._baselines import baselines_of
 from ._outcomes import Outcome, Test, in_folds, left_out_singly, without_folds
@@ -222,7 +222,7 @@ def gather(
     if is_streamed(X):
         X, rows = part_of(X)
         labels = labels[rows]
-        test = without_folds(model, X, labels, rows_of(covariates, rows), score)
+        test = without_folds(model, X, labels, take(covariates, rows), score)
     else:
         X = as_samples(model, loaded(X))
         single, auto = None, isinstance(cv, str) and cv == "auto"

@@ -15,8 +15,8 @@ from ..estimators._fit.classifier import one_vs_rest
 from ..estimators._fit.fitted import deciding
 from ..estimators._input.covariates import new_covariates
 from ..estimators._linear_part import linear_part
-from ..inspection._covariates import bound, fit_with, rows_of
-from ..inspection._refits import at_chosen_parameters, folds_of, take
+from ..inspection._covariates import bound, fit_with, take
+from ..inspection._refits import at_chosen_parameters, folds_of
 from ._baselines import Baseline, fold_of
 from ._scoring import Scoring
 
@@ -76,7 +76,7 @@ def in_folds(
     scores, grids = [], [Grid(one, predicted) for one in baselines]
     for train, test in track(folds, "report", len(folds)):
         seen, left_out = take(X, train), take(X, test)
-        beside = rows_of(Z, train), rows_of(Z, test)
+        beside = take(Z, train), take(Z, test)
         if single is None:
             fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
             whole, rows, Z_rows = bound(fitted, beside[1]), left_out, beside[1]

@@ -366,7 +366,7 @@ class JointFit(Cleaning, SingleFit):
             f"{self._name} calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank "
             f"of {self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a "
             "higher rank. Samples without gross outliers need no cleaning: take "
-            f"{self._plain_name}.",
+            f"{self._plain_name}."
         )
 
 

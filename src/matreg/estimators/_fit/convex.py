@@ -40,14 +40,7 @@ from .callbacks import callback_context, watched
 from .fitted import OF_EACH, OF_PROBLEM, store
 from .messages import warn_if_interrupted, warn_of_gap, warn_of_step, warn_of_zero
 from .several import each_label
-from .units import (
-    TAU,
-    Units,
-    bases_of,
-    in_numbers,
-    penalty_of,
-    with_tau,
-)
+from .units import TAU, Units, bases_of, in_numbers, penalty_of, with_tau
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
 # Relative accuracy of the smallest tau with W = 0 where it only serves as the unit of tau.

@@ -294,11 +294,7 @@ class Search(MatrixEstimator):
         return score
 
     def _cross_validate(
-        self,
-        samples: Samples,
-        folds: list[Fold],
-        candidates: list[Candidate],
-        score: FoldScore,
+        self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
     ) -> tuple[Array, Array]:
         """Scores and ranks, of shape (folds, points).
 
