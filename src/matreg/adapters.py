@@ -72,7 +72,22 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         return self.estimator.__sklearn_tags__()
 
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
-        """Fit the model; `fit_params` are what `fit` of the estimator takes besides."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        **fit_params
+            What `fit` of the estimator takes beside them.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         problems = len(self._rows())
         shape = (problems, *np.shape(X)[1:])  # the inverse transforms of MNE take the first axis
@@ -112,21 +127,69 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         return linear_part(self.estimator_, 0).model
 
     def predict(self, X: ArrayLike) -> Any:
-        """Predict the labels of samples."""
+        """Predict the labels of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            What the estimator predicts.
+        """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> Array:
-        """Decisions (n,) or (n, n_classes) on samples, of a classifier."""
+        """Decisions on samples, of a classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Those of the estimator.
+        """
         return self.estimator_.decision_function(X)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Probabilities (n, n_classes) of the classes, of a classifier that has them."""
+        """Probabilities of the classes, of a classifier that has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of `classes_`.
+        """
         return self.estimator_.predict_proba(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score of the predictions, as the estimator scores."""
+        """Score of the predictions, as the estimator scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            R^2 or the share of right classes, for most models.
+        """
         check_is_fitted(self, "estimator_")
         return float(self.estimator_.score(X, y, sample_weight=sample_weight))

@@ -82,13 +82,20 @@ class CoefDisplay(Display):
             What has the coefficients.
         problem : int, default=None
             Which of the problems of two classes, for a classifier of more.
-        n_vectors, row_label, column_label, row_coords, column_coords
-            As in :class:`CoefDisplay`; names are by default those of the samples of `fit`, if they
-            had any.
+        n_vectors : int, default=2
+            How many pairs of singular vectors to draw.
+        row_label, column_label, row_coords, column_coords
+            As in :class:`CoefDisplay`; by default those of the samples that the model was fitted
+            to, if they had any.
         ax : matplotlib axes, default=None
             Where to draw the image, then without the singular vectors; a new figure by default.
         cmap : str or matplotlib colormap, default="RdBu_r"
             Colours, white or black at zero in the middle.
+
+        Returns
+        -------
+        CoefDisplay
+            With its axes.
         """
         part = linear_part(estimator, problem, "estimator")
         labels = part.model._matrix_labels() or UNNAMED

@@ -58,6 +58,11 @@ class CVDisplay(Display):
             After `fit`; it may be in a Pipeline or a TransformedTargetRegressor.
         ax : matplotlib axes or a pair of them, default=None
             For the score, and for the rank; new ones by default.
+
+        Returns
+        -------
+        CVDisplay
+            With its axes.
         """
         search = _searching(estimator)
         check_is_fitted(search, "cv_results_")

@@ -64,6 +64,11 @@ class PathDisplay(Display):
             For the singular values, and for the rank; new ones by default.
         cmap : str or matplotlib colormap, default="viridis"
             Colours of the singular values.
+
+        Returns
+        -------
+        PathDisplay
+            With its axes.
         """
         part = linear_part(estimator, argument="estimator")
         model = part.model

@@ -114,7 +114,18 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         return np.column_stack([np.zeros((len(parts[0]), 0)), *parts])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of numbers in their order, such as "age" and "site_B"."""
+        """Names of the columns of numbers, such as "age" and "site_B".
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn's `set_output`.
+
+        Returns
+        -------
+        ndarray of str
+            In the order of the columns.
+        """
         check_is_fitted(self, "categories_")
         names = self.names_ or [f"z{k}" for k in range(self.n_columns_)]
         out = []

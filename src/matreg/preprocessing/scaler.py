@@ -169,7 +169,18 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._applied(X, back=False)
 
     def inverse_transform(self, X: ArrayLike) -> Any:
-        """Samples in the units of the data, from scaled ones, in the shape and kind of X."""
+        """Samples in the units of the data, from scaled ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Scaled samples.
+
+        Returns
+        -------
+        array of the shape and kind of X
+            Samples in the units of `fit`.
+        """
         check_is_fitted(self, "scale_")
         return self._applied(X, back=True)
 

@@ -89,6 +89,11 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions on samples.
 
+        Parameters
+        ----------
+        X, covariates
+            As in :meth:`predict`.
+
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)

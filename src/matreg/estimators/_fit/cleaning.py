@@ -150,6 +150,11 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     def sample_outlier_score(self, X: ArrayLike) -> Array:
         """Share of outliers in each new sample, as `sample_outlier_score_` has it.
 
+        Parameters
+        ----------
+        X
+            As in :meth:`transform`.
+
         Returns
         -------
         ndarray of shape (n,)

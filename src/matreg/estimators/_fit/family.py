@@ -113,6 +113,11 @@ class FamilyEstimator(MatrixEstimator):
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Log-odds of the second class or, for more classes, decisions on each class.
 
+        Parameters
+        ----------
+        X, covariates
+            As in :meth:`predict`.
+
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
@@ -125,6 +130,11 @@ class FamilyEstimator(MatrixEstimator):
     def predict_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Probabilities of the classes, for the families "binomial" and "multinomial".
 
+        Parameters
+        ----------
+        X, covariates
+            As in :meth:`predict`.
+
         Returns
         -------
         ndarray of shape (n, n_classes)
@@ -136,6 +146,11 @@ class FamilyEstimator(MatrixEstimator):
     @available_if(_of_classes)
     def predict_log_proba(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Logarithms of the probabilities, without underflow.
+
+        Parameters
+        ----------
+        X, covariates
+            As in :meth:`predict`.
 
         Returns
         -------

@@ -57,10 +57,23 @@ class Fitted(BaseEstimator):
     """Methods of a fitted model."""
 
     def pattern(self, X: ArrayLike, *, problem: int | None = None) -> Array:
-        """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``, of shape (p, q).
+        """How the samples change with the prediction: ``Cov(X) W / var(<W, X>)``.
 
         A map should show the pattern rather than the coefficients, which are a filter; see
-        :func:`matreg.inspection.pattern`. ``to_xarray`` adds the names of rows and columns.
+        :func:`matreg.inspection.pattern`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p, q) or (n, p*q)
+            Samples, usually those of `fit`.
+        problem : int, default=None
+            Which problem of two classes, for a classifier of more than two.
+
+        Returns
+        -------
+        ndarray of shape (p, q)
+            In units of X per unit of the prediction; ``to_xarray`` adds the names of rows and
+            columns.
         """
         from ...inspection import pattern  # late: it is above the estimators
 
