@@ -194,7 +194,6 @@ class SpectralElasticNet(SpectralPenalty):
         unit = max(self.ridge, 1.0)
         rise = self.ridge / unit * lin + self.tau / unit * d.cumsum()
         fall = self.ridge / unit * curvature + (d * d).cumsum() / unit
-        with np.errstate(divide="ignore"):
-            t = rise / fall
+        t = np.divide(rise, fall, out=np.full_like(rise, np.inf), where=fall > 0.0)
         enough = np.flatnonzero(t[:-1] * d[1:] <= self.tau)
         return min(float(t[enough[0] if len(enough) else -1]), longest)
