@@ -295,3 +295,23 @@ def test_a_report_on_samples_that_are_all_the_same(tmp_path):
         warnings.simplefilter("ignore", UserWarning)
         report = RMR(tau=1.0).fit(samples, y[:5]).report(samples, y[:5])
     report.save(tmp_path / "report.html")
+
+
+@pytest.mark.filterwarnings("ignore:W = 0")
+@pytest.mark.parametrize("tau", [1e160, 1e300])
+@pytest.mark.parametrize("model", [RMR(), SMM(covariate_ridge=0.1), RGLM(ridge=0.5)])
+def test_a_huge_tau_does_not_overflow(model, tau):
+    g = np.random.default_rng(0)
+    samples, Z = g.standard_normal((30, 3, 2)), g.standard_normal((30, 1))
+    labels = samples[:, 0, 0] + Z[:, 0] + 0.1 * g.standard_normal(30)
+    labels = labels > 0.0 if isinstance(model, SMM) else labels
+    Z = np.column_stack([Z, labels > 0.0])
+    fitted = clone(model).set_params(tau=tau).fit(samples, labels, covariates=Z)
+    assert fitted.rank_ == 0 and fitted.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("model", [GRMR(C=1e-200), GSMM(C=1e-200), GRMR(C=1.0, gamma=1e-200)])
+def test_prices_of_cleaning_whose_squares_vanish_are_refused(model):
+    labels = y > 0.0 if isinstance(model, GSMM) else y
+    with pytest.raises(ValueError, match=r"(gamma|lam) is .*, whose square vanishes .* Raise"):
+        clone(model).fit(X, labels)

@@ -176,3 +176,14 @@ def test_best_multiple_without_a_ridge_ends_in_the_ball(curvature, d, longest):
         assert 0.0 <= t <= longest and t * d.max() <= 3.0 * (1.0 + 1e-12)
         best = max(lin * grid - 0.5 * curvature * grid**2)
         assert lin * t - 0.5 * curvature * t * t >= best - 1e-12
+
+
+@pytest.mark.parametrize("curvature", [0.0, 0.7])
+@pytest.mark.parametrize("unit", [1e-305, 1e-250, 1e250, 1e300])
+def test_best_multiple_follows_the_unit_of_tau_and_ridge(unit, curvature):
+    d, lin = np.array([2e5, 1e5]), 1e-25
+    expected = unit * SpectralElasticNet(3.0, 0.5).best_multiple(lin, curvature, d, np.inf)
+    found = SpectralElasticNet(3.0 * unit, 0.5 * unit).best_multiple(
+        lin, curvature / unit, d, np.inf
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

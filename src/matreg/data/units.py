@@ -16,6 +16,8 @@ ORDERS = 150.0
 HEAVIEST = 40.0
 # Size of the losses below which the objective is not a normal number of float64.
 LIGHTEST = 1e-290
+# Weights of nuclear norm and outliers below which their squares lose digits.
+LIGHTEST_PRICE = 1e-140
 
 
 def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
@@ -44,6 +46,15 @@ def check_size(name: str, size: float) -> None:
             f"{name} has entries of sizes up to {size:.3g}, whose squares leave the range of "
             f"float64: the largest must be between {SMALLEST:g} and {LARGEST:g}. Pass {name} "
             f"in other units, divided by {size:.1g}."
+        )
+
+
+def check_price(name: str, price: float) -> None:
+    """Refuse a price of the cleaning whose square, which its certificate computes, vanishes."""
+    if price < LIGHTEST_PRICE:
+        raise ValueError(
+            f"{name} is {price:.3g}, whose square vanishes in float64. Raise {name}, or C, from "
+            f"which it follows by default: it must be at least {LIGHTEST_PRICE:g}."
         )
 
 

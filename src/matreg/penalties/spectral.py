@@ -189,11 +189,11 @@ class SpectralElasticNet(SpectralPenalty):
                 ends = np.array([lin, self.tau]) / np.array([curvature, d.max(initial=0.0)])
             return float(min(np.nanmin(ends), longest))
         d = np.concatenate([[0.0], np.sort(d[d > 0.0])[::-1]])
-        # With the k largest values above tau the slope, times the ridge, is
+        # With the k largest values above tau the slope is, in units of a large or of no ridge,
         # ridge lin + tau sum(d) - t (ridge curvature + sum(d^2)).
-        rise = self.ridge * lin + self.tau * d.cumsum()
-        fall = self.ridge * curvature + (d * d).cumsum()
-        with np.errstate(divide="ignore"):
-            t = rise / fall
+        unit = max(self.ridge, 1.0)
+        rise = self.ridge / unit * lin + self.tau / unit * d.cumsum()
+        fall = self.ridge / unit * curvature + (d * d).cumsum() / unit
+        t = np.divide(rise, fall, out=np.full_like(rise, np.inf), where=fall > 0.0)
         enough = np.flatnonzero(t[:-1] * d[1:] <= self.tau)
         return min(float(t[enough[0] if len(enough) else -1]), longest)

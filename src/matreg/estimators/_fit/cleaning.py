@@ -20,6 +20,7 @@ from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
 from ...data.dask_blocks import is_dask
 from ...data.samples import Samples, SampleSet
+from ...data.units import check_price
 from ...losses.piecewise import PiecewiseLoss
 from ...penalties.spectral import SpectralElasticNet
 from ...robust import weighted_median
@@ -272,6 +273,8 @@ class JointFit(Cleaning, SingleFit):
         model = in_numbers(self, units_in_bases(self, own), SpectralElasticNet(0.0))
         worth, flat = model.C * self._label_spread(own), own.X.reshape(own.n, -1)
         weights = default_weights(flat, own.weights, worth, self.gamma, self.lam, self.outliers)
+        for name, price in zip(("gamma", "lam"), weights, strict=True):
+            check_price(name, price)
         problem = GRMRProblem(
             with_tau(self, model, self.tau, lambda: 0.0),
             Samples.of(own.X, own.y, own.weights, own.Z),

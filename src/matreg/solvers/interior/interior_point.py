@@ -220,8 +220,8 @@ class InteriorPoint:
 
     def smoothing(self, sigma: float, mu: float) -> float:
         """Smoothing of the thresholding that goes with a barrier parameter."""
-        # A wider one would say nothing about the solution.
-        return min(sigma * mu, (0.1 * self.tau) ** 2)
+        # A wider one would say nothing about the solution. A product may be infinite, a power not.
+        return min(sigma * mu, 0.1 * self.tau * (0.1 * self.tau))
 
     def offer(self, point: Point, system: ThresholdingAt) -> float:
         """Offer the points at hand to the tracker; return the gap of this run."""
