@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Covariates, Index, Mask, Values
+from .._typing import Array, Covariates, Mask, Values
 from .._validation.stored import refuse_streamed
 from ..bases import PLAIN, Bases, samples_in
 from ..data.samples import Samples
@@ -134,7 +134,6 @@ class Intervals:
 
     estimator: MatrixEstimator
     mean: Callable[[Array], Array]
-    group: Index
     one: OneProblem
 
     def predict(
@@ -150,8 +149,9 @@ class Intervals:
         (f,) = decided([one.result], samples.reshape(len(given), -1), Z)
         ones = np.ones((len(given), int(estimator.fit_intercept)))
         columns = (ones if Z is None else np.hstack([ones, Z])) @ one.back
-        kept = self.group >= 0
-        every = one.found.predictions(one.bases.image(samples), columns, f)[self.group[kept]]
+        group = one.part.samples.group
+        kept = group >= 0
+        every = one.found.predictions(one.bases.image(samples), columns, f)[group[kept]]
         ends = jackknife_plus(residuals[kept], self.mean(every), confidence)
         least = 0.0 if estimator._loss().labels == "counts" else -np.inf
         return np.maximum(ends[0], least), np.maximum(ends[1], least)
@@ -211,7 +211,8 @@ def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part],
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
     samples = fitted._read(given)
     assert isinstance(samples, Samples)
-    check_number(fitted, samples.n)
+    if (own := np.shape(fitted.dual_coef_)[-1]) != samples.n:
+        raise ValueError(f"X must hold the {own} samples of fit; got {samples.n}.")
     if not hasattr(fitted, "X_clean_"):
         samples = fitted._structured(samples)
         parts = fitted._parts(samples)
@@ -224,14 +225,6 @@ def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part],
     samples = samples_in(replace(samples, X=fitted.X_clean_), bases_of(fitted))
     units, penalty = Units(samples, fitted.fit_intercept), SpectralElasticNet(fitted.tau)
     return samples, fitted._parts(samples), in_numbers(fitted, units, penalty)
-
-
-def check_number(fitted: MatrixEstimator, n: int) -> None:
-    """Refuse samples that are not as many as those of the fit."""
-    if np.shape(fitted.dual_coef_)[-1] != n:
-        raise ValueError(
-            f"X must hold the {np.shape(fitted.dual_coef_)[-1]} samples of fit; got {n}."
-        )
 
 
 def solve_left_out(
@@ -295,8 +288,7 @@ def gathered(
     ]
     alone, one, intervals = len(found) == 1, found[0], None
     if not is_classifier(fitted):
-        group = one.part.samples.group
-        intervals = Intervals(fitted, model.loss.mean, group, one)
+        intervals = Intervals(fitted, model.loss.mean, one)
     return LeaveOneOutResult(
         predictions=fitted._labels(decisions),
         decisions=decisions,
