@@ -267,7 +267,10 @@ def test_many_samples_by_their_coordinates(name, monkeypatch):
     assert off(short.residuals, first)[1] < 1e-4
     assert off(short.residuals, full.residuals)[0] < 0.05
     with pytest.raises(ValueError, match="too many samples, 300"):
-        refined(short, problem, fit.W, fit.gamma, fit.beta).influence  # noqa: B018
+        short.shifts  # noqa: B018
+    rough = refined(short, problem, fit.W, fit.gamma, fit.beta)
+    assert np.isnan(rough.influence).all()
+    assert np.isnan(rough.doubt)
 
 
 def awkward():

@@ -274,14 +274,10 @@ def gathered(
     labels, weights = fitted._decode(samples.y), samples.weights
     margins = hasattr(fitted, "multi_class")  # whose labels are -1 and 1
     own = [one.of_given(one.part.samples.y, n, np.nan) if margins else samples.y for one in found]
-    many = found[0].found.formula.dbeta is None
     columns = {
         "residuals": [y - model.loss.mean(one) for y, one in zip(own, f, strict=True)],
         "leverage": [one.of_given(one.found.formula.leverage, n, 0.0) for one in found],
-        "influence": [
-            np.full(n, np.nan) if many else one.of_given(one.found.influence, n, 0.0)
-            for one in found
-        ],
+        "influence": [one.of_given(one.found.influence, n, 0.0) for one in found],
     }
     refitted = [
         np.nan_to_num(one.of_given(one.found.refitted.astype(float), n, 0.0)) > 0.0 for one in found

@@ -64,9 +64,12 @@ class Refined:
     def influence(self) -> Array:
         """Root mean square change of all predictions as a sample is removed, (n,).
 
-        In the units of the labels; its square is Cook's distance up to a constant factor.
+        In the units of the labels; its square is Cook's distance up to a constant factor. NaN with
+        too many samples.
         """
         n = len(self.residuals)
+        if self.formula.dbeta is None:
+            return np.full(n, np.nan)
         moved = self.formula.shifts[:n] @ self.formula.response.F[:n].T
         out = np.sqrt(np.mean(np.square(moved), axis=1))
         for i, (_, _, change) in self.changes.items():
@@ -147,8 +150,8 @@ def refined(
             out[i] = loo.training[i] - changes[int(i)][2][i]
             seen = shown(out)
             off += abs(seen[i] - before) if len(first) <= k < enough else 0.0
-    left = np.inf if not loo.unique else doubt() if most >= enough else np.nan
-    return Refined(lean, out, done, left, changes)
+    known = np.inf if not loo.unique else doubt() if most >= enough else np.nan
+    return Refined(lean, out, done, known, changes)
 
 
 def change_without(

@@ -103,11 +103,10 @@ class LeaveOneOut:
                     dbeta = solution.beta - pivoting.beta
                     dW = self.response.error(problem.design.adjoint(dbeta))
                     shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
-                    if np.all(np.abs(shift) <= 1e6 * np.abs(self.training).max()):
-                        again = pivoting.shifted(i, solution, shift)
-                        out[i] = again.e[i] - solution.e[i]
-                    else:
-                        self.ended[i] = False
+                    usable = bool(np.all(np.abs(shift) <= 1e6 * np.abs(self.training).max()))
+                    self.ended[i] &= usable
+                    if usable:
+                        out[i] = pivoting.shifted(i, solution, shift).e[i] - solution.e[i]
         return out
 
     @cached_property
@@ -192,10 +191,9 @@ def _by_pivoting(
                 solution = found[i] = pivoting.without(i)
                 dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
                 new[i] = pivoting.residuals_of(solution)[i]
-            inside = pivoting.inside(i, solution)
+            inside, rest = pivoting.inside(i, solution), np.arange(n) != i
             if middle and not inside.any():
-                rest, left = np.arange(n) != i, pivoting.residuals_of(solution)
-                dgamma[i] = loss.take(rest).best_intercept(left[rest])
+                dgamma[i] = loss.take(rest).best_intercept(pivoting.residuals_of(solution)[rest])
                 new[i] -= dgamma[i]
             elif not middle and columns.size:
                 unique &= bool(np.linalg.matrix_rank(columns[inside]) == columns.shape[1])
