@@ -224,7 +224,7 @@ def compare(case: Case) -> tuple[str, list[float]]:
     errors = [100.0 * (np.abs(r).mean() / size - 1.0) for r in ways]
     correlation = np.corrcoef(ways[1], true)[0, 1]
     cells = [
-        case.name, str(fit.W.rank), f"{loo.free.sum()} of {len(true)}",
+        case.name, str(fit.W.rank), f"{loo.removals.pivoting.free.sum()} of {len(true)}",
         f"{100.0 * (np.abs(training).mean() / size - 1.0):.1f}",
         *(f"{error:.1f}" if abs(error) < 1e3 else "-" for error in errors),
         str(better.refitted.sum()), f"{100.0 * better.doubt:.1f}", f"{correlation:.3f}",

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Covariates, Index, Mask, Values
+from .._typing import Array, Covariates, Mask, Values
 from .._validation.stored import refuse_streamed
 from ..bases import PLAIN, Bases, samples_in
 from ..data.samples import Samples
@@ -134,7 +134,6 @@ class Intervals:
 
     estimator: MatrixEstimator
     mean: Callable[[Array], Array]
-    group: Index
     one: OneProblem
 
     def predict(
@@ -150,8 +149,9 @@ class Intervals:
         (f,) = decided([one.result], samples.reshape(len(given), -1), Z)
         ones = np.ones((len(given), int(estimator.fit_intercept)))
         columns = (ones if Z is None else np.hstack([ones, Z])) @ one.back
-        kept = self.group >= 0
-        every = one.found.predictions(one.bases.image(samples), columns, f)[self.group[kept]]
+        group = one.part.samples.group
+        kept = group >= 0
+        every = one.found.predictions(one.bases.image(samples), columns, f)[group[kept]]
         ends = jackknife_plus(residuals[kept], self.mean(every), confidence)
         least = 0.0 if estimator._loss().labels == "counts" else -np.inf
         return np.maximum(ends[0], least), np.maximum(ends[1], least)
@@ -211,7 +211,8 @@ def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part],
     """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
     samples = fitted._read(given).in_memory
     assert samples is not None
-    check_number(fitted, samples.n)
+    if (own := np.shape(fitted.dual_coef_)[-1]) != samples.n:
+        raise ValueError(f"X must hold the {own} samples of fit; got {samples.n}.")
     if not hasattr(fitted, "X_clean_"):
         samples = fitted._structured(samples)
         parts = fitted._parts(samples)
@@ -224,14 +225,6 @@ def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part],
     samples = samples_in(replace(samples, X=fitted.X_clean_), bases_of(fitted))
     units, penalty = Units(samples, fitted.fit_intercept), SpectralElasticNet(fitted.tau)
     return samples, fitted._parts(samples), in_numbers(fitted, units, penalty)
-
-
-def check_number(fitted: MatrixEstimator, n: int) -> None:
-    """Refuse samples that are not as many as those of the fit."""
-    if np.shape(fitted.dual_coef_)[-1] != n:
-        raise ValueError(
-            f"X must hold the {np.shape(fitted.dual_coef_)[-1]} samples of fit; got {n}."
-        )
 
 
 def solve_left_out(
@@ -281,22 +274,17 @@ def gathered(
     labels, weights = fitted._decode(samples.y), samples.weights
     margins = hasattr(fitted, "multi_class")  # whose labels are -1 and 1
     own = [one.of_given(one.part.samples.y, n, np.nan) if margins else samples.y for one in found]
-    many = found[0].found.formula.dbeta is None
     columns = {
         "residuals": [y - model.loss.mean(one) for y, one in zip(own, f, strict=True)],
         "leverage": [one.of_given(one.found.formula.leverage, n, 0.0) for one in found],
-        "influence": [
-            np.full(n, np.nan) if many else one.of_given(one.found.influence, n, 0.0)
-            for one in found
-        ],
+        "influence": [one.of_given(one.found.influence, n, 0.0) for one in found],
     }
     refitted = [
         np.nan_to_num(one.of_given(one.found.refitted.astype(float), n, 0.0)) > 0.0 for one in found
     ]
     alone, one, intervals = len(found) == 1, found[0], None
     if not is_classifier(fitted):
-        group = one.part.samples.group
-        intervals = Intervals(fitted, model.loss.mean, group, one)
+        intervals = Intervals(fitted, model.loss.mean, one)
     return LeaveOneOutResult(
         predictions=fitted._labels(decisions),
         decisions=decisions,

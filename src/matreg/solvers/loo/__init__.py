@@ -3,7 +3,6 @@
 residuals    leave-one-out residuals, leverage, influence, and how far to trust them
 response     how predictions follow the dual variables
 pivoting     the exact removal of a sample, with that response held fixed
-primal       the first-order formula for many samples, through the coordinates of W
 refits       true fits without the few samples that are in doubt
 intervals    prediction intervals: jackknife+
 """

@@ -37,8 +37,6 @@ from ..active_set.box_qp import next_sides, without_inside
 KINK = 1e-7
 # Violations that are rounding, relative to bounds and residuals.
 ROUNDING = 1e-7
-# Distance from a bound, relative to it, at which a dual variable may be on it.
-AT_BOUND = 1e-5
 
 
 class Solution(NamedTuple):
@@ -95,9 +93,9 @@ class Pivoting:
         self.small_e = ROUNDING * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
 
     def inside(self, i: int, solution: Solution) -> Mask:
-        """Samples but i with dual variables inside of their bounds, so that residuals are fixed."""
+        """Samples but i with dual variables surely inside of their bounds: residuals are fixed."""
         loss, beta = self.loss, solution.beta
-        small = AT_BOUND * np.minimum(loss.size, np.abs(beta).max(initial=0.0))
+        small = 1e-5 * np.minimum(loss.size, np.abs(beta).max(initial=0.0))
         within = (beta > loss.lower + small) & (beta < loss.upper - small)
         within[i] = False
         return within & (self.no_inside | (np.abs(beta) > small))
@@ -152,9 +150,9 @@ class Pivoting:
         """Solution without sample i from one nearby, with `e` that of all samples."""
         return self._all_at_once(i, start, e) or self._one_by_one(i, start, e)
 
-    def residual_of(self, i: int, solution: Solution) -> float:
-        """Residual of sample i, whose dual variable is 0."""
-        return float(self.r[i] + solution.e[i] - self.e[i] - self.D[i] * self.beta[i])
+    def residuals_of(self, solution: Solution) -> Array:
+        """Residuals (n,) of all samples, with the intercept that follows the dual variables."""
+        return self.r + solution.e - self.e + self.D * (solution.beta - self.beta)
 
     def _all_at_once(self, i: int, start: Solution, e0: Array) -> Solution | None:
         """Solution by changing all wrong sides at once; None where that does not end.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,14 +20,6 @@ from .residuals import LeaveOneOut
 Shown = Callable[[Array], Array]
 # Fits that measure the error of the others.
 CHECKS = 5
-
-
-class Change(NamedTuple):
-    """Changes of W (p, q), of the columns' coefficients (k,) and of all predictions (n,)."""
-
-    W: Array
-    gamma: Array
-    predictions: Array
 
 
 @dataclass(frozen=True)
@@ -47,45 +38,42 @@ class Refined:
         Mean error that the others may have, relative to the mean residual: the size of their
         second-order terms plus the error that the checks have found. NaN without checks, as with
         too many samples; infinite where the fits without one sample are not unique.
-    changes : dict of Change
-        What the fit without each of the refitted samples changes.
+    changes : dict of tuples
+        By refitted sample: changes of W (p, q), of the columns' coefficients (k,) and of all
+        predictions (n,).
     """
 
     formula: LeaveOneOut
     residuals: Array
     refitted: Mask
     doubt: float
-    changes: dict[int, Change]
+    changes: dict[int, tuple[Array, Array, Array]]
 
     def predictions(self, X: Array, columns: Array, f: Array) -> Array:
-        """Predictions (n, m) of m new samples by all fits without one sample.
+        """Predictions (n, m) of samples X (m, p, q) by all fits without one sample.
 
-        Parameters
-        ----------
-        X : ndarray of shape (m, p, q)
-            The new samples.
-        columns : ndarray of shape (m, k)
-            Their unpenalised columns.
-        f : ndarray of shape (m,)
-            Their predictions by the fit to all samples.
+        Their unpenalised columns are (m, k), and f (m,) are their predictions by the fit to all.
         """
         n = len(self.residuals)
         out = self.formula.shifts[:n] @ self.formula.response.of(X, columns).T
-        for i, change in self.changes.items():
-            out[i] = np.tensordot(X, change.W, axes=2) + columns @ change.gamma
+        for i, (dW, dgamma, _) in self.changes.items():
+            out[i] = np.tensordot(X, dW, axes=2) + columns @ dgamma
         return np.asarray(f + out)
 
     @cached_property
     def influence(self) -> Array:
         """Root mean square change of all predictions as a sample is removed, (n,).
 
-        In the units of the labels; its square is Cook's distance up to a constant factor.
+        In the units of the labels; its square is Cook's distance up to a constant factor. NaN with
+        too many samples.
         """
         n = len(self.residuals)
+        if self.formula.dbeta is None:
+            return np.full(n, np.nan)
         moved = self.formula.shifts[:n] @ self.formula.response.F[:n].T
         out = np.sqrt(np.mean(np.square(moved), axis=1))
-        for i, change in self.changes.items():
-            out[i] = np.sqrt(np.mean(np.square(change.predictions[:n])))
+        for i, (_, _, change) in self.changes.items():
+            out[i] = np.sqrt(np.mean(np.square(change[:n])))
         return np.asarray(out)
 
 
@@ -128,7 +116,7 @@ def refined(
     """
     own = len(beta)  # those beyond are of a ridge on covariates
     out, done, off = (loo.residuals + loo.error)[:own], np.zeros(own, dtype=bool), 0.0
-    changes: dict[int, Change] = {}
+    changes: dict[int, tuple[Array, Array, Array]] = {}
     lean = replace(loo, removals=None)  # the samples need not be kept
     if loo.dbeta is None:  # too many samples for terms of second order
         return Refined(lean, out, done, np.nan, changes)
@@ -158,20 +146,22 @@ def refined(
             if k >= enough and doubt() <= 0.02:  # less is not worth a fit
                 break
             before, done[i] = seen[i], True
-            change = changes[int(i)] = change_without(problem, int(i), W, gamma, every)
-            out[i] = loo.training[i] - change.predictions[i]
+            changes[int(i)] = change_without(problem, int(i), W, gamma, every)
+            out[i] = loo.training[i] - changes[int(i)][2][i]
             seen = shown(out)
             off += abs(seen[i] - before) if len(first) <= k < enough else 0.0
-    left = np.inf if not loo.unique else doubt() if most >= enough else np.nan
-    return Refined(lean, out, done, left, changes)
+    known = np.inf if not loo.unique else doubt() if most >= enough else np.nan
+    return Refined(lean, out, done, known, changes)
 
 
-def change_without(problem: Problem, i: int, W: Factors, gamma: Array, beta: Array) -> Change:
-    """What the fit without sample i changes."""
+def change_without(
+    problem: Problem, i: int, W: Factors, gamma: Array, beta: Array
+) -> tuple[Array, Array, Array]:
+    """Changes of W, gamma and all predictions in the fit without sample i."""
     rest, keep = without(problem, i)
     coef, others = solve_again(rest, W, gamma, beta[keep])
     dW, dgamma = coef.matrix - W.matrix, others - gamma
-    return Change(dW, dgamma, problem.design.forward(dW) + problem.unpenalised.times(dgamma))
+    return dW, dgamma, (problem.design.forward(dW) + problem.unpenalised.times(dgamma))
 
 
 def without(problem: Problem, i: int) -> tuple[Problem, Mask]:

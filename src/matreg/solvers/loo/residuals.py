@@ -23,6 +23,7 @@ import numpy as np
 
 from ..._runtime.progress import span, track
 from ..._typing import Array, Mask
+from ...linalg.bordered import cholesky
 from ...linalg.factors import Factors
 from ...linalg.threads import single_threaded
 from ...losses.piecewise import PiecewiseLoss, squared
@@ -31,13 +32,7 @@ from ...problem import Problem
 from ...unpenalised.basis import ONES
 from ..choose import follows
 from .pivoting import KINK, Pivoting, Solution, sides_at
-from .primal import spans
 from .response import Response
-
-# Second-order terms relative to the residuals that tell nothing.
-FAR = 1e6
-# Leverage above which a sample decides its own prediction, and a parabola is no model of the rest.
-DECIDES = 0.5
 
 
 @dataclass(frozen=True)
@@ -67,8 +62,6 @@ class LeaveOneOut:
         Dual variables of the fit to all samples; where they are 0 nothing changes.
     ended : ndarray of bool of shape (n,)
         Whether the quadratic problem without the sample was solved to its end.
-    free : ndarray of bool of shape (n,)
-        Samples whose dual variables can move.
     response : Response
         How predictions follow the dual variables.
     unique : bool
@@ -86,7 +79,6 @@ class LeaveOneOut:
     leverage: Array
     beta: Array
     ended: Mask
-    free: Mask
     response: Response = field(repr=False)
     unique: bool = True
     dbeta: Array | None = field(repr=False, default=None)
@@ -111,11 +103,10 @@ class LeaveOneOut:
                     dbeta = solution.beta - pivoting.beta
                     dW = self.response.error(problem.design.adjoint(dbeta))
                     shift = problem.design.forward(dW) - bend(problem.loss, pivoting, dbeta, i)
-                    if np.all(np.abs(shift) <= FAR * np.abs(self.training).max()):
-                        again = pivoting.shifted(i, solution, shift)
-                        out[i] = again.e[i] - solution.e[i]
-                    else:
-                        self.ended[i] = False
+                    usable = bool(np.all(np.abs(shift) <= 1e6 * np.abs(self.training).max()))
+                    self.ended[i] &= usable
+                    if usable:
+                        out[i] = pivoting.shifted(i, solution, shift).e[i] - solution.e[i]
         return out
 
     @cached_property
@@ -139,9 +130,6 @@ def leave_one_out(
     W: Factors,
     gamma: Array,
     beta: Array,
-    *,
-    columns: Array | None = None,
-    residual: Array | None = None,
 ) -> LeaveOneOut:
     """Leave-one-out residuals of all samples, from the solution with all of them.
 
@@ -152,10 +140,6 @@ def leave_one_out(
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
         Its solution, to a relative gap of 1e-6 or less. Samples of the problem beyond these n,
         those of a ridge on covariates, are never left out.
-    columns : ndarray of shape (n, k), default=None
-        Unpenalised columns; by default those of the problem.
-    residual : ndarray of shape (n,), default=None
-        Residuals of the solution, where the columns are not those of the problem.
 
     Returns
     -------
@@ -177,14 +161,10 @@ def leave_one_out(
     >>> leave_one_out(problem, fit.W, fit.gamma, fit.beta).residuals.round(4)  # of y_i - x_i w
     array([-0.3571, -0.9091,  2.5   ])
     """
-    n = problem.design.n
-    if columns is None:
-        columns = problem.unpenalised.columns(n)
-    if residual is None:
-        fitted = problem.design.forward(W.matrix) + problem.unpenalised.times(gamma)
-        residual = problem.y - fitted
+    columns = problem.unpenalised.columns(problem.design.n)
+    residual = problem.y - problem.design.forward(W.matrix) - problem.unpenalised.times(gamma)
     own = len(beta)
-    if own < n:
+    if own < problem.design.n:
         beta = np.append(beta, problem.loss.gradient(residual)[own:])
     loss = parabola(problem.loss, residual)
     response = Response(problem, W, beta, columns, loss.curvature)
@@ -210,29 +190,21 @@ def _by_pivoting(
             if pivoting.beta[i]:
                 solution = found[i] = pivoting.without(i)
                 dbeta[i], ended[i] = solution.beta - pivoting.beta, solution.ended
-                new[i] = pivoting.residual_of(i, solution)
-            inside = pivoting.inside(i, solution)
+                new[i] = pivoting.residuals_of(solution)[i]
+            inside, rest = pivoting.inside(i, solution), np.arange(n) != i
             if middle and not inside.any():
-                dgamma[i] = to_middle(pivoting, i, solution)
+                dgamma[i] = loss.take(rest).best_intercept(pivoting.residuals_of(solution)[rest])
                 new[i] -= dgamma[i]
             elif not middle and columns.size:
                 unique &= bool(np.linalg.matrix_rank(columns[inside]) == columns.shape[1])
-    S, free = spans_of(pivoting), pivoting.free
-    h = leverage(S, pivoting.D, free)
+    h = leverage(spans_of(pivoting), pivoting.D, pivoting.free)
     if loss is not problem.loss:  # without these samples others may go far from their parabolas
-        ended &= h <= DECIDES
+        ended &= h <= 0.5
     unique &= bool(problem.penalty.ridge or not np.any((pivoting.beta == 0.0) & (h > 0.999)))
     return LeaveOneOut(
-        residual, new, h, pivoting.beta, ended, free, response, unique, dbeta, dgamma,
+        residual, new, h, pivoting.beta, ended, response, unique, dbeta, dgamma,
         Removals(problem, pivoting, found),
     )  # fmt: skip
-
-
-def to_middle(pivoting: Pivoting, i: int, solution: Solution) -> float:
-    """Change of the intercept to the middle of its interval without sample i, at that solution."""
-    left = pivoting.r + solution.e - pivoting.e + pivoting.D * (solution.beta - pivoting.beta)
-    others = np.arange(len(left)) != i
-    return pivoting.loss.take(others).best_intercept(left[others])
 
 
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
@@ -242,7 +214,7 @@ def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response
     S = spans(response.F, np.maximum(loss.curvature, KINK * response.scale), free)
     h = leverage(S, loss.curvature, free)
     ended = np.ones(len(beta), dtype=bool)
-    return LeaveOneOut(residual, residual + beta * S, h, beta, ended, free, response)
+    return LeaveOneOut(residual, residual + beta * S, h, beta, ended, response)
 
 
 def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss:
@@ -262,6 +234,21 @@ def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: 
         out = pivoting.D * (slopes - pivoting.beta - dbeta)
     out[i] = 0.0
     return out
+
+
+def spans(F: Array, D: Array, free: Mask) -> Array:
+    """S (n,) of many samples by a system of the order of their coordinates F (n, d).
+
+    With ``G = I + F_V' D^-1 F_V`` it is ``h = F_i' G^-1 F_i``, and ``h / (1 - h / D)`` on V. At a
+    kink D is tiny instead of 0.
+    """
+    edge = np.flatnonzero(free)
+    weighted = F[edge] / np.sqrt(D[edge])[:, None]
+    G = weighted.T @ weighted
+    G[np.diag_indices(len(G))] += 1.0
+    h = np.einsum("ij,ij->i", F, cholesky(G)(np.ascontiguousarray(F.T)).T)
+    h[edge] /= np.maximum(1.0 - h[edge] / D[edge], np.finfo(float).eps)
+    return np.asarray(h)
 
 
 def spans_of(pivoting: Pivoting) -> Array:
