@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+import matreg
 from matreg import (
     GRMR,
     GRMRCV,
@@ -108,6 +109,38 @@ def test_folds_that_cannot_be_are_refused_from_blocks(tmp_path):
 def test_a_fold_of_one_class_is_named():
     with pytest.raises(ValueError, match=r"fold 0 of cv .*StratifiedKFold"):
         SMMCV(cv=KFold(2)).fit(X, np.repeat([0, 1], 20))
+
+
+def test_a_fold_without_a_positive_count_is_named():
+    counts = np.repeat([0, 2], 20)
+    with pytest.raises(ValueError, match=r"fold 1 of cv .* positive count .* cv=KFold"):
+        RGLMCV(family="poisson", cv=KFold(2)).fit(X, counts)
+
+
+@pytest.mark.parametrize("search", [RMRCV, RGLMCV, GRMRCV])
+def test_few_samples_with_a_weight_are_not_all_in_one_tenth(search):
+    """Without it no sample would be left to score by leave-one-out."""
+    tenth = np.random.default_rng(0).permutation(20) % 10
+    model = search(n_taus=3, cv="loo")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", matreg.AdviceWarning)
+        model.fit(X[:20], y[:20], sample_weight=(tenth == 0) * 1.0)
+    assert np.isfinite(model.best_score_)
+    with pytest.raises(ValueError, match='cv="loo" needs two different samples'):
+        model.fit(X, y, sample_weight=(np.arange(40) == 3) * 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::matreg.AdviceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_passes_without_a_bound_do_not_narrow_the_smoothing_for_ever(tmp_path):
+    g = np.random.default_rng(2)
+    samples = 1e-60 * g.standard_normal((20, 2, 1))
+    labels = samples[:, 0, 0] + 5e-61 * g.standard_normal(20) > 0.0
+    weights, age = 10.0 ** g.uniform(-8.0, 8.0, 20), g.standard_normal((20, 1))
+    model = SMM(tau="10*scale", covariate_ridge=7e7, tol=0.5)
+    with sklearn.config_context(working_memory=1e-9):
+        model.fit(stored(samples, tmp_path), labels, sample_weight=weights, covariates=age)
+    assert np.isfinite(model.objective_)
 
 
 def test_clean_samples_that_vanish_do_not_overflow():

@@ -32,7 +32,7 @@ from .adaptive_search import owners
 from .candidates import Candidate, in_grid, number_list
 from .fold_scores import FoldScore
 from .folds import warn_interrupted
-from .left_out import leave_out
+from .left_out import check_each_left_out, leave_out
 from .rounds import decided
 from .search import Search
 
@@ -186,6 +186,8 @@ class JointSearch(Cleaning, Search):
             doubts = [0.0]
             if self._leaves_one_out:
                 posed = whole.problem.at(float(tau)).model
+                for one in parts:
+                    check_each_left_out(posed, one.samples, 'cv="loo"')
                 each = zip(f, parts, results, strict=True)
                 doubts = [leave_out(g, posed, p, samples, one) for g, p, one in each]
             decisions.append(model._combiner()[0](f))

@@ -45,7 +45,7 @@ def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
 
 def score_left_out(score: FoldScore, decisions: Array, samples: Samples) -> Array:
     """Scores (tests, k) of decisions (k, n) on all samples, and on those without each tenth."""
-    tests = [np.arange(samples.n), *without_a_tenth(samples.n)]
+    tests = [np.arange(samples.n), *without_a_tenth(samples.weights)]
     return np.array([score(decisions[:, one], samples.take(one)) for one in tests])
 
 
@@ -115,9 +115,14 @@ def check_each_left_out(model: Model, samples: Samples, name: str) -> None:
             ) from error
 
 
-def without_a_tenth(n: int) -> list[Index]:
-    """Samples that are left when each tenth of them, drawn at random, is taken away."""
-    part = np.random.default_rng(0).permutation(n) % min(TENTHS, n)
+def without_a_tenth(weights: Array) -> list[Index]:
+    """Samples that are left when each tenth of them, drawn at random, is taken away.
+
+    Those with a weight are divided evenly, so that some of them are always left.
+    """
+    n = len(weights)
+    place = np.random.default_rng(0).permutation(n) + n * (weights == 0.0)
+    part = np.argsort(np.argsort(place)) % min(TENTHS, n)
     return [np.flatnonzero(part != k) for k in range(part.max() + 1)]
 
 

@@ -132,7 +132,16 @@ def solve_segment(
     candidate = replace(candidate, values=candidate.values[list(one.places)])
     # The folds use the cores; threads within them would compete for these.
     with one_thread(0), span(0.0, float(len(one.places))):
-        decisions, facts, points = search._decide_path(training.train(f), candidate, test, start)
+        try:
+            found = search._decide_path(training.train(f), candidate, test, start)
+        except ValueError as error:  # all samples together are fine
+            if search._leaves_one_out:
+                raise
+            raise ValueError(
+                f"fold {f} of cv cannot be trained on: {error} Shuffled folds may be better: "
+                "cv=KFold(5, shuffle=True, random_state=0)."
+            ) from error
+    decisions, facts, points = found
     if search._leaves_one_out:
         return key, score_left_out(score, decisions, test), facts, points
     return key, score(decisions, test)[None], facts, points

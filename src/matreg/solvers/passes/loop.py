@@ -215,11 +215,16 @@ class Stream(Bounds):
         return result
 
     def restarted(self, spec: PassSpec) -> Start | None:
-        """The last start, with a smoothing as wide as the error of W."""
+        """The last start, with a smoothing as wide as the error of W.
+
+        It is as wide as the rounding of a residual at least: starts of problems without a bound
+        become narrower and narrower.
+        """
         if self.start is None or self.start.smoothing is None:
             return None
         own, W = self.start.smoothing, spec.W.reshape(self.shape)
-        smoothing = own.as_wide_as(max(own.width, min(self.error, spec.near)))
+        least = 1e-10 * self.rounding
+        smoothing = own.as_wide_as(max(own.width, least, min(self.error, spec.near)))
         return replace(self.start, W=W, gamma=spec.gamma, smoothing=smoothing)
 
     def update_error(self, W: Factors, gamma: Array, spec: PassSpec) -> None:
