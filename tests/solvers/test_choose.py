@@ -93,3 +93,11 @@ def test_the_interior_point_method_goes_on_where_the_active_set_fails(monkeypatc
     result = solve_rmr(problem)
     assert result.converged and result.n_iter == solve_cold(problem).n_iter + 1
     assert gap_of_result(problem, result) <= 1e-6
+
+
+@pytest.mark.parametrize("max_iter", range(1, 9))
+def test_a_forced_active_set_has_converged_where_its_gap_says_so(max_iter):
+    """Not where the rough solution that it starts from is as accurate as that was asked to be."""
+    problem = make_problem(*random_data(60, 4, 3), tau=2.0)
+    result = solve_rmr(problem, method="active-set", tol=1e-9, max_iter=max_iter)
+    assert result.converged == (result.gap <= 1e-9)

@@ -137,7 +137,7 @@ def solve_from_start(
         rough = solve_cold(problem, tol=1e-2, max_iter=max_iter, verbose=verbose)
         start, max_iter = rough.start, max(max_iter - rough.n_iter, 1)
     found = solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
-    return found if rough is None else found.after(rough)
+    return found if rough is None else found.after(replace(rough, converged=rough.gap <= tol))
 
 
 def follows(problem: RMRProblem) -> bool:
