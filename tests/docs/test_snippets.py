@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import warnings
 from pathlib import Path
@@ -134,3 +136,33 @@ def test_the_code_for_own_losses_and_penalties_runs_as_it_is_pasted():
         exec(compile(block, "add.md", "exec"), reader)
     assert len(blocks) == 4
     assert reader["model"].dual_gap_ <= 1e-6
+
+
+def calls_in_sentences(text):
+    """Calls of public names in the sentences of a page: the function, and its arguments."""
+    sentences = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    for code in re.findall(r"`([^`]+)`", sentences):
+        try:
+            tree = ast.parse(code.replace("\n", " "), mode="eval")
+        except SyntaxError:
+            continue
+        for call in ast.walk(tree):
+            name = getattr(getattr(call, "func", None), "id", None)
+            if name in matreg.__all__:
+                named = {one.arg: one.value for one in call.keywords if one.arg}
+                yield getattr(matreg, name), call.args, named
+
+
+@pytest.mark.parametrize(
+    "page", [*DOCS.glob("*.md"), *DOCS.glob("*/*.md")], ids=lambda page: page.stem
+)
+def test_calls_in_sentences_have_arguments_that_there_are(page):
+    for function, args, named in calls_in_sentences(page.read_text()):
+        signature = inspect.signature(function)
+        (signature.bind_partial if inspect.isclass(function) else signature.bind)(*args, **named)
+
+
+def test_a_call_without_all_its_arguments_is_found():
+    (found,) = calls_in_sentences("As `information_criteria(points)` says.")
+    with pytest.raises(TypeError, match="missing a required argument"):
+        inspect.signature(found[0]).bind(*found[1], **found[2])

@@ -112,6 +112,25 @@ def test_paths_warm_starts_searches_and_tau_max_know_the_ridge():
     )
 
 
+@pytest.mark.parametrize("along", [{"taus": [4.0, 2.0, 1.0]}, {"Cs": [0.3, 1.0, 3.0]}])
+def test_points_of_a_path_with_a_ridge_start_from_those_before(along):
+    X, Z, y = data()
+    model = RMR(tau=1.0, C=1.0, epsilon=0.2, covariate_ridge=5.0)
+    found = path(model, X, y, covariates=Z, **along)
+    assert found.solvers[1:] == ["active-set"] * 2 and found.gaps.max() <= 1e-6
+    assert set(found.points[-1].history["method"]) == {"active set"}
+
+
+@pytest.mark.parametrize("solver", ["auto", "interior", "active-set", "augmented"])
+def test_a_warm_start_with_a_ridge_is_the_solution_itself(solver):
+    X, Z, y = data()
+    model = RMR(tau=1.0, C=1.0, epsilon=0.2, covariate_ridge=5.0, solver=solver, warm_start=True)
+    objective = model.fit(X, y, covariates=Z).objective_
+    assert model.dual_gap_ <= 1e-6
+    assert model.fit(X, y, covariates=Z).n_iter_ == 0
+    assert model.objective_ == pytest.approx(objective, rel=1e-9)
+
+
 @pytest.mark.parametrize("kind", [RMR, RGLM])
 def test_more_covariates_than_samples(kind):
     """At W = 0 with the squared loss it is ridge regression."""

@@ -10,6 +10,7 @@ from matreg.solvers import choose
 from matreg.solvers.active_set import active_set
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.interior.attempts import solve_cold
+from matreg.solvers.warm_start import Start
 from problems import at, certified_gap, gap_of_model, gap_of_result, make_problem, random_data
 
 
@@ -93,3 +94,24 @@ def test_the_interior_point_method_goes_on_where_the_active_set_fails(monkeypatc
     result = solve_rmr(problem)
     assert result.converged and result.n_iter == solve_cold(problem).n_iter + 1
     assert gap_of_result(problem, result) <= 1e-6
+
+
+@pytest.mark.parametrize("max_iter", range(1, 9))
+def test_a_forced_active_set_has_converged_where_its_gap_says_so(max_iter):
+    """Not where the rough solution that it starts from is as accurate as that was asked to be."""
+    problem = make_problem(*random_data(60, 4, 3), tau=2.0)
+    result = solve_rmr(problem, method="active-set", tol=1e-9, max_iter=max_iter)
+    assert result.converged == (result.gap <= 1e-9)
+
+
+def nonsense(problem):
+    rng, n = np.random.default_rng(0), problem.design.n
+    return Start(rng.standard_normal((6, 3)), np.ones(1), 1e3 * rng.standard_normal(n))
+
+
+@pytest.mark.parametrize(("start", "C"), [(lambda problem: None, 22.0), (nonsense, 1.0)])
+def test_a_forced_active_set_that_fails_starts_again_from_closer_by(start, C):
+    problem = make_problem(*random_data(39, 6, 3, noise=0.1), tau=1.7, C=C)
+    result = solve_rmr(problem, method="active-set", start=start(problem), tol=1e-7)
+    assert result.converged and stages(result.history).count("active set") > 1
+    assert result.primal == pytest.approx(solve_cold(problem, tol=1e-9).primal, rel=2e-7)

@@ -131,13 +131,20 @@ def finishing(problem: RMRProblem, tol: float, start: Start) -> SolverResult:
 def solve_from_start(
     problem: RMRProblem, *, start: Start | None, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
-    """The active set from a start, or else from a rough solution by the interior point method."""
-    rough = None
-    if start is None:
-        rough = solve_cold(problem, tol=1e-2, max_iter=max_iter, verbose=verbose)
-        start, max_iter = rough.start, max(max_iter - rough.n_iter, 1)
-    found = solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
-    return found if rough is None else found.after(rough)
+    """The active set from a start, or else from ever better ones by the interior point method."""
+    run = partial(solve_active_set, problem, tol=tol, verbose=verbose)
+    result = None if start is None else run(start=start, max_iter=max_iter)
+    for near in (1e-2, 1e-4, tol):
+        done = 0 if result is None else result.n_iter
+        if result is not None and (result.converged or done >= max_iter):
+            break
+        rough = solve_cold(problem, tol=max(near, tol), max_iter=max_iter - done, verbose=verbose)
+        rough = replace(rough, converged=rough.gap <= tol)
+        left = max(max_iter - done - rough.n_iter, 1)
+        found = run(start=rough.start, max_iter=left).after(rough)
+        result = found if result is None else found.after(result)
+    assert result is not None
+    return result
 
 
 def follows(problem: RMRProblem) -> bool:

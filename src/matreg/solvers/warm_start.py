@@ -36,8 +36,10 @@ class Position(NamedTuple):
 def position_of(problem: RMRProblem) -> Position:
     """Position of a problem."""
     loss = problem.loss
+    # The samples of a ridge on covariates have no largest slope, and their weight is not C's.
+    bounded = np.isfinite(loss.size)
     with np.errstate(divide="ignore"):
-        slopes = loss.size if loss.bounded else 1.0 / loss.curvature
+        slopes = loss.size[bounded] if bounded.any() else 1.0 / loss.curvature
     return Position(problem.penalty.tau, float(slopes.sum()))
 
 

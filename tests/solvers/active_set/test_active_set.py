@@ -71,7 +71,7 @@ def test_a_nearly_recovered_truth_is_followed():
         if not result.converged:
             result = next_result(at(problem, tau), last, max_iter=100)
     assert result.W.d[2] < 1e-2 * result.W.d[1]  # the rest is noise
-    assert followed > 0
+    assert followed >= 0.5 * len(taus)
 
 
 def test_W_is_weighed_by_how_it_changed_beside_its_multiplier():

@@ -133,14 +133,14 @@ def test_no_free_sample_is_a_guess_like_any_other(guess):
 def test_pivoting_ends_at_a_solution_or_tells_whatever_the_guess():
     solved = 0
     for seed in range(40):
-        K, c, t = make_box(40, seed, rank=6)
+        K, c, t = make_box(40, seed, rank=[6, 30][seed % 2])
         rng = np.random.default_rng(seed)
         solution = box_problem(K, c, 0.1, True).pivot(t, rng.integers(-2, 3, 40).astype(float))
         if solution is not None:
             solved += 1
             r = t - K @ solution.beta - solution.gamma
             assert off_conditions(solution.beta, r, c, 0.1) <= 1e-6 * np.abs(t).max()
-    assert solved > 0
+    assert solved > 10
 
 
 @pytest.mark.parametrize("seed", range(20))
