@@ -65,6 +65,11 @@ class CVDisplay(Display):
             With its axes.
         """
         search = _searching(estimator)
+        if hasattr(search, "coef_") and not hasattr(search, "cv_results_"):
+            raise TypeError(
+                "estimator must be a search, such as RMRCV or GridSearchCV; got "
+                f"{type(search).__name__}, which chooses no parameters."
+            )
         check_is_fitted(search, "cv_results_")
         table, best = search.cv_results_, search.best_index_
         tau = _column_of_tau(table)
