@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matreg import GRMR, RGLM, RMR, RMRCV, SMM, CVDisplay, information_criteria
-from matreg.inspection import bootstrap_maps, permutation_map
+from matreg.inspection import bootstrap_maps, maps_figure, permutation_map
 from problems import random_data
 
 X, Y = random_data(30, 4, 3, seed=0)
@@ -79,3 +79,25 @@ def test_constant_labels_are_named(model):
 def test_constant_samples_are_not_blamed_on_epsilon():
     with pytest.warns(UserWarning, match="the samples do not vary with the labels"):
         RMR().fit(np.ones_like(X), Y)
+
+
+def test_figure_and_report_of_a_choice_by_leave_one_out_speak_of_no_folds():
+    model = RMRCV(cv="loo", n_taus=4, C="scale").fit(X, Y)
+    assert CVDisplay.from_estimator(model).label == "R² by leave-one-out"
+    page = model.report(X, Y, baseline=False).html
+    assert "by leave-one-out: loss" in page and "folds of the choice" not in page
+
+
+def test_maps_of_named_samples_have_their_names_in_every_panel():
+    xarray = pytest.importorskip("xarray")
+    named = xarray.DataArray(X, dims=("n", "channel", "time"))
+    model = RMR(tau=0.1).fit(named, Y)
+    spread = bootstrap_maps(model, named, Y, n_resamples=3, random_state=0)
+    figure = maps_figure(model, named, bootstrap=spread)
+    labels = {one.get_ylabel() for part in figure.subfigs for one in part.axes}
+    assert "channel" in labels and "row" not in labels
+
+
+def test_report_says_which_class_is_positive():
+    model = SMM(tau=0.01).fit(X, CLASSES)
+    assert "A positive decision is for b." in model.report(X, CLASSES, baseline=False).html
