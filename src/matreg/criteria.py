@@ -84,6 +84,10 @@ def information_criteria(
     >>> int(table["rank"][table["bic"].argmin()])
     2
     """
+    if not isinstance(path, RegularizationPath):
+        raise TypeError(
+            f"path must be a path, such as matreg.path(RMR(), X, y); got {type(path).__name__}."
+        )
     if not isinstance(path.model, RMR | RGLM):
         raise ValueError(
             f"path must be one of RMR or RGLM; got one of {type(path.model).__name__}."

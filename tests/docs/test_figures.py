@@ -144,7 +144,6 @@ GIVEN = {
     "guide/report": {
         "five folds": "fifth",
         "an example": "thirds, third",
-        "a limit": "factor of three",
     },
     "guide/saving": {"how the code works": "twice"},
     "guide/structure": {

@@ -323,6 +323,8 @@ def test_pictures_show_something():
     assert "columns have different units" in scale.note
     assert np.all(shown.std(axis=0) > 0.3) and np.abs(shown).max() < 5.0
     assert "rows have different units" in picture_of((image[1:] * units).transpose(0, 2, 1)).note
+    some = np.array([1.0, 1.0, 1.0, 1.0, 1e-3, 1e-3])  # a minority, but of other units
+    assert "columns have different units" in picture_of(image[1:] * some).note
     constant = picture_of(np.ones((4, 3, 3)))
     assert constant.low <= 1.0 <= constant.high
 

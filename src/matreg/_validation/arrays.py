@@ -39,6 +39,12 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
         if n == 0:
             raise ValueError(f"X must hold at least one sample; got shape {array.shape}.")
         return array.reshape(n, p * q), (p, q)
+    if np.ndim(array) == 1 and not hasattr(array, "tocsr"):
+        raise ValueError(
+            f"X must have 2 or 3 dimensions, (n, p*q) or (n, p, q); got 1 in shape "
+            f"{np.shape(array)}. Pass fit(X, y), the samples first. Reshape your data if it is a "
+            "single flat sample: X.reshape(1, -1)."
+        )
     if np.ndim(array) > 3:
         raise ValueError(
             f"X must have 2 or 3 dimensions, (n, p*q) or (n, p, q); got {np.ndim(array)} in shape "
@@ -207,6 +213,11 @@ def validate_weights(sample_weight: Weights, n: int) -> Array:
     sample_weight = unmasked(sample_weight)
     if np.asarray(sample_weight).ndim == 0:
         sample_weight = np.full(n, sample_weight)
+    if np.asarray(sample_weight).dtype.kind in "US":
+        raise ValueError(
+            "sample_weight must be one number per sample; got text. For weights of classes pass "
+            'class_weight="balanced" to the model.'
+        )
     weights = check_array(
         sample_weight, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="sample_weight"
     )

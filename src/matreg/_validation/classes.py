@@ -24,6 +24,11 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
         )
     y = column_or_1d(y, warn=True)
     check_length(y, n)
+    if y.dtype.kind in "fO" and any(_is_missing(one) for one in y.tolist()):
+        raise ValueError(
+            "Input y contains NaN or None. Leave out the samples without a class: "
+            "keep = ~pandas.isna(y), then fit(X[keep], y[keep])."
+        )
     assert_all_finite(y, input_name="y")
     if (kind := type_of_target(y)) == "continuous":
         raise ValueError(
@@ -35,6 +40,11 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
     if len(classes) < 2:
         raise ValueError(f"y must have two classes or more; got one class: {classes[0]}.")
     return classes, index.astype(np.float64)
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or the NA of pandas, and not a word such as "None"."""
+    return not isinstance(label, str) and str(label) in ("None", "nan", "<NA>", "NaT")
 
 
 def classes_at(classes: Values, index: Any) -> Any:

@@ -206,7 +206,7 @@ def _check_lengths(data: Data) -> None:
         if values is not None and values.shape != (data.X.shape[0],):
             raise ValueError(
                 f"{name} must have one entry for each of the {data.X.shape[0]} samples; got shape "
-                f"{values.shape}."
+                f"{values.shape}. Samples are along the first axis of an array."
             )
 
 

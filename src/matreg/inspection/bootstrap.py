@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, check_scalar
 
 from .._typing import Array
+from .._validation.arrays import check_length
 from ..estimators._linear_part import linear_part
 from ._covariates import as_numbers
 from ._refits import Indices, as_samples, at_chosen_parameters, check_groups, refit_rows, refits
@@ -131,6 +132,7 @@ def bootstrap_maps(
     check_scalar(n_resamples, "n_resamples", (int, np.integer), min_val=2)
     coef = linear_part(model).coef_in_units
     X, y = as_samples(model, X), np.asarray(y)
+    check_length(y, len(X))
     classes = len(np.unique(y)) if is_classifier(model) else 0
     draws = _draws(y, groups, n_resamples, check_random_state(random_state), classes)
     plain = at_chosen_parameters(model)

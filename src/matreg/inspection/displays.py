@@ -269,7 +269,7 @@ def maps_figure(
     permutation : PermutationMap, default=None
         From :func:`permutation_map`.
     names : MapAxes, default=None
-        Labels of rows and columns.
+        Labels of rows and columns; by default those of the samples of `fit`, if they had any.
 
     Returns
     -------
@@ -281,6 +281,7 @@ def maps_figure(
     >>> from matreg.inspection import maps_figure
     >>> maps_figure(model, X).savefig("maps.pdf")  # doctest: +SKIP
     """
+    names = names or MapAxes.of(linear_part(model).model)
     rows = 2 + (bootstrap is not None) + (permutation is not None)
     page = pyplot().figure(figsize=(8.3, 2.9 * rows), layout="constrained")
     parts = iter(page.subfigures(rows, 1))

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state, check_scalar
 from .._runtime.progress import Line, span, without_progress
 from .._runtime.warn import warn
 from .._typing import Array
+from .._validation.arrays import check_length
 from ..estimators._linear_part import linear_part
 from ._covariates import as_numbers, bound, fit_with, take
 from ._p_values import p_values, stepwise_p_values, threshold_of
@@ -182,6 +183,7 @@ def permutation_map(
     null = _what_is_permuted(model)
     coef = linear_part(model).coef
     X, y = as_samples(model, X), np.asarray(y)
+    check_length(y, len(X))
     rng = check_random_state(random_state)
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
     orders = [exchange.draw(rng) for _ in range(n_permutations)]

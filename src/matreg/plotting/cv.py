@@ -65,6 +65,11 @@ class CVDisplay(Display):
             With its axes.
         """
         search = _searching(estimator)
+        if hasattr(search, "coef_") and not hasattr(search, "cv_results_"):
+            raise TypeError(
+                "estimator must be a search, such as RMRCV or GridSearchCV; got "
+                f"{type(search).__name__}, which chooses no parameters."
+            )
         check_is_fitted(search, "cv_results_")
         table, best = search.cv_results_, search.best_index_
         tau = _column_of_tau(table)
@@ -76,13 +81,14 @@ class CVDisplay(Display):
         rows = np.flatnonzero(rows)[np.argsort(taus[rows])]
         name, is_error = score_of_search(search)
         mean = table["mean_test_score"][rows]
+        where = "by leave-one-out" if getattr(search, "cv", None) == "loo" else "of the folds"
         return cls(
             taus[rows],
             -mean if is_error else mean,
             _standard_error(table)[rows],
             table["mean_coef_rank"][rows] if "mean_coef_rank" in table else None,
             float(taus[best]),
-            f"{name} of the folds",
+            f"{name} {where}",
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -93,7 +99,8 @@ class CVDisplay(Display):
         top = found[0]
         low, high = self.mean - self.error, self.mean + self.error
         top.fill_between(self.taus, low, high, color=BLUE, alpha=0.2, label="± standard error")
-        top.plot(self.taus, self.mean, "o-", color=BLUE, markersize=3, label="mean of the folds")
+        score = "mean of the folds" if self.label.endswith("of the folds") else "score"
+        top.plot(self.taus, self.mean, "o-", color=BLUE, markersize=3, label=score)
         top.set_ylabel(self.label)
         for bottom in found[1:]:
             bottom.plot(self.taus, self.rank, "o-", color=GREEN, markersize=3)

@@ -72,6 +72,22 @@ def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
     return low, middle, high
 
 
+def extreme_scales(X: Array, by: str) -> tuple[float, int, int, Array]:
+    """Ratio of the largest to the smallest scale of columns or rows, their places, and all scales.
+
+    Columns that do not move, or half of whose entries are equal, do not count: the ratio is 1 if
+    fewer than two are left.
+    """
+    X = X[:: max(1, len(X) // LOOKED_AT_SAMPLES, X.size // LOOKED_AT)]
+    low, centre, high = (part.ravel() for part in _deciles(X, AXES[by]))
+    spread, rounding = high / NORMAL_RANGE - low / NORMAL_RANGE, ROUNDING * np.abs(centre)
+    moving = np.flatnonzero((centre - low > rounding) & (high - centre > rounding))
+    if len(moving) < 2:
+        return 1.0, 0, 0, spread
+    small, large = moving[np.argmin(spread[moving])], moving[np.argmax(spread[moving])]
+    return float(spread[large] / spread[small]), int(small), int(large), spread
+
+
 def warn_of_units(X: Array) -> None:
     """Warn if the columns or the rows of samples differ in scale so much that a fit loses by it.
 
@@ -96,21 +112,14 @@ def warn_of_units(X: Array) -> None:
     >>> X = np.random.default_rng(0).standard_normal((50, 4, 3))
     >>> warn_of_units(X * [1.0, 10.0, 99.0])
     """
-    X = X[:: max(1, len(X) // LOOKED_AT_SAMPLES, X.size // LOOKED_AT)]
     for by in ("columns", "rows"):
-        low, centre, high = (part.ravel() for part in _deciles(X, AXES[by]))
-        spread, rounding = high / NORMAL_RANGE - low / NORMAL_RANGE, ROUNDING * np.abs(centre)
-        moving = np.flatnonzero((centre - low > rounding) & (high - centre > rounding))
-        if len(moving) < 2:
-            continue
-        small, large = moving[np.argmin(spread[moving])], moving[np.argmax(spread[moving])]
-        ratio = float(spread[large] / spread[small])
+        ratio, small, large, spread = extreme_scales(X, by)
         if ratio >= LARGEST_RATIO:
             warn(
                 f"The {by} of X differ in scale by a factor of {_rounded(ratio)}: {by[:-1]} "
                 f"{large} spreads by {_rounded(spread[large])}, {by[:-1]} {small} by "
-                f"{_rounded(spread[small])}. The penalty suppresses what {by} of small numbers "
-                "tell. If they have units of their own, put "
+                f"{_rounded(spread[small])}. The penalty suppresses the information in {by} of "
+                "small numbers. If they have units of their own, put "
                 f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline; on "
                 f"the command line, --scale {by}."
             )

@@ -209,7 +209,12 @@ def gather(
 ) -> Facts:
     """Predict, in folds if there are any, and keep what a report needs."""
     inner = linear_part(model).model
-    names = names or MapAxes.of(inner)
+    names = MapAxes.of(inner) if names is None else names
+    if not isinstance(names, MapAxes):
+        raise TypeError(
+            "names must be matreg.inspection.MapAxes(row_label=..., row_coords=..., ...); got "
+            f"{type(names).__name__}."
+        )
     names.check(inner.coef_.shape[-2:])
     score = scoring_of(model, scoring)
     rivals = baselines_of(baseline, inner._loss().labels, score.by_medians)

@@ -54,7 +54,8 @@ def methods(facts: Facts) -> str:
     if hasattr(facts.inner, "cv_results_"):
         tried = int(np.isfinite(facts.inner.cv_results_["mean_test_score"]).sum())
         candidates = counted(tried, "candidate")
-        values = f"chosen among {candidates} by cross-validation: {values}"
+        how = "leave-one-out" if facts.inner.cv == "loo" else "cross-validation"
+        values = f"chosen among {candidates} by {how}: {values}"
     sentences.append(f"Parameters were {values}.")
     if facts.test.n_folds:
         whole = " that keep groups together" if facts.grouped else ""

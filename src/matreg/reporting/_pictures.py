@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from ..preprocessing.units import LARGEST_RATIO, extreme_scales
 
 UNLIKE = 3.0  # neighbours that differ by this many times their spread have different units
 BEYOND = 1.0  # per cent of the entries that are beyond each end of the scale
@@ -39,13 +40,15 @@ class Picture:
 def picture_of(samples: Array) -> Picture:
     """The scale of samples (n, p, q).
 
-    All entries share it, unless neighbouring columns, or rows, have very different levels or
-    spreads: these have different units, and each is shown relative to its median.
+    All entries share it, unless most neighbouring columns, or rows, have very different levels or
+    spreads, or some differ so much that a fit warns of it: these have different units, and each is
+    shown relative to its median.
     """
     some = samples[:: max(1, len(samples) // ENOUGH)]
     for axis, name in ((2, "column"), (1, "row")):
         centre, spread = _of_each(some, axis)
-        if _differ(centre, spread):
+        ratio = extreme_scales(some, f"{name}s")[0]
+        if _differ(centre, spread) or ratio >= LARGEST_RATIO:
             shape = (1, -1) if axis == 2 else (-1, 1)
             safe = np.where(spread > 0.0, spread, 1.0)
             note = (

@@ -39,8 +39,10 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page and return its path.
 
-        An older report stays until the new one is whole.
+        An older report stays until the new one is whole. The page is HTML: `path` ends with .html.
         """
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"path must end with .html; got {os.fspath(path)}.")
         with writing(path, "w") as stream:
             stream.write(self.html)
         return Path(path)

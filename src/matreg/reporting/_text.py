@@ -148,11 +148,13 @@ def maps(facts: Facts) -> str:
     several = np.asarray(facts.inner.coef_)
     text = f"{MAPS} {_units(facts)}"
     if several.ndim == 2:
+        if facts.classes:
+            text += f" A positive decision is for {facts.inner.classes_[1]}."
         return text
-    shown = f"the first {len(facts.maps)} of " if len(facts.maps) < len(several) else ""
+    shown = f"; the first {len(facts.maps)} are shown" if len(facts.maps) < len(several) else ""
     return (
-        f"{text} There are {len(several)} problems of two classes, each with a W; {shown}them "
-        "are shown."
+        f"{text} There are {len(several)} problems of two classes, each with a W{shown}. A "
+        "positive decision is for the class that is named, or for the second of two."
     )
 
 
@@ -209,9 +211,10 @@ def choice(facts: Facts) -> str:
     own = scoring_of(model)
     tried = ~np.isnan(model.cv_results_["mean_test_score"])
     taus = np.asarray(model.cv_results_["param_tau"])
+    where = "by leave-one-out" if model.cv == "loo" else "on the folds of the choice"
     text = (
-        f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} on the "
-        "folds of the choice. The figure shows the candidates that differ from it only in tau."
+        f"tau = {model.tau_:.4g} has the {own.name} {own.shown(model.best_score_):.4g} {where}. "
+        "The figure shows the candidates that differ from it only in tau."
     )
     if "param_adaptive" in model.cv_results_:
         steps = len(model.adaptive_)

@@ -187,6 +187,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             flat = validate_data(
                 self, flat, dtype=dtype, order="C", reset=reset, ensure_all_finite=finite
             )
+        if reset and self._takes_missing and np.isnan(flat).all():
+            raise ValueError("X must have an observed entry; got NaN only.")
         return np.asarray(flat)
 
     def _resolve_shape(self, shape: tuple[int, int] | None, n_features: int) -> tuple[int, int]:

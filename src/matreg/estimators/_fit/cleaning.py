@@ -53,6 +53,7 @@ from .base import MatrixEstimator, SingleFit
 from .callbacks import callback_context, watched
 from .convex import Part, by_sample
 from .fitted import OF_CLEANING, OF_EACH, OF_PROBLEM, store
+from .messages import warn_of_zero
 from .several import transposed
 from .units import TAU, Units, bases_of, check_bases, in_numbers, with_tau
 
@@ -356,6 +357,9 @@ class JointFit(Cleaning, SingleFit):
             self._warm = to_arrays(result)
         if not result.converged:
             self._warn(result)
+        elif not np.any(self.rank_):
+            with_z = hasattr(self, "covariate_names_")
+            warn_of_zero(self.tau_, distinct.y, covariates=with_z)
         if self.outlier_fraction_ > 0.5:
             self._warn_of_outliers()
 

@@ -69,17 +69,18 @@ def warn_of_zero(
     epsilon: float | None = None,
     covariates: bool = False,
 ) -> None:
-    """Say why the coefficients are zero, if the labels differ.
+    """Say why the coefficients are zero.
 
     Labels and the function that computes the smallest tau with W = 0 are None where samples are
     read block by block; epsilon is half the width of the tube of losses that have one. With
     covariates predictions are made of these all the same.
     """
-    if y is not None and np.ptp(y) == 0.0:
-        return
     remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
-    largest = None if tau_max is None else tau_max()
-    if y is None or largest is None:
+    same_labels = y is not None and np.ptp(y) == 0.0
+    largest = None if tau_max is None or same_labels else tau_max()
+    if same_labels:
+        message = "all labels are the same. Check y."
+    elif y is None or largest is None:
         message = "the samples do not vary with the labels."
         if tau > 0.0:
             message = f"tau={tau:.4g} is too large, or {message} {remedy}"
@@ -90,7 +91,7 @@ def warn_of_zero(
             f"tau={tau:.4g} is below tau_max={largest:.4g}, but no W is better by more than the "
             f"tolerance. Lower {'tau or ' if tau > 0.0 else ''}tol."
         )
-    elif epsilon is not None and not covariates:
+    elif epsilon is not None and not covariates and np.ptp(y) <= 2.0 * epsilon:
         message = (
             f"all labels are within epsilon={epsilon:.4g} of a constant; they span only "
             f"{np.ptp(y):.4g}. Lower epsilon, or leave it at 'scale', which follows their units."

@@ -54,8 +54,9 @@ def make_folds(
         asked = "groups" in str(error) and groups is None
         remedy = " Pass groups to fit." if asked else ""
         given = "" if groups is None else ", with these groups"
+        asked_cv = "5, the default," if cv is None else repr(cv)
         raise ValueError(
-            f"cv={cv!r} cannot split the {len(y)} samples{given}: {error}{remedy}"
+            f"cv={asked_cv} cannot split the {len(y)} samples{given}: {error}{remedy}"
         ) from error
     if not folds:
         raise ValueError(f"cv={cv!r} has no folds.")
