@@ -95,9 +95,8 @@ def score_of_search(search: Any) -> tuple[str, bool]:
 def _likeness(asked: str, name: str) -> float:
     """Similarity of a score to what was typed: by initials (rmse), by a part, or by letters."""
     bare = name.removeprefix("neg_")
-    initials = "".join(word[0] for word in bare.split("_"))
-    if SequenceMatcher(None, asked, initials).ratio() >= 0.75:  # one letter moved: rsme
-        return 3.0 if asked == initials else 1.5
+    if asked == "".join(word[0] for word in bare.split("_")):
+        return 3.0
     if asked in bare.split("_"):
         return 2.0
     return max(SequenceMatcher(None, asked, one).ratio() for one in (name, bare))

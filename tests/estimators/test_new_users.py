@@ -65,11 +65,6 @@ def test_gross_penalty_of_a_cleaning_model_is_said():
         GRMR(tau=1e9).fit(X, Y)
 
 
-def test_letters_of_a_score_may_be_exchanged():
-    with pytest.raises(ValueError, match="such as neg_root_mean_squared_error; got rsme"):
-        RMRCV(scoring="rsme").fit(X, Y)
-
-
 @pytest.mark.parametrize("model", [RMR(), RGLM(), GRMR()], ids=lambda one: type(one).__name__)
 def test_constant_labels_are_named(model):
     with pytest.warns(UserWarning, match="all labels are the same"):
