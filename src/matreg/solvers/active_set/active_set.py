@@ -52,15 +52,6 @@ GOOD, SOON, OFTEN = 0.5, 4, 8
 class Pace:
     """Lengths of the steps with one matrix.
 
-    Attributes
-    ----------
-    length : float
-        Length of the last step, relative to beta.
-    rate : float
-        Expected ratio of the length of the next step to it.
-    used : int
-        Number of steps with this matrix.
-
     Examples
     --------
     >>> pace = Pace().after(0.01).after(0.001)
@@ -68,9 +59,9 @@ class Pace:
     (0.1, True, False)
     """
 
-    length: float = np.inf
-    rate: float = np.inf
-    used: int = 0
+    length: float = np.inf  # of the last step, relative to beta
+    rate: float = np.inf  # expected ratio of the length of the next step to it
+    used: int = 0  # number of steps with this matrix
 
     def promises(self, tol: float) -> bool:
         """Whether a bound, which is off by the square of a step, would be accurate soon."""
@@ -93,24 +84,12 @@ class Pace:
 
 
 class ActiveSetNewton:
-    """One run on a problem.
+    """One run on RMR with a ridge, from the solution of a neighbouring problem.
 
-    Parameters
-    ----------
-    problem : Problem
-        RMR, with a ridge.
-    tracker : Tracker
-        Where points are offered.
-    warm_start : Start
-        Solution of a neighbouring problem.
+    Points are offered to the tracker.
     """
 
-    def __init__(
-        self,
-        problem: RMRProblem,
-        tracker: Tracker,
-        warm_start: Start,
-    ) -> None:
+    def __init__(self, problem: RMRProblem, tracker: Tracker, warm_start: Start) -> None:
         self.problem, self.tracker, self.warm_start = problem, tracker, warm_start
         self.design, self.y, self.loss = problem.design, problem.y, problem.loss
         self.tau, self.ridge = problem.penalty.tau, problem.penalty.ridge
@@ -248,23 +227,10 @@ def solve_active_set(
 ) -> SolverResult:
     """Solve an RMR problem from the solution of a neighbouring one, if that is easy.
 
-    Parameters
-    ----------
-    problem : Problem
-        A loss of four numbers a sample, a spectral penalty with a ridge.
-    start : Start
-        Solution of a problem with the same samples, for another tau or C close by.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Largest number of linearisations; they are given up after some anyway.
-    verbose : int, default=0
-        Whether to print one line per linearisation.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not, with what the next problem can use.
+    The start solves a problem with the same samples, for another tau or C close by. The other
+    arguments are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts
+    linearisations, which are given up after some anyway. The result has what the next problem can
+    use.
     """
     most = min(max_iter, 14)  # matrices, which are what takes the time
     tracker = Tracker(problem, tol, verbose, "active set")

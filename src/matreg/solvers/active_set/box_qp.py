@@ -177,25 +177,11 @@ class FreeSystem:
 class BoxQuadratic:
     """The problem for a given K, and its solutions for one t after another.
 
-    Parameters
-    ----------
-    K : Kernel
-        Positive definite matrix of order n, to whose diagonal the curvature of the loss is added.
-    loss : PiecewiseLoss
-        Bounds, tube and curvature.
-    basis : Basis
-        Columns Z.
-    total : ndarray of shape (k,)
-        ``Z'beta`` of the solutions.
+    K is positive definite; the curvature of the loss is added to its diagonal. The solutions have
+    ``Z'beta = total`` (k,), with Z the columns of the basis.
     """
 
-    def __init__(
-        self,
-        K: Kernel,
-        loss: PiecewiseLoss,
-        basis: Basis,
-        total: Array,
-    ) -> None:
+    def __init__(self, K: Kernel, loss: PiecewiseLoss, basis: Basis, total: Array) -> None:
         self.without_curvature = K
         self.K = K.plus(loss.curvature) if loss.curved else K
         self.loss, self.basis, self.total = loss, basis, total

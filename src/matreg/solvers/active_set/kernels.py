@@ -38,12 +38,7 @@ class Kernel(Protocol):
 
 
 class DenseKernel:
-    """K as numbers.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        The matrix.
+    """K (n, n) as numbers.
 
     Examples
     --------
@@ -82,12 +77,7 @@ class DenseKernel:
 class FactoredKernel:
     """K as a product and a diagonal, ``Phi Phi' + diag(diagonal)``.
 
-    Parameters
-    ----------
-    Phi : ndarray of shape (n, d)
-        Coordinates of the samples.
-    diagonal : ndarray of shape (n,)
-        What is added, at least 0.
+    Phi (n, d) are the coordinates of the samples; the diagonal is at least 0.
 
     Examples
     --------

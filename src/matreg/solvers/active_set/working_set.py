@@ -30,14 +30,7 @@ from .box_qp import sides
 class WorkingSet:
     """The problem of some samples, with the multipliers of all others held.
 
-    Parameters
-    ----------
-    problem : Problem
-        That of all samples.
-    index : ndarray of shape (k,)
-        Samples of the working set.
-    beta : ndarray of shape (n,)
-        Multipliers, of which those of the other samples count.
+    `index` (k,) are its samples, and `beta` (n,) has the multipliers of the others.
     """
 
     def __init__(self, problem: RMRProblem, index: Index, beta: Array) -> None:
@@ -87,25 +80,10 @@ def solve_working_set(
 ) -> SolverResult:
     """Solve an RMR problem from the last two solutions, if few samples change sides.
 
-    Parameters
-    ----------
-    problem : Problem
-        A loss without curvature, a spectral penalty with a ridge. Where a loss is curved no
-        multiplier is known for sure.
-    start : Start
-        Solution of the last problem with the same samples, for another tau or C close by, and of
-        the one before it.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Largest number of linearisations.
-    verbose : int, default=0
-        Whether to print one line per working set.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
+    The loss has no curvature: where it is curved no multiplier is known for sure. The start is the
+    solution of the last problem with the same samples, for another tau or C close by, with that of
+    the one before it. The other arguments are those of :func:`matreg.solvers.choose.solve_rmr`;
+    `max_iter` counts linearisations.
     """
     free, beta = first_guess(problem, start)
     if np.count_nonzero(free) > 0.25 * len(free):  # the augmented Lagrangian is quicker then
@@ -123,21 +101,9 @@ def finish(
     max_iter: int = 1000,
     verbose: int = 0,
 ) -> SolverResult:
-    """Solve an RMR problem from a point close to its solution.
+    """Solve an RMR problem from a point close to its solution, as :func:`solve_working_set` does.
 
-    Parameters
-    ----------
-    problem, tol, max_iter, verbose
-        As in :func:`solve_working_set`.
-    start : Start
-        The point.
-    reach : float
-        Samples enter the working set if their residuals are this close to an edge.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
+    Samples enter the working set if their residuals are within `reach` of an edge.
     """
     loss = problem.loss
     residual = centred(problem, problem.y - problem.design.forward(start.W))

@@ -54,16 +54,9 @@ def first_smoothing(problem: RMRProblem) -> Smoothing:
 
 
 class AugmentedLagrangian:
-    """One run on a problem.
+    """One run on RMR with a ridge, from a start or from W = 0; points are offered to the tracker.
 
-    Parameters
-    ----------
-    problem : Problem
-        RMR, with a ridge.
-    tracker : Tracker
-        Where points are offered.
-    start : Start or None
-        Where to start; None is W = 0. A start without a smoothing takes that of W = 0.
+    A start without a smoothing takes that of W = 0.
     """
 
     def __init__(self, problem: RMRProblem, tracker: Tracker, start: Start | None) -> None:
@@ -191,28 +184,10 @@ def solve_augmented(
 ) -> SolverResult:
     """Solve an RMR problem on samples in memory from where another one ended.
 
-    Parameters
-    ----------
-    problem : Problem
-        RMR, with a ridge.
-    start : Start, default=None
-        Where to start; None is W = 0.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    scale : float, default=None
-        Objective that `tol` is relative to; by default that of the problem itself.
-    few : int, default=0
-        Stop when the samples within the smoothing are at most this multiple of the coordinates of
-        W, too.
-    max_iter : int, default=1000
-        Largest number of Newton steps.
-    verbose : int, default=0
-        Whether to print one line per minimisation.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, with the state of the method at its end.
+    The arguments are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts Newton
+    steps. `tol` is relative to the objective `scale`, by default that of the problem itself. The
+    method stops, too, when the samples within the smoothing are at most `few` times the coordinates
+    of W. The result has the state of the method at its end.
     """
     tracker = Tracker(problem, tol, verbose, "augmented Lagrangian", max_iter)
     run = AugmentedLagrangian(problem, tracker, start)

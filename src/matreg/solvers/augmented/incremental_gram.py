@@ -16,14 +16,7 @@ class IncrementalGram:
     """``A'beta`` and the Gram matrix of the samples within the smoothing.
 
     From one Newton step to the next few of the samples change sides, so that most of both sums
-    stays.
-
-    Parameters
-    ----------
-    design : Design
-        The samples.
-    basis : Basis
-        Columns Z without a penalty.
+    stays. The basis has the columns Z without a penalty.
     """
 
     def __init__(self, design: Design, basis: Basis) -> None:

@@ -55,20 +55,10 @@ class Point:
 
 
 class SmoothedObjective:
-    """The objective for given multipliers, width of the smoothing and penalty of ``U = W``.
+    """The objective of RMR with a ridge, smoothed, for given multipliers.
 
-    Parameters
-    ----------
-    problem : Problem
-        RMR, with a ridge.
-    beta : ndarray of shape (n,)
-        Multipliers of the residuals.
-    Lambda : ndarray of shape (p, q)
-        Multiplier of ``U = W``.
-    width : float
-        Width of the smoothed kinks, in the units of the labels.
-    s2 : float
-        Penalty of ``U = W``.
+    Those of the residuals are beta (n,), that of ``U = W`` is Lambda (p, q). The smoothed kinks are
+    `width` wide, in the units of the labels, and `s2` is the penalty of ``U = W``.
     """
 
     def __init__(
