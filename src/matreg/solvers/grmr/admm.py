@@ -73,14 +73,8 @@ class ExactSplit:
     The L-step thresholds the singular values; the X-step is that of the problem, row by row. With
     ``w = 0`` this is the usual splitting of robust principal component analysis. Both steps update
     the multiplier. After the X-step the multiplier lies in the box of the dual problem, as the
-    certificate needs. Four arrays of the size of D are held: D, E, L and Y.
-
-    Parameters
-    ----------
-    problem : Coupled
-        What to solve.
-    state : SplitState
-        Where to start. The steps overwrite it.
+    certificate needs. Four arrays of the size of D are held: D, E, L and Y. The steps overwrite the
+    state.
     """
 
     name = "exact split"

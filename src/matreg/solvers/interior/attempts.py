@@ -60,24 +60,9 @@ def solve_cold(
 ) -> SolverResult:
     """Solve an RMR problem to a relative duality gap.
 
-    Parameters
-    ----------
-    problem : Problem
-        A loss of four numbers a sample, a spectral penalty with a ridge.
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=200
-        Largest number of Newton steps.
-    verbose : int, default=0
-        Whether to print one line per step.
-    finish : callable, default=None
-        Solves the problem from a point near its solution. It is tried once; where it fails, the
-        steps go on.
-
-    Returns
-    -------
-    SolverResult
-        The best certified point, converged or not.
+    The arguments are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts Newton
+    steps. `finish` solves the problem from a point near its solution. It is tried once; where it
+    fails, the steps go on.
     """
     loss = problem.loss
     if np.isinf(loss.lower).all() and np.isinf(loss.upper).all():  # there is no interior

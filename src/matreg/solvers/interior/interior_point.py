@@ -89,12 +89,8 @@ class Best(NamedTuple):
 class InteriorPoint:
     """One run on a problem whose box and tube may differ from those of the tracker's problem.
 
-    Parameters
-    ----------
-    problem : Problem
-        RMR, with a ridge and at least one finite bound of its dual variables.
-    tracker : Tracker
-        Where points are offered; it belongs to the problem that the user posed.
+    The problem is RMR with a ridge and at least one finite bound of its dual variables. Points are
+    offered to the tracker, which belongs to the problem that the user posed.
     """
 
     def __init__(self, problem: RMRProblem, tracker: Tracker) -> None:

@@ -66,10 +66,7 @@ class Lift:
 class Band:
     """The rows near a kink and the groups of all others.
 
-    Attributes
-    ----------
-    problem : Problem
-        The problem of the rows and, after them, the groups and the samples of a ridge.
+    Its problem has the rows and, after them, the groups and the samples of a ridge.
     """
 
     def __init__(self, model: Model, blocks: Blocks, spec: PassSpec, summary: PassSummary) -> None:

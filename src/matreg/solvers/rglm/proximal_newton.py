@@ -47,18 +47,9 @@ class DualPoint:
 
 
 class ProximalPoint:
-    """Proximal point steps by semismooth Newton.
+    """Proximal point steps by semismooth Newton, from W (p, q).
 
-    Parameters
-    ----------
-    form : StandardForm
-        Samples and labels.
-    penalty : SpectralElasticNet
-        Weights of the nuclear norm and of half the squared Frobenius norm.
-    W : ndarray of shape (p, q)
-        Where to start.
-    sigma : float, default=None
-        Length of the first step, if that is known from a neighbouring problem.
+    `sigma` is the length of the first step, if that is known from a neighbouring problem.
     """
 
     def __init__(

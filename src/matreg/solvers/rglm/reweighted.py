@@ -51,15 +51,7 @@ class Point:
 
 
 class Reweighted:
-    """Proximal Newton steps.
-
-    Parameters
-    ----------
-    problem : Problem
-        Smooth loss and spectral elastic net.
-    W : ndarray of shape (p, q)
-        Where to start.
-    """
+    """Proximal Newton steps for a smooth loss and a spectral elastic net, from W (p, q)."""
 
     def __init__(self, problem: GLMProblem, W: Array) -> None:
         self.problem = problem

@@ -59,21 +59,11 @@ def solve_rglm(
 
 
 def rglm_tau_max(problem: Problem) -> float:
-    """Smallest tau for which the coefficients are zero.
+    """Smallest tau for which the coefficients are zero, whatever the problem's own tau and ridge.
 
     It is the spectral norm of ``sum_i beta_i X_i`` with the derivatives beta of the loss at the
     best intercept: ``s_i (y_i - mean)`` for all families, as the best intercept predicts the mean
     (without an intercept the prediction is 0, 1/2 or 1).
-
-    Parameters
-    ----------
-    problem : Problem
-        Smooth loss and spectral elastic net; its own tau and ridge do not matter.
-
-    Returns
-    -------
-    float
-        The largest tau that is of use.
 
     Examples
     --------

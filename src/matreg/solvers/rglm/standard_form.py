@@ -67,12 +67,8 @@ def largest_singular_value(rows: Array) -> float:
 class StandardForm:
     """The problem without weights and gamma: ``1/2 |z - A W|^2 + penalty(W)``.
 
-    Objective, bound and gap are those of the problem that it was made of.
-
-    Parameters
-    ----------
-    source : RMRProblem
-        Squared loss. Its penalty is not used: the form serves a whole path.
+    Objective, bound and gap are those of the problem with a squared loss that it was made of. The
+    penalty of this source is not used: the form serves a whole path.
     """
 
     def __init__(self, source: RMRProblem) -> None:
