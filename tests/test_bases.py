@@ -101,7 +101,7 @@ def test_blocks_in_bases():
     np.testing.assert_allclose(beta, copy.map_rows(other.dual_of), atol=1e-5)
     some, index = blocks.take([(10, 20)])
     np.testing.assert_allclose(some.X, copy.X[index].reshape(10, -1))
-    some, index = blocks.sample(100, 0)
+    some, index = blocks.sample(100)
     np.testing.assert_allclose(some.X, copy.X[index].reshape(len(index), -1))
 
 

@@ -188,9 +188,9 @@ class BasisBlocks(Blocks):
         """One number per sample, or `columns` of them, in the order of the samples."""
         return self.source.map_rows(self._of(scan), columns)
 
-    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+    def sample(self, rows: int) -> tuple[Block, Index]:
         """About this number of samples from all over the data, and their indices."""
-        block, index = self.source.sample(rows, seed)
+        block, index = self.source.sample(rows)
         return self._of(lambda block: block)(block), index
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:

@@ -76,13 +76,13 @@ class Blocks:
         """Samples of some runs (start, stop) in order, and their indices."""
         raise NotImplementedError
 
-    def sample(self, rows: int, seed: int) -> tuple[Block, Index]:
+    def sample(self, rows: int) -> tuple[Block, Index]:
         """About this number of samples from all over the data, and their indices.
 
         Their entries, with all labels and weights that are in memory, show whether products of
         these overflow.
         """
-        block, index = self.take(sample_runs(self.n, rows, seed))
+        block, index = self.take(sample_runs(self.n, rows))
         y, weights = (
             one if isinstance(one, np.ndarray) else part
             for one, part in zip(self.given, (block.y, block.weights), strict=True)
@@ -99,7 +99,7 @@ class Blocks:
 
     def few(self, rows: int) -> Samples:
         """About this number of samples in memory, weighted to represent all."""
-        block, _ = self.sample(rows, seed=0)
+        block, _ = self.sample(rows)
         X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
         Z = block.Z if self.columns is None or block.Z is None else self.columns.given(block.Z)
         return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, Z)
@@ -262,7 +262,7 @@ def refuse_sample(i: int, X: NDArray[Any]) -> NoReturn:
     )
 
 
-def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:
+def sample_runs(n: int, rows: int) -> list[tuple[int, int]]:
     """Runs (start, stop) of 64 samples at equal distances, each shifted at random by at most one
     run. Reading single samples would be as slow as reading all. Equal distances represent sorted
     data well and do not depend on the blocks.
@@ -270,7 +270,7 @@ def sample_runs(n: int, rows: int, seed: int) -> list[tuple[int, int]]:
     count = max(1, min(rows, n) // 64)
     spacing = n / count
     length = min(64, n)
-    offsets = np.random.default_rng(seed).random(count) * (spacing - length)
+    offsets = np.random.default_rng(0).random(count) * (spacing - length)
     starts = (np.arange(count) * spacing + np.maximum(offsets, 0.0)).astype(int)
     return [(int(start), min(int(start) + length, n)) for start in starts]
 

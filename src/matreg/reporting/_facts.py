@@ -250,7 +250,7 @@ def part_of(X: Any) -> tuple[Array, NDArray[np.intp]]:
     """Some of the samples of a stored array, in short runs at random places, and their indices."""
     size = 8.0 * float(np.prod(X.shape[1:]))
     rows = max(1, min(MOST_STORED, int(SHARE * working_memory() / size)))
-    runs = sample_runs(int(X.shape[0]), rows, seed=0)
+    runs = sample_runs(int(X.shape[0]), rows)
     if sum(stop - start for start, stop in runs) > rows:  # memory for less than a run
         runs = [(runs[0][0], runs[0][0] + rows)]
     parts = [X[start:stop] for start, stop in runs]

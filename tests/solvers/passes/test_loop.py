@@ -273,7 +273,7 @@ def test_heavy_samples_are_always_kept():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_the_first_bad_sample_is_named(bad):
     blocks = make_blocks()
-    sampled = blocks.sample(Stream(blocks, make_model(), 1e-6, MEMORY, 0).rows, 0)[1]
+    sampled = blocks.sample(Stream(blocks, make_model(), 1e-6, MEMORY, 0).rows)[1]
     hidden = int(np.setdiff1d(np.arange(5000, blocks.n), sampled)[0])
     blocks.X[[hidden, 11_990], 2, 3] = bad
     with pytest.raises(ValueError, match=f"sample {hidden} does"):

@@ -38,7 +38,7 @@ OVERHEAD = 4
 def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
     """Scores of the candidates of RMRCV or SMMCV on a part, with the taus of all samples."""
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
-    block, index = blocks.sample(rows, seed=0)
+    block, index = blocks.sample(rows)
     search.cv_samples_ = index
     if is_classifier(search):
         check_classes_of_part(search.classes_, block.y, "the folds look at", blocks.n)

@@ -145,7 +145,7 @@ class Stream(Bounds):
 
     def look(self) -> tuple[Block, Array]:
         """A subsample with enough of the rare kind, and the number of samples each stands for."""
-        block, index = self.blocks.sample(self.rows, seed=0)
+        block, index = self.blocks.sample(self.rows)
         factors = self.model.losses(block.y, block.weights).size
         check_factors(factors, np.linalg.norm(block.X.astype(float), axis=1), block.y)
         n, rare = self.blocks.n, self.rare
