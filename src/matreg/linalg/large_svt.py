@@ -25,15 +25,7 @@ class WarmStartedSVT:
     smaller Gram matrix are used, and a full decomposition where squaring would lose the digits
     that matter: singular values matter relative to the threshold only.
 
-    Parameters
-    ----------
-    random_state : int, default=0
-        Seed of the probes.
-
-    Attributes
-    ----------
-    n_gram_, n_subspace_ : int
-        Number of calls answered by the Gram side and by the block.
+    `n_gram_` and `n_subspace_` count the calls answered by the Gram side and by the block.
 
     Examples
     --------
@@ -44,8 +36,8 @@ class WarmStartedSVT:
            [0., 0.]])
     """
 
-    def __init__(self, random_state: int = 0) -> None:
-        self.rng = np.random.default_rng(random_state)
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)  # of the probes
         self.basis: Array | None = None
         self.failures, self.wait = 0, 0
         self.n_gram_ = 0

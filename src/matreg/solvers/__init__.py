@@ -48,7 +48,7 @@ from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
 from .neighbours import tau_grid, walk
 from .passes.moments import moments
-from .passes.solve import check_blocks, known_moments, quadratic
+from .passes.solve import check_blocks, quadratic
 from .warm_start import Start
 
 __all__ = [
@@ -75,7 +75,6 @@ __all__ = [
     "default_weights",
     "from_arrays",
     "jackknife_plus",
-    "known_moments",
     "last_step",
     "learned_space",
     "leave_one_out",
