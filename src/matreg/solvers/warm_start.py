@@ -19,17 +19,10 @@ if TYPE_CHECKING:  # these modules import this one
 
 
 class Position(NamedTuple):
-    """Where a problem is among those with the same samples.
+    """Where a problem is among those with the same samples."""
 
-    Attributes
-    ----------
-    tau : float
-        Weight of the nuclear norm.
-    loss_scale : float
-        Sum of the largest slopes of the losses, which a weight C of the loss multiplies.
-    """
-
-    tau: float
+    tau: float  # weight of the nuclear norm
+    # Sum of the largest slopes of the losses, which a weight C of the loss multiplies.
     loss_scale: float = 1.0
 
 

@@ -28,30 +28,18 @@ from ...problem import RMRProblem
 
 @dataclass(frozen=True)
 class Point:
-    """The smoothed objective at (W, gamma).
+    """The smoothed objective at (W, gamma)."""
 
-    Attributes
-    ----------
-    W, gamma, AW : ndarray (p, q), (k,), (n,)
-        The point and the images of W.
-    beta, Lambda : ndarray (n,), ndarray (p, q)
-        Multipliers after an update.
-    smoothed : ndarray of bool (n,)
-        Samples within the width of a smoothed kink.
-    threshold : SmoothedThresholding
-        Thresholding of ``W + Lambda/s2``, whose values are those of U.
-    value : float
-        The objective.
-    """
-
+    # (p, q), (k,), (n,): the point and the images of W.
     W: Array
     gamma: Array
     AW: Array
+    # (n,), (p, q): multipliers after an update.
     beta: Array
     Lambda: Array
-    smoothed: Mask
-    threshold: SmoothedThresholding
-    value: float
+    smoothed: Mask  # (n,): samples within the width of a smoothed kink
+    threshold: SmoothedThresholding  # of ``W + Lambda/s2``; its values are those of U
+    value: float  # the objective
 
 
 class SmoothedObjective:

@@ -100,12 +100,6 @@ def _low_rank(D: Array) -> Factors:
     return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
 
 
-def _nothing(problem: Coupled, tol: float) -> Decomposition:
-    """A split without outliers, and a state from which the method starts."""
-    E, d = np.zeros_like(problem.D), singular_values(problem.D, tol)
-    return Decomposition(E, d, 0.0, start_state(problem))
-
-
 def decompose(
     problem: Coupled,
     method: type[ExactSplit] | type[PaperSplit] = ExactSplit,
@@ -139,7 +133,9 @@ def decompose(
     """
     # Residuals at which a certificate is likely to hold. After a good start it may hold at once.
     level = tol if start is None else np.inf
-    start = start or _nothing(problem, tol)
+    if start is None:  # without outliers
+        E, d = np.zeros_like(problem.D), singular_values(problem.D, tol)
+        start = Decomposition(E, d, 0.0, start_state(problem))
     tracker = SplitTracker(problem, start, tol, verbose, method.name, max_iter)
     state, spoke = start.state, time.perf_counter()
     state.rescale(problem.gamma)

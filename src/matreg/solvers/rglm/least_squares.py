@@ -33,17 +33,10 @@ EXPECTED_STEPS = 20
 
 
 class PreparedForm(NamedTuple):
-    """What a run leaves to the next one on the same samples.
+    """What a run leaves to the next one on the same samples."""
 
-    Attributes
-    ----------
-    form : StandardForm
-        The prepared samples, for another tau.
-    sigma : float or None
-        Length of the last proximal point step; None if FISTA was enough.
-    """
-
-    form: StandardForm
+    form: StandardForm  # the prepared samples, for another tau
+    # Length of the last proximal point step; None if FISTA was enough.
     sigma: float | None = None
 
 
