@@ -74,7 +74,7 @@ COLD: dict[str, Mechanism] = {
     "active set at the end": [(cold, "NEAR", 0.0)],
 }
 PATHS: dict[str, Mechanism] = {
-    "second step with a matrix": [(active_set, "OFTEN", 1)],
+    "second step with a matrix": [(active_set, "MOST_STEPS", 1)],
     "single precision of K": [(jacobian, "TOO_LIGHT", np.inf)],
     "borders of free systems": [(box_qp, "MAX_CHANGED", -1)],
     "interior point of the box problem": [

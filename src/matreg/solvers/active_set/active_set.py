@@ -43,9 +43,9 @@ from .jacobian import Linearisation, Point, affordable
 
 # Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.5
-# A matrix is used again if steps shrink by GOOD, and would be short enough after SOON more of them,
-# OFTEN at most.
-GOOD, SOON, OFTEN = 0.5, 4, 8
+# A matrix is used again if the ratio of steps is at most this, and they would be short enough after
+# so many more, up to a largest number of steps with it.
+RATIO, STEPS_AHEAD, MOST_STEPS = 0.5, 4, 8
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Pace:
 
     def promises(self, tol: float) -> bool:
         """Whether a bound, which is off by the square of a step, would be accurate soon."""
-        return self.rate <= GOOD and (self.length * self.rate ** (SOON + 1)) ** 2 <= tol
+        return self.rate <= RATIO and (self.length * self.rate ** (STEPS_AHEAD + 1)) ** 2 <= tol
 
     def accurate(self, tol: float) -> bool:
         """Whether the bound is expected to be, so that it is worth its time."""
@@ -73,7 +73,7 @@ class Pace:
 
     def allows(self, length: float) -> bool:
         """Whether the matrix still holds for a step of this length."""
-        return self.used == 0 or length <= GOOD * self.length
+        return self.used == 0 or length <= RATIO * self.length
 
     def after(self, length: float) -> Pace:
         """Pace after a step; the second is expected to be three times the square of the first."""
@@ -159,7 +159,7 @@ class ActiveSetNewton:
         linear, pace, double = None, Pace(), False
         lengths: list[float] = []  # of the first step with each matrix
         while not self.tracker.converged:
-            spent = pace.used >= OFTEN or not pace.promises(self.tracker.tol)
+            spent = pace.used >= MOST_STEPS or not pace.promises(self.tracker.tol)
             if linear is None or spent:
                 yield at
                 if len(lengths) > 3 and lengths[-1] > 0.8 * lengths[-3]:  # no progress
