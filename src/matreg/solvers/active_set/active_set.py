@@ -192,7 +192,8 @@ class ActiveSetNewton:
         With `allow_afar` it is solved even where pivoting does not end, which takes long.
         """
         drift = linear.drift(at)
-        target = self.y - self.design.forward(at.W + drift) + linear.quadratic.image_of(at.beta)
+        target = self.y - self.design.forward(at.W + drift)
+        target += linear.quadratic.without_curvature.times(at.beta)
         solution = linear.quadratic.pivot(target, at.side)
         if solution is None and allow_afar:
             residual = self.y - self.design.forward(at.W)

@@ -270,7 +270,3 @@ class BoxQuadratic:
                 return x, gamma
         self.system = None
         return self.solve(t, side) if bordered else None  # borders lose digits in a huge box
-
-    def image_of(self, beta: Array) -> Array:
-        """``K beta``, without the curvature."""
-        return self.without_curvature.times(beta)
