@@ -39,9 +39,9 @@ class Options:
         return range(self.seed, self.seed + rounds)
 
 
-def which_form(rounds: int, whole: int = WHOLE) -> str:
+def which_form(rounds: int) -> str:
     """Whether a number of repetitions is the short or the whole form of an experiment."""
-    return "the whole form" if rounds >= whole else f"the short form (--rounds {whole} is whole)"
+    return "the whole form" if rounds >= WHOLE else f"the short form (--rounds {WHOLE} is whole)"
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ LARGEST_RATIO = 200.0
 LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 64
 
 
-def sampled(X: Any, numbers: int, seed: int = 0) -> Any:
+def sampled(X: Any, numbers: int) -> Any:
     """Samples from all over X with about so many numbers in total; X itself if it has fewer.
 
     X is in memory, stored or a Dask array; at least 64 samples are taken.
@@ -41,7 +41,7 @@ def sampled(X: Any, numbers: int, seed: int = 0) -> Any:
     rows = max(64, numbers // max(width, 1))
     if rows >= n:
         return X.compute() if is_dask(X) else np.asarray(X[...])
-    runs = sample_runs(n, rows, seed)
+    runs = sample_runs(n, rows, 0)
     if is_dask(X):
         import dask
 

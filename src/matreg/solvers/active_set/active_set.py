@@ -251,7 +251,7 @@ def solve_active_set(
     Parameters
     ----------
     problem : Problem
-        A loss of four numbers a sample, a spectral penalty with a ridge.
+        A loss of four numbers per sample, a spectral penalty with a ridge.
     start : Start
         Solution of a problem with the same samples, for another tau or C close by.
     tol : float, default=1e-6

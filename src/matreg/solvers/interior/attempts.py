@@ -63,7 +63,7 @@ def solve_cold(
     Parameters
     ----------
     problem : Problem
-        A loss of four numbers a sample, a spectral penalty with a ridge.
+        A loss of four numbers per sample, a spectral penalty with a ridge.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=200
