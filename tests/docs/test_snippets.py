@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sphinx.directives.code import LiteralIncludeReader
 
 import matreg
 from matreg.datasets import make_matrix_regression
@@ -125,7 +124,8 @@ def pasted(page):
             pairs = re.findall(r"^:([\w-]+): *\"?(.*?)\"?$", lines, re.MULTILINE)
             options = {key: int(value) if key == "dedent" else value for key, value in pairs}
             config = SimpleNamespace(source_encoding="utf-8")
-            reader = LiteralIncludeReader(str(page.parent / name), options, config)
+            code = pytest.importorskip("sphinx.directives.code")
+            reader = code.LiteralIncludeReader(str(page.parent / name), options, config)
             yield reader.read()[0]
 
 

@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from matreg.design import ArrayDesign
 from matreg.losses.piecewise import absolute, hinge, pinball
+from matreg.penalties.spectral import SpectralElasticNet
+from matreg.problem import Problem
 from matreg.solvers import largest_tau
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.dual_points import optimal_multipliers
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
-from problems import at, make_problem, random_problem
+from matreg.unpenalised.basis import covariates
+from problems import at, make_problem, random_data, random_problem
 
 TAU_CASES = {
     "generic": {},
@@ -132,3 +136,18 @@ def test_bounds_that_do_not_meet_are_told(monkeypatch):
         patch.setattr(largest_tau, "ROUNDS", 1)
         found = tau_max(problem, tol=1e-12)
     assert found >= tau_max(problem, tol=1e-6) * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 7])
+def test_columns_that_depend_on_each_other_on_the_ties(seed):
+    X, y = random_data(20, 2, 2, seed)
+    Z = np.random.default_rng(seed).random((20, 4)) < 0.1
+    y, columns = np.round(y + Z @ np.arange(4.0)), covariates(Z)
+    problem = Problem(ArrayDesign(X), y, absolute(np.ones(20)), SpectralElasticNet(1.0), columns)
+    beta = cp.Variable(20)
+    constraints = [cp.abs(beta) <= 1.0, columns.Z.T @ beta == 0.0]
+    best = cp.Problem(cp.Maximize(y @ beta), constraints).solve(cp.CLARABEL)
+    image = cp.reshape(X.reshape(20, -1).T @ beta, (2, 2), order="C")
+    constraints.append(y @ beta >= best - 1e-6)
+    expected = cp.Problem(cp.Minimize(cp.norm(image, 2)), constraints).solve(cp.CLARABEL)
+    assert tau_max(problem) == pytest.approx(expected, rel=1e-3)

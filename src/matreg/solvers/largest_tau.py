@@ -31,6 +31,7 @@ from ..linalg.threads import single_threaded
 from ..losses.piecewise import PiecewiseLoss
 from ..penalties.spectral import SpectralElasticNet
 from ..problem import RMRProblem
+from ..unpenalised.basis import NOTHING, Columns
 from .choose import solve_rmr
 from .dual_points import only_multipliers, optimal_multipliers
 
@@ -79,13 +80,26 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
     beta, lower, upper = optimal_multipliers(problem)
     free = np.flatnonzero(lower < upper)
     zero = np.zeros(len(free))
-    return replace(
+    tied = replace(
         problem.take(free),
         y=zero,
         loss=PiecewiseLoss(lower[free], upper[free], zero, zero),
         linear=-problem.dual_image(beta),
         linear_gamma=problem.linear_gamma - problem.unpenalised.sums(beta),
     )
+    return tied if problem.unpenalised.size < 2 else independent(tied)
+
+
+def independent(problem: RMRProblem) -> RMRProblem:
+    """The problem with columns that are independent on its samples, which may be few."""
+    n, t = problem.design.n, problem.linear_gamma
+    U, d, Vt = np.linalg.svd(problem.unpenalised.columns(n), full_matrices=False)
+    r = int(np.count_nonzero(d > 1e-10 * d.max(initial=0.0)))
+    if r == len(t):
+        return problem
+    size = np.sqrt(n)  # columns have a mean square of 1
+    columns = Columns(size * U[:, :r]) if r else NOTHING
+    return replace(problem, unpenalised=columns, linear_gamma=size * (Vt[:r] @ t) / d[:r])
 
 
 def smallest_norm(problem: RMRProblem, tol: float) -> float:

@@ -127,7 +127,9 @@ def beside_columns(D: Array, Z: Array) -> Callable[[Array, Array], tuple[Array, 
     weighted = Z / D[:, None]
     S = Z.T @ weighted
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
-    inverse = scipy.linalg.pinvh(scale[:, None] * S * scale, check_finite=False)
+    S = scale[:, None] * S * scale
+    some = np.isfinite(S).all()  # otherwise callers stop at what follows
+    inverse = scipy.linalg.pinvh(S, check_finite=False) if some else np.full_like(S, np.nan)
 
     def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
         gamma = scale * (inverse @ (scale * (rhs @ weighted - total)))

@@ -231,3 +231,19 @@ def test_a_far_start_takes_no_more_memory_than_the_samples():
         tracemalloc.stop()
     assert found.converged
     assert peak <= 8 * X.size  # the samples in float64
+
+
+@pytest.mark.parametrize("loss", ["tube", "huber"])
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_without_a_sample_within_the_smoothing(loss, seed):
+    """With as many columns as a group each, of which a subsample and a smoothing may see none."""
+    rng, n = np.random.default_rng(2 * seed), 30 + 30 * (seed % 2)
+    X, group = rng.standard_normal((n, 1, 1)), rng.integers(0, 6, n)
+    y = X[:, 0, 0] + group + 0.5 * rng.laplace(size=n)
+    c = np.full(n, 1.2)
+    cost = huber(c, 0.5) if loss == "huber" else epsilon_insensitive(c, 0.1)
+    columns = covariates((group[:, None] == np.arange(5)).astype(float))
+    problem = Problem(ArrayDesign(X), y, cost, SpectralElasticNet(2.0), columns)
+    result = solve_many(problem)
+    assert result.converged
+    assert result.primal == pytest.approx(solve_cold(problem, tol=1e-8).primal, rel=2e-6)

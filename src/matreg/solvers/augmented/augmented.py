@@ -2,7 +2,7 @@
 
 Newton steps minimise the smoothed objective (:mod:`.smoothed_objective`). Then the multipliers are
 updated, the smoothing is made narrower and the penalty of ``U = W`` larger, until the certificate
-holds. Wide smoothing needs few steps whatever the start, and each narrowing few more as long as the
+holds. Wide smoothing needs few steps from any start. Each narrowing needs few more, as long as the
 samples within the smoothing outnumber the coordinates of W. Both splittings leave an error in the
 residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second penalty grows such that
 the two errors are of the same size.

@@ -22,6 +22,8 @@ class IncrementalGram:
     def __init__(self, design: Design, basis: Basis) -> None:
         self.design, self.basis = design, basis
         self.order = design.p * design.q + basis.size
+        columns = basis.columns(design.n)
+        self.rank = int(np.linalg.matrix_rank(columns.T @ columns, hermitian=True))
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
         self.updates = 0

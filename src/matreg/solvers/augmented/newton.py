@@ -1,9 +1,9 @@
 """Newton directions of the smoothed objective.
 
 Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
-thresholding, F the samples within the smoothing and D their slopes. The first part couples, in the
-basis of the singular vectors, nothing but an entry (k, l) with (l, k). So the system is of the
-order of W, or of that of F where this is smaller.
+thresholding, F the samples within the smoothing and D their slopes. In the basis of the singular
+vectors the first two terms couple only the entries (k, l) and (l, k). The system therefore has the
+order of W, or that of F if it is smaller and F determines gamma.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def direction(
     """Newton direction of W and gamma, from the gradient of W and that of gamma."""
     count = int(np.count_nonzero(at.smoothed))
     if 0 < count < sums.order // 2:
-        return through_samples(objective, sums.design, at, gradient, slope)
+        columns = objective.problem.unpenalised.take(np.flatnonzero(at.smoothed)).columns(count)
+        if np.linalg.matrix_rank(columns) == sums.rank:
+            return through_samples(objective, sums.design, at, gradient, slope)
     return through_coefficients(objective, sums, at, gradient, slope)
 
 
@@ -67,11 +69,20 @@ def through_coefficients(
     H /= unit
     add_curvature(H, at.threshold, problem.penalty.ridge, objective.s2)
     rhs, m = np.append((left.T @ gradient @ right).reshape(-1), slope), gradient.size
-    if not at.smoothed.any():
-        # Gamma would have no curvature: give it that of some of the samples.
-        H[m:, m:] += 1e-3 * float(objective.weights.sum()) * np.eye(len(slope))
+    support(H[m:, m:], float(objective.weights.sum()))
     x = cholesky(H)(-rhs)
     return left @ x[:m].reshape(gradient.shape) @ right.T, x[m:]
+
+
+def support(own: Array, whole: float) -> None:
+    """Give gamma some of the curvature of all samples in directions in which it has none.
+
+    Within the smoothing there may be no sample, or none of a group that an indicator marks.
+    """
+    if np.isfinite(own).all():
+        curvature, vectors = np.linalg.eigh(own)
+        flat = vectors[:, curvature <= 1e-12 * whole]
+        own += 1e-3 * whole * flat @ flat.T
 
 
 def bases(threshold: SmoothedThresholding) -> tuple[Array, Array]:

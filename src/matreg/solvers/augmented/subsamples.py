@@ -92,7 +92,7 @@ def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
     """The problem on growing subsamples, that have the weight of all samples."""
     design = problem.design
     order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
-    size = 4 * design.p * design.q
+    size = 4 * max(design.p * design.q, problem.unpenalised.size)
     while 3 * size <= design.n:
         part = problem.take(np.sort(order[:size]))
         yield replace(part, loss=part.loss.times(design.n / size))

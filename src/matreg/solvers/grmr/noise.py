@@ -1,10 +1,10 @@
 """Noise of the samples, measured on samples to which the low-rank part was not fitted.
 
-A low-rank part that is fitted to a sample takes up much of its detail. The residual is smaller than
-the detail of new samples. Therefore groups of samples are left out
-in turn, each is cleaned with the row space of the others, and the noise is the size of what is
-left. Samples that are alike, such as images of one person, are left out together, because the row
-space of one contains the detail of the others. Some samples of each group are enough.
+A low-rank part that is fitted to a sample takes up much of its detail, so that the residual is
+smaller than the detail of new samples. Therefore groups of samples are left out in turn, each is
+cleaned with the row space of the others, and the noise is the size of the residual. Samples that
+are alike, such as images of one person, are left out together, because the row space of one
+contains the detail of the others. Some samples of each group are enough.
 """
 
 from __future__ import annotations

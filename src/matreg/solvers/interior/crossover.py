@@ -1,9 +1,9 @@
 """From an interior point in a huge box to the vertex near it.
 
-In a huge box the loss is steep: what the interior point leaves of rounding, times C, may be more
-than all the rest of the objective. But its multipliers tell the side of each sample
-(:mod:`..active_set.box_qp`), and given the sides the solution is a matter of linear algebra, as
-accurate as float64 can be.
+In a huge box the loss is steep: the rounding error of the interior point, times C, may exceed the
+rest of the objective. The multipliers still show the side of each sample
+(:mod:`..active_set.box_qp`), and given the sides the solution follows by linear algebra, as
+accurately as float64 allows.
 """
 
 from __future__ import annotations
