@@ -56,3 +56,11 @@ def test_a_search_compares_its_samples_once(monkeypatch, search):
     y = y if isinstance(search, RMRCV) else np.digitize(y, [-0.5, 0.5])
     search.fit(X[index], y[index])
     assert calls == [42]
+
+
+@pytest.mark.parametrize("with_covariates", [False, True])
+def test_the_sign_of_zero_makes_no_other_sample(with_covariates):
+    X = np.ones((3, 2, 2))
+    X[1:, 0, 0] = [0.0, -0.0]
+    Z = np.array([[1.0], [-0.0], [0.0]]) if with_covariates else None
+    assert Samples.of(X, np.zeros(3), np.ones(3), Z).distinct().n == 2

@@ -448,3 +448,30 @@ def test_a_sample_that_decides_the_mean_is_refitted():
     found = refit(problem)
     assert found.refitted[0]
     assert off(found.residuals, brute_force(problem))[0] < 0.02
+
+
+@pytest.mark.parametrize(("name", "seed"), [("huber", 69), ("tube", 193)])
+def test_samples_whose_terms_hardly_shrink_are_refitted(name, seed):
+    """Where the second-order term is more than half of the first-order change, so may be others."""
+    X, y = random_data(N, 4, 3, seed=seed)
+    X *= np.exp(1.5 * np.random.default_rng(seed).standard_normal(N))[:, None, None]
+    problem = posed(name, 0.0, C=1.0)
+    loss = LOSSES[name](y, np.ones(N))
+    problem = replace(problem, design=ArrayDesign(X), y=y, loss=loss)
+    problem = replace(problem, penalty=SpectralElasticNet(0.9 * problem_tau_max(problem)))
+    found = refit(problem)
+    linear = np.abs(found.formula.residuals - found.formula.training)
+    slow = np.abs(found.residuals - found.formula.residuals) > 0.5 * linear + 1e-5
+    assert slow.any()
+    assert found.refitted[slow].all()
+
+
+@pytest.mark.parametrize("seed", [30, 97])
+def test_the_last_few_samples_are_refitted(seed):
+    """Of so few samples one without a second-order term may decide the mean."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.standard_normal((10, 2, 2)))
+    y = np.round(3.0 * X[:, 0, 0] + rng.standard_normal(10))
+    loss = losses.epsilon_insensitive(np.full(10, 4.0), 0.2)
+    problem = Problem(ArrayDesign(X), y, loss, SpectralElasticNet(1.0))
+    assert off(refit(problem).residuals, brute_force(problem))[0] < 0.01

@@ -220,7 +220,7 @@ def equal_samples(X: NDArray[Any], Z: Array | None = None) -> Index:
         flat = np.column_stack([flat, Z])
     seen: dict[int, int] = {}
     for i in range(len(X)):
-        first = seen.setdefault(hash(flat[i].tobytes()), i)
+        first = seen.setdefault(hash((flat[i] + 0).tobytes()), i)  # -0.0 + 0 is 0.0
         if np.array_equal(flat[first], flat[i], equal_nan=True):
             equal[i] = first
     return equal

@@ -247,8 +247,8 @@ def solve_left_out(
     spread = float(samples.design.forward(V).std()) + float(np.abs(samples.y).mean())
     if np.abs(moved).max() > CHANGED * spread:
         raise ValueError(
-            "X, y, sample_weight and covariates must be those of fit, and the fit must have "
-            "converged: on these samples the optimum changes predictions by up to "
+            "X, y, sample_weight and covariates must be those of fit, which must have converged to "
+            "a unique optimum: on these samples the optimum changes predictions by up to "
             f"{np.abs(moved).max():.3g}."
         )
     loo = leave_one_out(problem, result.W, result.gamma, result.beta)

@@ -14,6 +14,7 @@ from ...linalg.factors import Factors
 from ...problem import Problem
 from ..dispatch import solve_problem
 from ..warm_start import Start
+from .pivoting import ROUNDING
 from .residuals import LeaveOneOut
 
 # Residuals of a problem (n,) to those of the labels, such as counts minus their means.
@@ -93,7 +94,8 @@ def refined(
     So the first fits leave out the sample with the largest term and the one whose residual moves
     most, which may decide the mean by itself. Five further ones, at equal distances in the order
     of the terms, measure the errors of the samples that are not refitted. The other fits leave out
-    the samples with the largest terms.
+    the samples with the largest terms, before all others those whose term is more than half of the
+    first-order change. Where five samples or fewer would be left, these are refitted, too.
 
     Parameters
     ----------
@@ -121,10 +123,13 @@ def refined(
     if loo.dbeta is None:  # too many samples for terms of second order
         return Refined(lean, out, done, np.nan, changes)
     seen = shown(out)
-    terms = np.where(loo.ended[:own], np.abs(seen - shown(loo.residuals[:own])), np.inf)
+    linear = shown(loo.residuals[:own])
+    terms, moves = np.abs(seen - linear), np.abs(linear - shown(loo.training[:own]))
+    # Of terms that shrink by less than half the further ones sum up to more than the last one.
+    slow = terms > np.maximum(0.5 * moves, ROUNDING * np.abs(seen).max(initial=0.0))
+    terms[slow | ~loo.ended[:own]] = np.inf
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
     order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
-    moves = np.abs(shown(loo.residuals[:own]) - shown(loo.training[:own]))
     first = order[:1] if len(order) < 2 else np.array([order[0], max(order[1:], key=moves.item)])
     rest = order[~np.isin(order, first)]
     if len(rest) > CHECKS:
@@ -143,8 +148,8 @@ def refined(
     enough = min(len(first) + CHECKS, len(order))
     with span(0.6, 1.0):
         for k, i in enumerate(track(queue, "refits", len(queue))):
-            if k >= enough and doubt() <= 0.02:  # less is not worth a fit
-                break
+            if k >= enough and len(order) - k > CHECKS and doubt() <= 0.02:
+                break  # less is not worth a fit
             before, done[i] = seen[i], True
             changes[int(i)] = change_without(problem, int(i), W, gamma, every)
             out[i] = loo.training[i] - changes[int(i)][2][i]
