@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
-from matreg import GRMR, RGLM, RMR, RMRCV, SMM, CVDisplay, information_criteria
+from matreg import GRMR, RGLM, RMR, RMRCV, SMM, CoefDisplay, CVDisplay, information_criteria
 from matreg.inspection import bootstrap_maps, maps_figure, permutation_map
 from problems import random_data
 
@@ -28,6 +29,17 @@ WRONG = {
     "a figure of a choice, without a search": (
         lambda: CVDisplay.from_estimator(fitted()),
         "must be a search, such as RMRCV",
+    ),
+    "a figure of a search over words": (
+        lambda: CVDisplay.from_estimator(
+            GridSearchCV(RMR(), {"tau": ["scale", "0.1*scale"]}, cv=2).fit(X, Y)
+        ),
+        "searched over numbers for tau; got 'scale'",
+    ),
+    "a figure of flat coefficients": (lambda: CoefDisplay(np.ones(4)).plot(), "coef.reshape"),
+    "a score that is none, before the permutations": (
+        lambda: permutation_map(fitted(), X, Y, n_permutations=10**6, scoring="mse"),
+        "neg_mean_squared_error.*; got mse",
     ),
     "criteria of a model": (lambda: information_criteria(RMR(), X, Y), "must be a path"),
     "weights that are a word": (
