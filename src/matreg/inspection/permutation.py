@@ -186,7 +186,7 @@ def permutation_map(
     null = _what_is_permuted(model)
     coef = linear_part(model).coef
     X, y = as_samples(model, X), np.asarray(y)
-    check_length(y, len(X))
+    check_length(y, int(np.shape(X)[0]))
     rng = check_random_state(random_state)
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
     orders = [exchange.draw(rng) for _ in range(n_permutations)]
