@@ -117,3 +117,10 @@ def test_maps_of_named_samples_have_their_names_in_every_panel():
 def test_report_says_which_class_is_positive():
     model = SMM(tau=0.01).fit(X, CLASSES)
     assert "A positive decision is for b." in model.report(X, CLASSES, baseline=False).html
+
+
+def test_report_does_not_repeat_the_warning_of_units_for_each_fold(recwarn):
+    units = X * [1.0, 1.0, 1e4]
+    model = RMR().fit(units, Y)
+    model.report(units, Y, cv=3, baseline=False)
+    assert sum("differ in scale" in str(one.message) for one in recwarn) == 1
