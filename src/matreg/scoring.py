@@ -51,7 +51,8 @@ def check_score_name(name: str, bounded: bool = True) -> None:
     if name not in known:
         likeness = {one: _likeness(name.lower(), one) for one in known}
         near = sorted(known, key=lambda one: -likeness[one])[:3]
-        near = [one for one in near if likeness[one] > 0.5] or near
+        least = max(0.5, 0.5 * likeness[near[0]])
+        near = [one for one in near if likeness[one] > least] or near
         raise ValueError(
             f"scoring must be a score of scikit-learn, such as {', '.join(near)}; got {name}."
         )

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
-from matreg import GRMR, RGLM, RMR, RMRCV, SMM, CVDisplay, information_criteria
+from matreg import GRMR, RGLM, RMR, RMRCV, SMM, CoefDisplay, CVDisplay, information_criteria
 from matreg.inspection import bootstrap_maps, maps_figure, permutation_map
 from problems import random_data
 
@@ -29,6 +30,17 @@ WRONG = {
         lambda: CVDisplay.from_estimator(fitted()),
         "must be a search, such as RMRCV",
     ),
+    "a figure of a search over words": (
+        lambda: CVDisplay.from_estimator(
+            GridSearchCV(RMR(), {"tau": ["scale", "0.1*scale"]}, cv=2).fit(X, Y)
+        ),
+        "searched over numbers for tau; got 'scale'",
+    ),
+    "a figure of flat coefficients": (lambda: CoefDisplay(np.ones(4)).plot(), "coef.reshape"),
+    "a score that is none, before the permutations": (
+        lambda: permutation_map(fitted(), X, Y, n_permutations=10**6, scoring="mse"),
+        "such as neg_mean_squared_error; got mse",
+    ),
     "criteria of a model": (lambda: information_criteria(RMR(), X, Y), "must be a path"),
     "weights that are a word": (
         lambda: RMR().fit(X, Y, sample_weight="balanced"),
@@ -43,6 +55,10 @@ WRONG = {
         "Leave out the samples without a class",
     ),
     "names that are a word": (lambda: fitted().report(X, Y, names="channels"), "MapAxes"),
+    "a report on numbers of a model of classes": (
+        lambda: SMM(tau=0.01).fit(X, CLASSES).report(X, Y, cv=3),
+        "y must hold classes of fit, such as a; got -",
+    ),
     "a report as PDF": (lambda: fitted().report(X, Y).save("report.pdf"), "end with .html"),
     "fewer samples than folds": (lambda: RMRCV().fit(X[:4], Y[:4]), "cv=5, the default,"),
     "samples without an observed entry": (
@@ -96,3 +112,10 @@ def test_maps_of_named_samples_have_their_names_in_every_panel():
 def test_report_says_which_class_is_positive():
     model = SMM(tau=0.01).fit(X, CLASSES)
     assert "A positive decision is for b." in model.report(X, CLASSES, baseline=False).html
+
+
+def test_report_does_not_repeat_the_warning_of_units_for_each_fold(recwarn):
+    units = X * [1.0, 1.0, 1e4]
+    model = RMR().fit(units, Y)
+    model.report(units, Y, cv=3, baseline=False)
+    assert sum("differ in scale" in str(one.message) for one in recwarn) == 1

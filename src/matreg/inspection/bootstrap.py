@@ -132,7 +132,7 @@ def bootstrap_maps(
     check_scalar(n_resamples, "n_resamples", (int, np.integer), min_val=2)
     coef = linear_part(model).coef_in_units
     X, y = as_samples(model, X), np.asarray(y)
-    check_length(y, len(X))
+    check_length(y, int(np.shape(X)[0]))
     classes = len(np.unique(y)) if is_classifier(model) else 0
     draws = _draws(y, groups, n_resamples, check_random_state(random_state), classes)
     plain = at_chosen_parameters(model)

@@ -17,6 +17,7 @@ from .._runtime.warn import warn
 from .._typing import Array
 from .._validation.arrays import check_length
 from ..estimators._linear_part import linear_part
+from ..scoring import check_score_name
 from ._covariates import as_numbers, bound, fit_with, take
 from ._p_values import p_values, stepwise_p_values, threshold_of
 from ._refits import (
@@ -180,10 +181,12 @@ def permutation_map(
     """
     check_scalar(n_permutations, "n_permutations", (int, np.integer), min_val=1)
     check_scalar(alpha, "alpha", float, min_val=0.0, max_val=1.0, include_boundaries="neither")
+    if isinstance(scoring, str):
+        check_score_name(scoring, bounded=False)
     null = _what_is_permuted(model)
     coef = linear_part(model).coef
     X, y = as_samples(model, X), np.asarray(y)
-    check_length(y, len(X))
+    check_length(y, int(np.shape(X)[0]))
     rng = check_random_state(random_state)
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
     orders = [exchange.draw(rng) for _ in range(n_permutations)]

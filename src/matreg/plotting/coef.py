@@ -51,6 +51,11 @@ class CoefDisplay(Display):
     column_coords: ArrayLike | None = None
 
     def __post_init__(self) -> None:
+        if self.coef.ndim != 2:
+            raise ValueError(
+                f"coef must be one matrix (p, q); got shape {self.coef.shape}. Reshape flat "
+                "coefficients: coef.reshape(p, q)."
+            )
         sizes = {"row_coords": self.coef.shape[0], "column_coords": self.coef.shape[1]}
         for name, size in sizes.items():
             given = getattr(self, name)

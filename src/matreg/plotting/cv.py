@@ -77,7 +77,13 @@ class CVDisplay(Display):
         for name in table:
             if name.startswith("param_") and name != tau:
                 rows &= np.asarray(table[name] == table[name][best], dtype=bool)
-        taus = np.asarray(table[tau], dtype=float)
+        try:
+            taus = np.asarray(table[tau], dtype=float)
+        except ValueError:
+            raise ValueError(
+                f"estimator must have searched over numbers for tau; got {table[tau][0]!r}. "
+                "RMRCV and the other searches of matreg find numbers themselves."
+            ) from None
         rows = np.flatnonzero(rows)[np.argsort(taus[rows])]
         name, is_error = score_of_search(search)
         mean = table["mean_test_score"][rows]

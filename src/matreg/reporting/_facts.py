@@ -223,6 +223,11 @@ def gather(
         raise ValueError(
             f"y must have one label for each of the {total} samples; got shape {labels.shape}."
         )
+    if hasattr(inner, "classes_") and (other := sorted(set(labels.tolist()) - set(inner.classes_))):
+        raise ValueError(
+            f"y must hold classes of fit, such as {inner.classes_[0]}; got {other[0]}, which was "
+            "not there."
+        )
     Z = as_numbers(model, covariates, total)
     if is_streamed(X):
         X, rows = part_of(X)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._runtime.progress import track
+from .._runtime.warn import without
 from .._typing import Array
 from ..estimators._fit.classifier import one_vs_rest
 from ..estimators._fit.fitted import deciding
@@ -78,7 +79,9 @@ def in_folds(
         seen, left_out = take(X, train), take(X, test)
         beside = take(Z, train), take(Z, test)
         if single is None:
-            fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
+            # The fit of the model has said so already.
+            with without("The columns of X differ"), without("The rows of X differ"):
+                fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
             whole, rows, Z_rows = bound(fitted, beside[1]), left_out, beside[1]
         else:
             # Its decisions are those of leave-one-out, for the indices of samples.

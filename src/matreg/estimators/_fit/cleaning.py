@@ -357,7 +357,7 @@ class JointFit(Cleaning, SingleFit):
             self._warm = to_arrays(result)
         if not result.converged:
             self._warn(result)
-        elif not np.any(self.rank_):
+        elif not np.any(self.rank_) and self.outlier_fraction_ <= 0.5:
             with_z = hasattr(self, "covariate_names_")
             warn_of_zero(self.tau_, distinct.y, covariates=with_z)
         if self.outlier_fraction_ > 0.5:
