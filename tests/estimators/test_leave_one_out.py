@@ -252,7 +252,7 @@ def test_what_one_fit_does_not_tell_is_refused_with_a_remedy():
     np.testing.assert_allclose(of_first, alone, rtol=1e-3, atol=1e-3)
     with pytest.raises(ValueError, match=r"leave_one_out is of one label.*cross_val_predict"):
         RMR(5.0, C=1.0, joint="rows").fit(data.X, two).leave_one_out(data.X, two)
-    with pytest.raises(ValueError, match=r"SparseLowRank is neither\. Take folds"):
+    with pytest.raises(ValueError, match=r"needs l1=0\. Take folds"):
         RMR(5.0, C=1.0, l1=0.5).fit(data.X, data.y).leave_one_out(data.X, data.y)
     with pytest.raises(ValueError, match=r'l1 must be 0 with cv="loo"; got \[0.0, 0.5\]'):
         RMRCV(l1=[0.0, 0.5], cv="loo").fit(data.X, data.y)

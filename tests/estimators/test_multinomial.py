@@ -124,5 +124,5 @@ def test_what_does_not_go_with_it_says_so():
         RGLM(family="multinomial", covariate_ridge=0.5).fit(X, y, covariates=Z)
     with pytest.raises(ValueError, match="path are single matrices"):
         path(RGLM(family="multinomial"), X, y)
-    with pytest.raises(ValueError, match="'multinomial' is neither"):
+    with pytest.raises(ValueError, match="got 'multinomial'"):
         RGLM(family="multinomial").fit(X, y).leave_one_out(X, y)

@@ -75,7 +75,7 @@ def test_single_samples_left_out(data):
     assert best.best_score_ - error <= simple.best_score_ < best.best_score_
     assert simple.tau_ > best.tau_
     sparse = RGLM(l1=0.5).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="the penalty SparseLowRank is neither"):
+    with pytest.raises(ValueError, match="needs l1=0"):
         sparse.leave_one_out(data.X, data.y)
 
 

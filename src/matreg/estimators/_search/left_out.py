@@ -12,6 +12,7 @@ from ..._typing import Array, Index, Parameters
 from ...data.samples import Samples
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
+from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralPenalty
 from ...solvers import SolverResult, leave_one_out, refined
 from .._fit.convex import Part
@@ -84,14 +85,15 @@ def check_left_out(model: Model, name: str) -> None:
     loss = model.losses(np.array([1.0, 0.0]), np.ones(2))
     smooth = isinstance(loss, PiecewiseLoss) or hasattr(loss, "second_derivative")
     if not smooth:
-        what = f"the loss {model.loss.name!r}"
+        what = f"a loss of each sample, four numbers or second derivatives; got {model.loss.name!r}"
+    elif isinstance(model.penalty, SparseLowRank):
+        what = "l1=0"
     elif not isinstance(model.penalty, SpectralPenalty):
-        what = f"the penalty {type(model.penalty).__name__}"
+        what = f"a penalty of the singular values; got {type(model.penalty).__name__}"
     else:
         return
     raise ValueError(
-        f"{name} needs a loss of the class PiecewiseLoss or one with second derivatives, and a "
-        f"spectral penalty; {what} is neither. Take folds instead: cv=5 of a search, or "
+        f"{name} needs {what}. Take folds instead: cv=5 of a search, or "
         "sklearn.model_selection.cross_val_predict(model, X, y)."
     )
 
