@@ -135,6 +135,7 @@ def solve_from_start(
     rough = None
     if start is None:
         rough = solve_cold(problem, tol=1e-2, max_iter=max_iter, verbose=verbose)
+        rough = replace(rough, converged=rough.gap <= tol)
         start, max_iter = rough.start, max(max_iter - rough.n_iter, 1)
     found = solve_active_set(problem, start=start, tol=tol, max_iter=max_iter, verbose=verbose)
     return found if rough is None else found.after(rough)
