@@ -130,6 +130,16 @@ def test_few_samples_with_a_weight_are_not_all_in_one_tenth(search):
         model.fit(X, y, sample_weight=(np.arange(40) == 3) * 1.0)
 
 
+def test_a_rough_first_stage_is_not_taken_for_converged():
+    g = np.random.default_rng(19)
+    g.choice([8, 20, 40])
+    samples = g.standard_normal((20, 3, 2))
+    labels = samples[:, 0, 0] + g.standard_normal(20)
+    with pytest.warns(ConvergenceWarning, match="above tol=1e-06"):
+        model = RMR(solver="active-set", max_iter=4).fit(samples, labels)
+    assert 1e-6 < model.dual_gap_ <= 1e-2
+
+
 @pytest.mark.filterwarnings("ignore::matreg.AdviceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_passes_without_a_bound_do_not_narrow_the_smoothing_for_ever(tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.random_cases import EXTRAS, KINDS, STORAGES, TWISTS, fitted, random_case
+from benchmarks.random_cases import EXTRAS, KINDS, SOLVERS, STORAGES, TWISTS, fitted, random_case
 from benchmarks.random_claims import claims
 from benchmarks.random_fits import complaints, verdict
 from benchmarks.random_multinomial import multinomial_complaints
@@ -25,6 +25,7 @@ def test_every_kind_of_fit_is_among_them():
         (name, extra) for name, extras in EXTRAS.items() for extra in extras
     }
     assert {case.storage for case in cases} == {"array", *STORAGES}
+    assert {case.parameters.get("solver", "auto") for case in cases} == set(SOLVERS)
     assert {case.twist for case in cases} == {"", *TWISTS}
 
 

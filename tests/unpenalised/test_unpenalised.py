@@ -330,3 +330,14 @@ def test_the_paper_s_algorithm_says_that_it_has_no_covariates():
     problem, _, _ = pose("tube", "covariates")
     with pytest.raises(ValueError, match="solver='admm' has one intercept"):
         solve_admm(problem)
+
+
+@pytest.mark.parametrize("unit", [1e-97, 1.0, 1e97])
+def test_units_of_labels_and_slopes_whose_products_overflow(unit):
+    g = np.random.default_rng(0)
+    Z, r = np.column_stack([np.ones(40), g.standard_normal((40, 2))]), g.standard_normal(40)
+    slopes = g.uniform(0.5, 2.0, 40)
+    plain = best_coefficients(epsilon_insensitive(slopes, 0.0), Z, r, np.zeros(3))
+    loss = epsilon_insensitive(1e136 * slopes, 0.0)
+    found = best_coefficients(loss, Z, unit * r, np.zeros(3))
+    np.testing.assert_allclose(found, unit * plain, rtol=1e-10)

@@ -165,7 +165,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
                     f'{name} must be 0 for family="multinomial"; got {getattr(self, name)}. '
                     'Take family="binomial" with joint="rows" or "columns".'
                 )
-        for c, name in enumerate(self.classes_):
+        for c, name in enumerate(self.classes_.tolist()):
             if not np.any(samples.weights[samples.y == c] > 0.0):
                 raise ValueError(
                     f'every class must have a weight for family="multinomial"; class {name!r} has '

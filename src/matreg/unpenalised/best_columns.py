@@ -102,7 +102,28 @@ def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
 
 
 def near_optimum(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
-    """Coefficients and multipliers near the optimum of a piecewise loss."""
+    """Coefficients and multipliers near the optimum of a piecewise loss.
+
+    Residuals and slopes whose products overflow are divided by powers of two.
+    """
+    size, slope = unit_of(r), unit_of(loss.size)
+    if 1e-150 < size * slope < 1e150:
+        return near_optimum_of_units(loss, Z, r, t)
+    loss = PiecewiseLoss(
+        loss.lower / slope, loss.upper / slope, loss.epsilon / size, loss.curvature / size * slope
+    )
+    gamma, beta = near_optimum_of_units(loss, Z, r / size, t / slope)
+    return size * gamma, slope * beta
+
+
+def unit_of(values: Array) -> float:
+    """Power of two near the largest finite size; 1 without any."""
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    return float(2.0 ** (np.frexp(largest)[1] - 1)) if largest > 0.0 else 1.0
+
+
+def near_optimum_of_units(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
+    """The same, for residuals and slopes whose products do not overflow."""
     gamma = weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
     best = (np.inf, gamma, np.zeros_like(r))
     points = interior_points(

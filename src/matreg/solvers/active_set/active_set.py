@@ -43,9 +43,9 @@ from .jacobian import Linearisation, Point, affordable
 
 # Weight of W beside Z, as a multiple of what balances their changes.
 WEIGHT = 0.5
-# A matrix is used again if the ratio of steps is at most this, and they would be short enough after
-# so many more, up to a largest number of steps with it.
-RATIO, STEPS_AHEAD, MOST_STEPS = 0.5, 4, 8
+# A matrix is used again if the ratio of steps is at most this, and they would be short enough soon,
+# up to a largest number of steps with it.
+RATIO, MOST_STEPS = 0.5, 8
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Pace:
     used: int = 0  # number of steps with this matrix
 
     def promises(self, tol: float) -> bool:
-        """Whether a bound, which is off by the square of a step, would be accurate soon."""
-        return self.rate <= RATIO and (self.length * self.rate ** (STEPS_AHEAD + 1)) ** 2 <= tol
+        """Whether a bound, off by the square of a step, would be accurate four steps later."""
+        return self.rate <= RATIO and (self.length * self.rate**5) ** 2 <= tol
 
     def accurate(self, tol: float) -> bool:
         """Whether the bound is expected to be, so that it is worth its time."""
