@@ -8,6 +8,7 @@ import numpy as np
 
 from .._runtime.text import counted
 from .._typing import Array
+from ..estimators._fit.classifier import one_vs_rest
 from ._facts import GROSS, SHOWN, Facts
 from ._measures import of_all, r2_of_medians, value
 from ._outcomes import Outcome
@@ -152,9 +153,11 @@ def maps(facts: Facts) -> str:
             text += f" A positive decision is for {facts.inner.classes_[1]}."
         return text
     shown = f"; the first {len(facts.maps)} are shown" if len(facts.maps) < len(several) else ""
+    if one_vs_rest(facts.inner):
+        return f"{text} Each class has a W{shown}. A positive decision is for the class."
     return (
-        f"{text} There are {len(several)} problems of two classes, each with a W{shown}. A "
-        "positive decision is for the class that is named, or for the second of two."
+        f"{text} Each of the {len(several)} pairs of classes has a W{shown}. A positive decision "
+        "is for the second class of the pair."
     )
 
 
