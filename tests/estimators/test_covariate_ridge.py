@@ -332,3 +332,13 @@ def test_a_huge_ridge_does_not_pass_for_an_exact_fit():
     y, Z = np.array([-747.5, 2512.4, -3578.8]), np.array([[12.5], [9.7], [0.8]])
     model = RGLM(0.0, covariate_ridge=1e47).fit(X, y, covariates=Z)
     assert model.dual_gap_ == 0.0 if model.objective_ <= 1e-10 else model.dual_gap_ == 1.0
+
+
+@pytest.mark.parametrize("model", [RMR(tau=1.0, C=1.0, covariate_ridge=5.0), RMRCV(n_taus=3)])
+def test_a_ridge_without_covariates_is_said(model):
+    X, _, y = data()
+    with pytest.warns(
+        matreg.AdviceWarning, match="covariate_ridge=5.0 has no effect without"
+    ) as said:
+        model.set_params(covariate_ridge=5.0).fit(X, y)
+    assert sum("no effect without" in str(one.message) for one in said) == 1

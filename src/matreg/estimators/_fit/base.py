@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._runtime.progress import Line
+from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Parameters, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
@@ -112,6 +113,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         self.matrix_shape_ = self._resolve_shape(shape, self.n_features_in_)
         y, weights = labels_and_weights(self, given, n)
         Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
+        if Z is None and np.any(ridge := getattr(self, "covariate_ridge", 0.0)):
+            warn(f"covariate_ridge={ridge!r} has no effect without covariates: pass these to fit.")
         if is_streamed(X):  # whose units are checked when they are read
             known: list[Any] = [() if is_dask(one) else one for one in (y, weights)]
             check_units((), known[0], known[1])
