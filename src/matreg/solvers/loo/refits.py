@@ -127,9 +127,11 @@ def refined(
     terms, moves = np.abs(seen - linear), np.abs(linear - shown(loo.training[:own]))
     # Of terms that shrink by less than half the further ones sum up to more than the last one.
     slow = terms > np.maximum(0.5 * moves, ROUNDING * np.abs(seen).max(initial=0.0))
+    sizes = terms.copy()
     terms[slow | ~loo.ended[:own]] = np.inf
     terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
-    order = np.argsort(-terms, kind="stable")[: np.count_nonzero(loo.beta[:own])]
+    # Of those in doubt the largest come first: there may be more than can be refitted.
+    order = np.lexsort((-sizes, -terms))[: np.count_nonzero(loo.beta[:own])]
     first = order[:1] if len(order) < 2 else np.array([order[0], max(order[1:], key=moves.item)])
     rest = order[~np.isin(order, first)]
     if len(rest) > CHECKS:
