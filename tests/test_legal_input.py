@@ -140,6 +140,7 @@ def test_a_rough_first_stage_is_not_taken_for_converged():
     assert 1e-6 < model.dual_gap_ <= 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::matreg.AdviceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_passes_without_a_bound_do_not_narrow_the_smoothing_for_ever(tmp_path):

@@ -103,6 +103,7 @@ for model in (SMM(), RGLM(family="binomial")):
 """
 
 
+@pytest.mark.slow
 def test_without_asserts_and_with_warnings_as_errors():
     pytest.importorskip("matplotlib")
     command = [sys.executable, "-O", "-W", "error", "-c", STRICT]

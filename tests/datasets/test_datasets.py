@@ -234,6 +234,7 @@ def test_workbook_without_openpyxl(tmp_path, monkeypatch):
         load_istanbul(tmp_path)
 
 
+@pytest.mark.slow
 def test_import_is_light():
     code = (
         "import sys, matreg.datasets;"

@@ -132,6 +132,7 @@ def test_candidates_share_what_does_not_depend_on_them(data, given):
     np.testing.assert_allclose(together, alone, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_processes_choose_the_same(data):
     one, two = (RMRCV(n_taus=6, cv=2, n_jobs=n).fit(data.X, data.y) for n in (None, 2))
     np.testing.assert_allclose(

@@ -71,6 +71,7 @@ class Tripled(Absolute):
         return 3.0 * f
 
 
+@pytest.mark.slow
 def test_a_mean_of_ones_own_counts_in_predictions_scores_and_files():
     model = RMR(0.1, C=1.0, loss=Tripled()).fit(X, f)
     assert_allclose(model.predict(X), f, atol=0.2)

@@ -93,6 +93,7 @@ def test_covariates_alone_are_the_multinomial_regression_of_scikit_learn():
     np.testing.assert_allclose(model.predict_proba(X, Z), other.predict_proba(Z), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_weights_searches_scale_and_two_classes():
     X, y, _, _ = data()
     options = {"family": "multinomial", "joint": "rows", "tol": 1e-8}

@@ -65,6 +65,7 @@ def test_a_loss_with_a_parameter_is_one_class():
     assert RMR(tau="scale", loss=loss).fit(data.X, data.y).rank_ > 0
 
 
+@pytest.mark.slow
 def test_the_same_loss_from_a_file(tmp_path):
     from sklearn import config_context
 
@@ -224,6 +225,7 @@ def test_a_smooth_loss_knows_the_smallest_tau_with_a_zero_solution(data):
             assert model.fit(data.X, data.y).rank_ == rank
 
 
+@pytest.mark.slow
 def test_a_report_about_a_loss_of_ones_own(data):
     model = RMR(2.0, C=0.5, loss=AsymmetricTube(3.0, 0.1)).fit(data.X, data.y)
     assert "AsymmetricTube(steepness=3.0, epsilon=0.1)" in model.report(data.X, data.y).html

@@ -64,6 +64,7 @@ def test_missing_labels_are_samples_that_are_left_out(model, data):
     assert model.score(X, gaps, sample_weight=weights) > 0.9
 
 
+@pytest.mark.slow
 def test_counts_and_jobs(data):
     X, Y, _ = data
     counts = np.random.default_rng(2).poisson(np.exp(0.3 * X[:, 0, :2]))

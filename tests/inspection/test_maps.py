@@ -177,6 +177,7 @@ def test_the_pattern_is_of_samples_like_those_of_fit():
             model.pattern(X.transpose(0, 2, 1))
 
 
+@pytest.mark.slow
 def test_maps_are_of_samples_transposed_by_name():
     """The rows and columns of refits are those of the model, for square samples too."""
     xarray = pytest.importorskip("xarray")

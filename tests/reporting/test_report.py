@@ -36,6 +36,7 @@ def page(data):
     return model.report(X, y, cv=3, names=names, target="age").html
 
 
+@pytest.mark.slow
 def test_all_sections_are_there(page):
     found = re.findall(r'<section id="([^"]*)"', page)
     assert found[:5] == SECTIONS

@@ -439,6 +439,7 @@ def test_impossible_confidence(confidence):
         jackknife_plus(np.ones(9), np.ones((9, 2)), confidence)
 
 
+@pytest.mark.slow
 def test_a_sample_that_decides_the_mean_is_refitted():
     """A sample of high leverage moves far more than all others, with a small second-order term."""
     X, y = random_data(40, 4, 3, seed=5)
