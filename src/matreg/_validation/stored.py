@@ -70,7 +70,7 @@ def refuse_labelled_dask(X: Any) -> None:
 
 def loaded(X: Any) -> Any:
     """Samples of a stored array that fits into memory; any other X as it is."""
-    if not is_stored(X) or is_large(X):
+    if not is_stored(X) or not X.shape or is_large(X):
         return X
     return X.compute() if is_dask(X) else read_slice(X, 0, X.shape[0])
 

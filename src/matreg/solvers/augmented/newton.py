@@ -25,7 +25,7 @@ def direction(
     count = int(np.count_nonzero(at.smoothed))
     if 0 < count < sums.order // 2:
         columns = objective.problem.unpenalised.take(np.flatnonzero(at.smoothed)).columns(count)
-        if np.linalg.matrix_rank(columns) == sums.rank:
+        if not sums.rank or np.linalg.matrix_rank(columns) == sums.rank:
             return through_samples(objective, sums.design, at, gradient, slope)
     return through_coefficients(objective, sums, at, gradient, slope)
 
