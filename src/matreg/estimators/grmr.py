@@ -1,4 +1,4 @@
-"""Robust matrix regression on corrupted samples, and the same chosen by cross-validation."""
+"""Robust matrix regression on corrupted samples, plain and with cross-validation."""
 
 from __future__ import annotations
 

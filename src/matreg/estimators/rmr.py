@@ -14,7 +14,7 @@ from ._fit.units import Units
 from ._input.parameters import parametrised
 from ._search.path_search import PathSearch
 
-# The tube of a search relative to the noise: from a third of it to once little changes.
+# Default epsilon of a search relative to the noise; results hardly change between 1/3 and 1.
 NOISE_SHARE = 0.5
 
 
@@ -109,9 +109,9 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Number of iterations at which the solver stops. The augmented Lagrangian completes the
         minimisation that is under way, and a forced active set takes at least one step.
     warm_start : bool, default=False
-        Whether to start from the solution of the last `fit`, if that had samples of the same shape,
-        and as many or, as in a window that grows at its end, fewer. If the solver does not converge
-        from there, it starts again from scratch.
+        Whether to start from the solution of the last `fit`, if its samples had the same shape and
+        it had at most as many of them; further samples must be appended at the end. If the solver
+        does not converge from there, it starts again from scratch.
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
         of their matrices side by side, or on top of each other, and each label is divided by its
@@ -219,8 +219,8 @@ class RMRCV(PathSearch, MatrixRegressor):
 
     If `taus` is None, the grid is searched from coarse to fine: first a coarse path with the lower
     middle C, then the neighbours of the best point, until the best point has no untried neighbour.
-    Each fit starts from the previous one. Given values of `taus` are all tried, with every C, on
-    paths.
+    Each fit starts from a previous one. If `taus` are given, all of them are tried with every C,
+    along paths.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     n_taus : int, default=16
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
-        Its last value relative to its first.
+        Ratio of its last value to its first.
     C, epsilon : float, str or a list of them
         Values to try: numbers, or words as in :class:`RMR`. By default C is 0.1, 3, 100 and 3000
         times "scale"; for larger C the ridge has no effect. By default epsilon is "noise": half of
@@ -241,8 +241,8 @@ class RMRCV(PathSearch, MatrixRegressor):
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RMR`.
     adaptive : int or list of int, default=0
-        Numbers of further steps to try: all up to a number, or those of a list; 0 is the plain
-        penalty. Each step is one more path along tau in all folds. More steps are taken
+        Numbers of further steps to try: 0 to k for a number k, or the entries of a list; 0 is the
+        plain penalty. Each step is one more path along tau in all folds. More steps are taken
         only if they improve the score by more than a standard error of the folds. To find the right
         rank, set `one_standard_error=True`, which also takes a step for a smaller rank at a score
         within one standard error: the model with the best score keeps small singular values that
@@ -319,7 +319,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     tau_per_label: bool = True
 
     def _values(self, name: str, units: Units) -> list[float]:
-        """As everywhere; "noise" is half of it, and at most what "scale" is."""
+        """As in other searches; "noise" is half of the noise, and at most "scale"."""
         if name != "epsilon" or not isinstance(self.epsilon, str) or self.epsilon != "noise":
             return super()._values(name, units)
         scale = units.number(name, "scale", self._loss_units[name])
