@@ -1,4 +1,4 @@
-"""Samples, labels, groups and coordinates of a file, with the names that a model knows."""
+"""Samples, labels, groups and coordinates of a file, with the names stored in a model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .tables import Table, read_table, to_numbers_or_words
 
 @dataclass(frozen=True)
 class Origin:
-    """Names in the data of a model, which its file keeps for `predict`."""
+    """Names in the data of a model, which the model file stores for `predict`."""
 
     target: str = "y"
     samples: str = "X"
     groups: str | None = None
     covariates: list[str] | None = None
-    columns: list[str] | None = None  # of a table: the entries of the samples, in order
+    columns: list[str] | None = None  # columns of a table with the entries of samples, in order
     names: MapAxes = field(default_factory=MapAxes)
     shape: tuple[int, int] | None = None  # (p, q); None before a model is fitted
 

@@ -1,4 +1,4 @@
-"""Arrays of a file by name, whatever its format. Nothing in a file is run or unpickled."""
+"""Arrays of a file by name, for all formats. Nothing in a file is run or unpickled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_content(path: Path, samples: str) -> Content:
 
 @contextmanager
 def numpy_file(path: Path) -> Iterator[None]:
-    """Refuse a file that NumPy cannot read, or not without running code in it."""
+    """Refuse a file that NumPy cannot read without running code from it, or at all."""
     try:
         yield
     except DAMAGED as error:

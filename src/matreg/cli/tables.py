@@ -73,7 +73,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a CSV file with a header line, whatever separates its cells."""
+    """Read a CSV file with a header line; cells are separated by commas, semicolons or tabs."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             delimiter = _delimiter(stream.readline())
@@ -121,8 +121,8 @@ def to_numbers_or_words(cells: list[str], commas: bool) -> NDArray[Any]:
 def to_numbers(cells: Sequence[str], commas: bool) -> NDArray[Any] | None:
     """Numbers, NaN for empty cells; None if a cell is neither.
 
-    With `commas`, 1,5 is one and a half. A column with decimal commas and points is not read as
-    numbers: beside 1,5 the cell 1.234 may mean a thousand.
+    With `commas`, 1,5 is one and a half. A column with both commas and points is not read as
+    numbers: next to 1,5 the cell 1.234 may mean 1234.
     """
     decimal = commas and any("," in cell for cell in cells)
     if decimal and any("." in cell for cell in cells):

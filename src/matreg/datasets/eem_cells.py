@@ -48,7 +48,7 @@ def _inside(wavelengths: NDArray[Any], bounds: tuple[float, float]) -> NDArray[n
 
 
 def _read_counts(workbook: bytes) -> dict[str, float]:
-    """Cells by the time of the sample, from the column of the total cell count.
+    """Number of cells by the time of the sample, from the column of the total cell count.
 
     The original column is called TCC, with its unit; the time is part of the sample's name, which
     may be in any column.
@@ -120,9 +120,9 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     ----------
     data_home : path-like, default=None
         Folder with ``eem_cells.npz`` or an original archive. By default ``$MATREG_DATA``, then the
-        user's cache folder, into which what is needed of the sample data of the Python package
-        eempy (MIT licence) is downloaded from GitHub; this takes openpyxl (``matreg[data]``) if
-        necessary.
+        user's cache folder. If necessary, the sample data of the Python package eempy (MIT licence)
+        are downloaded from GitHub into the cache folder, which requires openpyxl
+        (``matreg[data]``).
 
     Returns
     -------

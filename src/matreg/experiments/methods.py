@@ -82,7 +82,7 @@ def fit_methods(
     for method in methods:
         start = time.perf_counter()
         model = _BUILD[method](tuning, fits)
-        # The grids are the paper's, a choice at an edge is no mistake, and the record has it.
+        # The grids are the paper's: a choice at an edge is no mistake, and the record shows it.
         with without("The choice"):
             if hasattr(model, "cv"):
                 model.set_params(n_jobs=jobs).fit(X, y, groups=groups)
@@ -108,7 +108,7 @@ def flatten(X: Array) -> Array:
 
 
 def on_vectors(model: Any) -> Any:
-    """A model of vectors as one of matrices."""
+    """A model of vectors in a pipeline that takes matrices."""
     return make_pipeline(FunctionTransformer(flatten), model)
 
 
@@ -180,7 +180,7 @@ _BUILD: dict[str, Callable[[Tuning, dict[str, Fit]], Any]] = {
 
 
 def _chosen(model: Any) -> dict[str, Any]:
-    """What a search has chosen; nothing for a model that is no search."""
+    """Parameters that a search has chosen; none for other models."""
     if isinstance(model, GridSearchCV):
         return dict(model.best_params_)
     names = ("tau_", "gamma_", "lam_")

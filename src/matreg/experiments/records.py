@@ -90,7 +90,7 @@ class Result:
 
 
 def about(tables: Sequence[Table], seconds: float) -> dict[str, Any]:
-    """The part that all records have: tables, date, seconds, commit, versions and machine."""
+    """The entries that all records have: tables, date, seconds, commit, versions and machine."""
     return {
         "tables": [table.to_record() for table in tables],
         "seconds": round(seconds, 2),

@@ -47,7 +47,7 @@ def risk(distance: float, shift: float = 0.0) -> float:
 def bound(truth: Array, n: int) -> tuple[float, float]:
     """The two terms of the bound: of the Rademacher complexity and of the probability.
 
-    C1 and C2 are the norms of the true coefficients (p, q), the smallest with the truth inside.
+    C1 and C2 are the norms of the true coefficients (p, q): the smallest that allow the truth.
     """
     p, q = truth.shape
     nuclear = min(np.linalg.norm(truth, "nuc"), np.sqrt(min(p, q)) * np.linalg.norm(truth))

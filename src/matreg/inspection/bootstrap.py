@@ -39,7 +39,7 @@ class BootstrapMaps:
         Standard deviation of the profiles over the refits, whose terms are matched to those of the
         model.
     singular_value_std : ndarray of shape (r,)
-        That of the singular values.
+        Standard deviation of the singular values over the refits.
     component_similarity : ndarray of shape (r,)
         Mean cosine between a term and the matched terms of the refits: near 1 the term is the same
         in every resample; near 0 do not interpret it.
@@ -96,11 +96,11 @@ def bootstrap_maps(
     n_resamples : int, default=200
         Number of refits.
     n_jobs : int, default=None
-        Number of refits that run at a time.
+        Number of refits that run in parallel.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws; the result does not depend on `n_jobs`.
     verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+        Whether to report progress without a terminal, too.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def _summary(coef: Array, coefs: Array) -> BootstrapMaps:
 
 
 def match(reference: Components, other: Components) -> tuple[Array, Array, Array, Array]:
-    """Terms of another matrix in the order and with the signs of those of the reference.
+    """Terms of another matrix, in the order and with the signs of the terms of the reference.
 
     The sum of the absolute cosines between matched terms is the largest possible. Row profiles have
     the signs of the reference; where column profiles then have opposite signs, the cosine is

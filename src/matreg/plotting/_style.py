@@ -14,12 +14,12 @@ from .._typing import Array
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
-CLOSEST = 10  # labels of numbers are at least this part of an axis apart
+CLOSEST = 10  # tick labels are at least 1 / CLOSEST of the axis apart
 
 
 @dataclass(repr=False)
 class Display:
-    """Base of the displays: the axes that they have drawn on."""
+    """Base of the displays, with the axes and the figure on which they were drawn."""
 
     axes_: Any = field(init=False, default=None)
     figure_: Any = field(init=False, default=None)
@@ -31,7 +31,7 @@ class Display:
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or a sentence that says how to get it."""
+    """matplotlib.pyplot; if it is missing, the error says how to install it."""
     return optional("matplotlib.pyplot", "plot")
 
 
@@ -45,7 +45,7 @@ def show_matrix(axis: Any, matrix: Array, limit: float | None = None, cmap: Any 
 def set_ticks(axis: Any, coordinates: ArrayLike | None, most_names: int) -> None:
     """Mark rows or columns of a matrix, at 0, 1, 2, ..., by their coordinates or their numbers.
 
-    Numbers in order are marked at round values; of many names every second or third is shown.
+    Monotone numbers are marked at round values; only some of many names are shown.
     """
     if coordinates is None:
         axis.get_major_locator().set_params(integer=True)

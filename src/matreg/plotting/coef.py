@@ -26,7 +26,7 @@ class CoefDisplay(Display):
     coef : ndarray of shape (p, q)
         W.
     n_vectors : int, default=2
-        How many pairs of singular vectors to draw, at most the rank.
+        Number of pairs of singular vectors to draw, at most the rank.
     row_label, column_label : str, default="row" and "column"
         What rows and columns are, such as "channel" and "time (s)".
     row_coords, column_coords : array-like of shape (p,) and (q,), default=None
@@ -84,11 +84,11 @@ class CoefDisplay(Display):
         Parameters
         ----------
         estimator : fitted model, or a Pipeline, search or TransformedTargetRegressor around one
-            What has the coefficients.
+            The model whose coefficients are drawn.
         problem : int, default=None
             Which of the problems of two classes, for a classifier of more.
         n_vectors : int, default=2
-            How many pairs of singular vectors to draw.
+            Number of pairs of singular vectors to draw.
         row_label, column_label, row_coords, column_coords
             As in :class:`CoefDisplay`; by default those of the samples that the model was fitted
             to, if they had any.

@@ -50,7 +50,7 @@ class CVDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the rows of `cv_results_` that differ from the chosen one in tau alone.
+        """Draw the rows of `cv_results_` that differ from the chosen one only in tau.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class CVDisplay(Display):
 
 
 def _searching(estimator: Any) -> Any:
-    """The search inside of a pipeline or a transformed-target regressor."""
+    """The search inside a pipeline or a transformed-target regressor."""
     if hasattr(estimator, "cv_results_"):
         return estimator
     if isinstance(estimator, Pipeline):

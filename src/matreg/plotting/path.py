@@ -13,7 +13,7 @@ from ..estimators._linear_part import linear_part
 from ..estimators.path import RegularizationPath
 from ._style import BLUE, Display, finish_tau_axis, panels, pyplot
 
-NAMED = 4  # the legend names so many singular values and the last
+NAMED = 4  # number of singular values in the legend, besides the last one
 
 
 @dataclass(repr=False)
@@ -77,7 +77,7 @@ class PathDisplay(Display):
                 f"estimator must be an RMRCV or an RGLMCV; got {type(model).__name__}. Draw "
                 "other paths with PathDisplay(matreg.path(model, X, y)).plot()."
             )
-        pyplot()  # without it there is no need to begin
+        pyplot()  # fails at once if matplotlib is missing
         path = model.path(part.transformed(X), part.transformed_target(y), sample_weight)
         return cls(path, model.tau_).plot(ax, cmap=cmap)
 

@@ -75,8 +75,8 @@ def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
 def extreme_scales(X: Array, by: str) -> tuple[float, int, int, Array]:
     """Ratio of the largest to the smallest scale of columns or rows, their places, and all scales.
 
-    Columns that do not move, or half of whose entries are equal, do not count: the ratio is 1 if
-    fewer than two are left.
+    Constant columns, and columns half of whose entries are equal, do not count; the ratio is 1 if
+    fewer than two columns are left.
     """
     X = X[:: max(1, len(X) // LOOKED_AT_SAMPLES, X.size // LOOKED_AT)]
     low, centre, high = (part.ravel() for part in _deciles(X, AXES[by]))
@@ -89,7 +89,7 @@ def extreme_scales(X: Array, by: str) -> tuple[float, int, int, Array]:
 
 
 def warn_of_units(X: Array) -> None:
-    """Warn if the columns or the rows of samples differ in scale so much that a fit loses by it.
+    """Warn if the columns or rows of samples differ in scale so much that a fit loses accuracy.
 
     The penalty of the models treats all entries of W alike. A column of small numbers needs large
     coefficients, which the penalty suppresses, so that its information about the label is lost.

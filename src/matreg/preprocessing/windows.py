@@ -29,7 +29,7 @@ def windows(
     length : int
         Number of times in a window.
     step : int, default=1
-        Distance between the starts of two windows.
+        Distance between the starts of successive windows.
     horizon : int, default=1
         Steps from the last time of a window to that of its label. 0, the label of the window's last
         time itself, needs labels that are not a column of the series.

@@ -1,4 +1,4 @@
-"""What a report says, as numbers."""
+"""The numbers of a report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DRAWING = 0.8  # share of the progress that is reached before the figures are dr
 
 @dataclass(frozen=True)
 class Maps:
-    """What is drawn of one matrix of coefficients."""
+    """Maps of one matrix of coefficients."""
 
     title: str  # the two classes that it separates, where a model has several problems
     coef: Array  # (p, q)
@@ -47,7 +47,7 @@ class Maps:
 
 @dataclass(frozen=True)
 class Facts:
-    """A fitted model, its data, and what was found out about both."""
+    """A fitted model, its data, and the results of the report."""
 
     model: Any  # as it was given, with the steps around it
     X: Any  # the samples that the report is about: some of them where they are stored
@@ -207,7 +207,7 @@ def gather(
     scoring: Any,
     baseline: Any,
 ) -> Facts:
-    """Predict, in folds if there are any, and keep what a report needs."""
+    """Predict, in folds if there are any, and collect the facts of a report."""
     inner = linear_part(model).model
     names = MapAxes.of(inner) if names is None else names
     if not isinstance(names, MapAxes):

@@ -242,7 +242,7 @@ class ConvexEstimator(SingleFit):
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def _start_of(self, samples: SampleSet) -> Start | None:
-        """This fit as a warm start; None if the samples have another shape or are in blocks."""
+        """The fit as a warm start; None if the samples have another shape or are in blocks."""
         own = samples.in_memory
         if own is None or self.coef_.shape != self.matrix_shape_:
             return None
