@@ -44,8 +44,8 @@ HANDLED = (ImportError, OSError, ValueError, TypeError, KeyError, MemoryError, R
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Exit status: 0, or 1 with a sentence on standard error, 2 for wrong arguments, 130 when
-    interrupted, even if what was finished has been kept and written, or 143 when terminated.
+    Exit status: 0; 1 after an error, with a sentence on standard error; 2 for wrong arguments; 130
+    when interrupted, even if finished results were kept and written; 143 when terminated.
     """
     args = _parser().parse_args(arguments)
     files.WRITTEN.clear()

@@ -47,8 +47,8 @@ def load_data(
 ) -> Data:
     """Read the data that the options of :func:`add_data_options` name.
 
-    Names of the model, `known`, replace options that are not given; samples are transposed by
-    name, and other coordinates than those of the model are refused.
+    Names of the model, `known`, replace options that are not given. Samples are transposed by name;
+    coordinates that differ from those of the model are refused.
     """
     path = Path(args.data)
     if not path.exists():
@@ -176,7 +176,7 @@ def _from_table(
 
 
 def _entries(table: Table, asked: Origin) -> list[str]:
-    """Columns of the samples: those of the model by name, or all that are left."""
+    """Names of the columns of the samples: those of the model, or all that are left."""
     if asked.columns is None:
         return list(table.cells)
     absent = [name for name in asked.columns if name not in table.cells]

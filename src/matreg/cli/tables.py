@@ -25,12 +25,12 @@ class Table:
     """Columns of a CSV file."""
 
     path: Path
-    cells: dict[str, list[str]]  # of each column, by its name in the header line
+    cells: dict[str, list[str]]  # cells of each column, by its name in the header line
     lines: list[int]  # line of the file in which each row begins
     commas: bool  # whether commas may be decimal
 
     def column(self, name: str, option: str) -> NDArray[Any]:
-        """Take a column out of the table, as numbers if all its cells are."""
+        """Remove a column from the table and return it, as numbers if all its cells are."""
         if name not in self.cells:
             others = get_close_matches(name, self.cells, 3) or list(self.cells)[-3:]
             raise ValueError(

@@ -40,7 +40,7 @@ class Source:
     files: tuple[str, ...]  # names that the file may have; the first is that of the download
     parse: Callable[[Path], Arrays]
     fingerprints: Mapping[str, float]  # expected fingerprints of some of the arrays
-    # The npz file of `files` that a large or slow download is kept as; None keeps the download.
+    # Name in `files` of the npz file in which the arrays are kept; None keeps the download itself.
     kept: str | None = None
 
 

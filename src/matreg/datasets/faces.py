@@ -60,8 +60,8 @@ def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     """Load the CMU face images with the direction of the head as the label.
 
     Twenty people look left, straight ahead or right with four expressions, with and without
-    sunglasses; images of people who look up are dropped, and so are those that the collectors
-    marked as bad. Split by `person`; otherwise the same face is in training and test.
+    sunglasses; images of people who look up, and images that the collectors marked as bad, are
+    dropped. Split by `person`; otherwise the same face is in training and test.
 
     Parameters
     ----------
@@ -165,8 +165,8 @@ def load_fei_faces(folder: str | os.PathLike[str], *, size: int = 32) -> Bunch:
     """Load the FEI faces from a folder, labelled by yaw.
 
     Two hundred people in fourteen views, ``1-01.jpg`` to ``200-14.jpg``: views 1 to 10 turn from
-    profile to profile in steps of 20 degrees, 11 to 14 are frontal. They are given out by the
-    Centro Universitario da FEI in Sao Paulo for research and may not be passed on, so there is no
+    profile to profile in steps of 20 degrees, 11 to 14 are frontal. The Centro Universitario da FEI
+    in Sao Paulo provides the images for research; they may not be passed on, so there is no
     download.
 
     Parameters

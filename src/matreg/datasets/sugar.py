@@ -48,9 +48,8 @@ def load_sugar(
         Folder with ``sugar.mat``. By default ``$MATREG_DATA``, then the user's cache folder, into
         which the file is downloaded from a public copy of the N-way toolbox if necessary.
     missing : {"interpolate", "keep"}, default="interpolate"
-        What to do with the missing cells: fill them by linear interpolation along emission, which
-        repeats the nearest measured value, as they are at the end of the axis; or leave them as
-        NaN.
+        What to do with the missing cells: fill them with the nearest measured value along emission,
+        as linear interpolation does at the end of an axis, or leave them as NaN.
 
     Returns
     -------

@@ -25,7 +25,7 @@ class LinearPart:
     model: MatrixEstimator
     steps: tuple[TransformerMixin, ...] = ()  # fitted transformers that samples go through first
     target_steps: tuple[TransformerMixin, ...] = ()  # fitted transformers of the labels
-    problem: int | None = None  # which matrix of coefficients, where there are several
+    problem: int | None = None  # index of the matrix of coefficients, if there are several
 
     @property
     def coef(self) -> Array:

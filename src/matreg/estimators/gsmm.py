@@ -235,7 +235,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     _searched = ("C",)
 
     @property
-    def _tries_all(self) -> bool:  # samples of more classes are cleaned once for a whole path
+    def _tries_all(self) -> bool:  # with more classes, samples are cleaned once for a whole path
         return super()._tries_all or len(self.classes_) > 2
 
     noise: float | str | ArrayLike | None = "tails"

@@ -131,7 +131,7 @@ class LeaveOneOutResult:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Predictions of new samples by all fits without one sample."""
+    """Prediction intervals for new samples, from all fits without one sample."""
 
     estimator: MatrixEstimator
     mean: Callable[[Array], Array]
@@ -140,7 +140,7 @@ class Intervals:
     def predict(
         self, X: ArrayLike, covariates: Covariates, residuals: Array, confidence: float
     ) -> tuple[Array, Array]:
-        """Intervals by jackknife+."""
+        """Lower and upper ends (m,) of jackknife+ intervals for m new samples."""
         estimator, one = self.estimator, self.one
         given: Array = estimator._validate_samples(X)
         clean = estimator._cleaner()
@@ -165,8 +165,8 @@ class OneProblem:
     part: Part
     result: SolverResult  # in the coordinates of the samples of the part
     found: Refined
-    back: Array  # (m, k): intercept and covariates times this are the unpenalised columns
-    bases: Bases = PLAIN  # of the last step of an adaptive model
+    back: Array  # (m, k): maps a column of ones and covariates to the unpenalised columns
+    bases: Bases = PLAIN  # bases of the last step of an adaptive model
 
     def of_given(self, values: Array, n: int, elsewhere: float) -> Array:
         """Values of distinct samples as values of all n samples."""
@@ -190,7 +190,7 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
     fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))
     new_covariates(
         fitted, given.covariates, len(given.X)
-    )  # refused unless they are as those of fit
+    )  # raises an error unless they match those of fit
     missing = np.zeros(len(given.X), dtype=bool)
     if not is_classifier(fitted) and np.ndim(given.y) == 1:
         missing = np.isnan(np.asarray(given.y, dtype=float))
@@ -273,7 +273,7 @@ def gathered(
         np.copyto(decisions, known, where=~np.isnan(known))
     decisions = fitted._combiner()[0](np.array(f))
     labels, weights = fitted._decode(samples.y), samples.weights
-    margins = hasattr(fitted, "multi_class")  # whose labels are -1 and 1
+    margins = hasattr(fitted, "multi_class")  # labels of large-margin classifiers are -1 and 1
     own = [one.of_given(one.part.samples.y, n, np.nan) if margins else samples.y for one in found]
     columns = {
         "residuals": [y - model.loss.mean(one) for y, one in zip(own, f, strict=True)],

@@ -79,7 +79,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         `predict_proba` divides their probabilities by the sum. The classes of "multinomial" are
         always one problem; with None their nuclear norms are added up.
     n_jobs : int, default=None
-        Number of labels that are fitted at a time, if there are several.
+        Number of labels that are fitted in parallel, if there are several.
     verbose : int, default=0
         Whether to print one line per check of the gap.
 
@@ -241,7 +241,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Those of the chosen model on all the data, as in :class:`RGLM`.
+        Attributes of the chosen model, fitted to all the data, as in :class:`RGLM`.
     classes_, matrix_shape_, n_features_in_
         As in :class:`RGLM`.
 

@@ -109,15 +109,15 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Number of iterations at which the solver stops. The augmented Lagrangian completes the
         minimisation that is under way, and a forced active set takes at least one step.
     warm_start : bool, default=False
-        Whether to start from the solution of the last `fit`, if its samples had the same shape and
-        it had at most as many of them; further samples must be appended at the end. If the solver
-        does not converge from there, it starts again from scratch.
+        Whether to start from the solution of the last `fit`, if that had samples of the same shape
+        and at most as many; further samples must be appended at the end. If the solver does not
+        converge from there, it starts again from scratch.
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
         of their matrices side by side, or on top of each other, and each label is divided by its
         spread, `label_scale_`. With None each label is fitted separately.
     n_jobs : int, default=None
-        Number of labels that are fitted at a time, if there are several.
+        Number of labels that are fitted in parallel, if there are several.
     verbose : int, default=0
         Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
@@ -244,9 +244,9 @@ class RMRCV(PathSearch, MatrixRegressor):
         Numbers of further steps to try: 0 to k for a number k, or the entries of a list; 0 is the
         plain penalty. Each step is one more path along tau in all folds. More steps are taken
         only if they improve the score by more than a standard error of the folds. To find the right
-        rank, set `one_standard_error=True`, which also takes a step for a smaller rank at a score
-        within one standard error: the model with the best score keeps small singular values that
-        hardly change its predictions.
+        rank, set `one_standard_error=True`: more steps are then taken if they lower the rank at a
+        score at most one standard error lower, as the model with the best score keeps small
+        singular values that hardly change its predictions.
     row_basis, column_basis, fit_intercept, covariate_ridge, tol, max_iter, matrix_shape
         As in :class:`RMR`.
     cv : int, splitter, iterable or "loo", default=None
@@ -263,7 +263,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     one_standard_error : bool, default=False
         Whether to take the largest tau whose score is within one standard error of the best.
     tau_per_label : bool, default=True
-        Whether tau, and all else that is searched, is chosen for each of several labels separately.
+        Whether all searched parameters are chosen separately for each of several labels.
         False tries all points of the grid and takes the one with the best mean score over the
         labels: the same numbers if numbers are given, otherwise the same multiples of "scale" and
         of the smallest tau with W = 0 of each label. Use a score without units.
@@ -271,7 +271,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         Whether several labels share row or column profiles, as in :class:`RMR`. There is then one
         choice for all labels, by the mean of their scores in units of their spread.
     n_jobs : int, default=None
-        Number of folds that are fitted at a time.
+        Number of folds that are fitted in parallel.
     verbose : int, default=0
         Whether to report progress without a terminal, too.
 
@@ -280,7 +280,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     tau_, C_, epsilon_ : float
         Chosen values.
     delta_, l1_
-        Number used, and chosen value.
+        The number used, and the chosen value.
     adaptive_ : tuple of float
         Tau of the steps before the last, one for each further step that was chosen; empty for the
         plain penalty. ``len(model.adaptive_)`` is the number of steps.
@@ -293,7 +293,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     taus_ : ndarray
         The grid of tau of the chosen C and epsilon.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Those of the chosen model on all the data, as in :class:`RMR`.
+        Attributes of the chosen model, fitted to all the data, as in :class:`RMR`.
     label_outlier_score_, matrix_shape_, n_features_in_
         As in :class:`RMR`.
 

@@ -52,7 +52,7 @@ class SMM(MatrixClassifier, ConvexEstimator):
     fit_intercept, covariate_ridge, tol, max_iter, verbose, matrix_shape
         As in :class:`RMR`; `max_iter` holds for each problem.
     n_jobs : int, default=None
-        Number of problems that are solved at a time, if there are more than two classes.
+        Number of problems that are solved in parallel, if there are more than two classes.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Those of the chosen model on all the data, as in :class:`SMM`.
+        Attributes of the chosen model, fitted to all the data, as in :class:`SMM`.
     classes_, label_outlier_score_, matrix_shape_, n_features_in_
         As in :class:`SMM`.
 

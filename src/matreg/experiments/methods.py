@@ -32,7 +32,7 @@ class Tuning:
     epsilon: float = 1e-2
     cv: Any = 3
     scoring: str = "neg_mean_squared_error"
-    taus: tuple[float, ...] | None = None  # of RMR; by default the path of the next two
+    taus: tuple[float, ...] | None = None  # of RMR; by default from the next two fields
     n_taus: int = 10
     tau_min_ratio: float = 1e-3  # smallest tau as a fraction of the largest, where W = 0
     n_rglm_taus: int = 12  # the path of R-GLM
@@ -40,7 +40,7 @@ class Tuning:
     gamma: tuple[float, ...] | None = None  # of G-RMR; None is the estimator's rule
     lam: tuple[float, ...] | None = None
     outliers: str = "split"  # the paper's G-RMR; "replace" is the other form
-    limit: float = 4.0  # an outlier is this many times the noise, where outliers are replaced
+    limit: float = 4.0  # an outlier is this many times the noise, if outliers are replaced
     grmr_taus: tuple[float, ...] = (1.0,)  # tau of G-RMR, in units of the tau chosen for RMR
     halving: bool = False  # whether G-RMR drops the worse half of gamma and lam after each fold
     clean_predict: bool = True  # whether G-RMR cleans new samples before it predicts
@@ -57,7 +57,7 @@ class Fit:
     model: Any
     coef: Array  # (p, q)
     parameters: dict[str, float]  # what was chosen
-    seconds: float  # of the choice and of the last fit together
+    seconds: float  # time of the choice and of the last fit together
 
 
 def rae(estimate: ArrayLike, truth: ArrayLike) -> float:

@@ -89,7 +89,7 @@ def bootstrap_maps(
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
     X, y, covariates
-        Those of `fit`.
+        The data of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, such as people, days or batches. Whole groups
         are drawn.

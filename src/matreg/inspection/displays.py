@@ -190,7 +190,7 @@ class BootstrapDisplay(Display):
 
 @dataclass(repr=False)
 class PermutationDisplay(Display):
-    """W with its significant entries outlined, and the score among those of permuted labels.
+    """W with its significant entries outlined, and the score with the scores of permuted labels.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def permutation_map(
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
     X, y, covariates
-        Those of `fit`.
+        The data of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, which folds keep together. Whole groups are
         exchanged: of any size if the labels are the same within each group, else of the same size.

@@ -25,7 +25,7 @@ class Display:
     figure_: Any = field(init=False, default=None)
 
     def _drawn(self, axes: Any, figure: Any) -> Self:
-        """The display, with the axes and the figure that it has drawn on."""
+        """Store the axes and the figure of the drawing, and return the display."""
         self.axes_, self.figure_ = axes, figure
         return self
 
@@ -75,7 +75,7 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
 
 
 def _apart(ticks: Array, place: Array, least: float) -> tuple[Array, Array]:
-    """Ticks that do not overlap the previous one, as coordinates may be uneven."""
+    """Ticks at least `least` apart, with their places; uneven coordinates may be closer."""
     kept = [0]
     for k in range(1, len(place)):
         if abs(place[k] - place[kept[-1]]) >= least:
@@ -94,7 +94,7 @@ def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:
 
 
 def panels(ax: Any, number: int, **layout: Any) -> list[Any]:
-    """The given axes, for the first panels, or new ones for all panels."""
+    """The given axes, at most `number` of them, or `number` new axes."""
     if ax is None:
         _, ax = pyplot().subplots(number, 1, sharex=True, layout="constrained", **layout)
     found = list(np.ravel(np.asarray(ax, dtype=object)))

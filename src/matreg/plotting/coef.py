@@ -13,13 +13,13 @@ from .._validation.axes import UNNAMED
 from ..estimators._linear_part import linear_part
 from ._style import COLOURS, Display, pyplot, set_ticks, show_matrix
 
-# Largest numbers of names beside rows and below columns that can be read.
+# Largest numbers of legible names next to rows and below columns.
 ROW_NAMES, COLUMN_NAMES = 24, 6
 
 
 @dataclass(repr=False)
 class CoefDisplay(Display):
-    """The coefficient matrix as an image, with its leading singular vectors beside it.
+    """The coefficient matrix as an image, with its leading singular vectors next to it.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class CoefDisplay(Display):
         ).plot(ax, cmap=cmap)
 
     def plot(self, ax: Any = None, *, cmap: Any = "RdBu_r") -> Self:
-        """Draw in a new figure, or the image alone on given axes."""
+        """Draw in a new figure, or only the image on given axes."""
         U, d, Vt = np.linalg.svd(self.coef, full_matrices=False)
         rank = int(np.count_nonzero(d > 1e-10 * max(d[0], np.finfo(float).tiny)))
         if ax is not None:
@@ -139,7 +139,7 @@ class CoefDisplay(Display):
         return self._drawn(axes, figure)
 
     def _label(self, rows: Any, columns: Any) -> None:
-        """Name rows and columns on the axes beside and below."""
+        """Name rows and columns on the axes next to and below the image."""
         set_ticks(rows.yaxis, self.row_coords, ROW_NAMES)
         set_ticks(columns.xaxis, self.column_coords, COLUMN_NAMES)
         rows.set_ylabel(self.row_label)

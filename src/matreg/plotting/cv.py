@@ -98,7 +98,7 @@ class CVDisplay(Display):
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on two axes, by default new ones; on a single one the score alone."""
+        """Draw on two axes, by default new ones; on one axis, draw only the score."""
         number = 1 if self.rank is None else 2
         size = (6, 3.5 if number == 1 else 5)
         found = panels(ax, number, height_ratios=(2, 1)[:number], figsize=size)

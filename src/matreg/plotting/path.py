@@ -82,7 +82,7 @@ class PathDisplay(Display):
         return cls(path, model.tau_).plot(ax, cmap=cmap)
 
     def plot(self, ax: Any = None, *, cmap: Any = "viridis") -> Self:
-        """Draw on two axes, by default new ones; on a single one the singular values alone."""
+        """Draw on two axes, by default new ones; on one axis, draw only the singular values."""
         found = panels(ax, 2, figsize=(6, 5))
         self._draw_values(found[0], cmap)
         for bottom in found[1:]:

@@ -78,7 +78,7 @@ class Baseline:
     name: str
     parameter: str  # in words; empty if there is none
     fits: Callable[[Fold], Fits]
-    on_flat: bool = True  # False for the constant, which does not look at the samples
+    on_flat: bool = True  # False for the constant, which does not use the samples
 
 
 def ridge(fold: Fold) -> Fits:

@@ -38,7 +38,7 @@ def balanced_accuracy(y: NDArray[np.generic], predicted: NDArray[np.generic]) ->
 
 
 def _measures(facts: Facts) -> dict[str, Measure]:
-    """Measures by name and unit; measures by medians come first if the score is one of them."""
+    """Measures by name and unit; those by medians come first if the score resists wrong labels."""
     if facts.classes:
         return {"accuracy": metrics.accuracy_score, "balanced accuracy": balanced_accuracy}
     unit = f"units of {facts.target}"

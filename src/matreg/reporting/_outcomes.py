@@ -37,11 +37,11 @@ class Outcome:
 class Test:
     """Results on samples that were left out."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # pytest must not collect it
 
     outcomes: list[Outcome]  # the model, then the baselines
     tested: NDArray[np.bool_]  # (n,), which samples have a prediction
-    margins: Array | None  # (n,), for classes: how far each sample is on the side of its label
+    margins: Array | None  # (n,), for classes: margins of samples, negative on the wrong side
     n_folds: int  # 0 if nothing was fitted again
     single: Any = None  # LeaveOneOutResult from which the predictions of the model are, if any
 
@@ -84,7 +84,7 @@ def in_folds(
                 fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
             whole, rows, Z_rows = bound(fitted, beside[1]), left_out, beside[1]
         else:
-            # Its decisions are those of leave-one-out, for the indices of samples.
+            # This model takes indices of samples and returns their leave-one-out decisions.
             fitted = whole = deciding(model, lambda rows: single.decisions[rows])
             rows, Z_rows = test, None
         predicted[test], tested[test] = whole.predict(rows), True

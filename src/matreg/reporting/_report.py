@@ -31,7 +31,7 @@ class Report:
     Attributes
     ----------
     html : str
-        The whole page: no network, no other files.
+        The whole page; it needs no network and no other files.
     """
 
     html: str
@@ -84,7 +84,7 @@ def make_report(
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
     X, y, covariates
-        Those of `fit`.
+        The data of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
     cv : "auto", int, splitter or None, default="auto"

@@ -77,7 +77,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     _loss_units: ClassVar[Mapping[str, float]] = {}
     _idle: ClassVar[Any] = {}  # parameters without effect, and the other parameter that is why
     _several_labels = False  # whether labels may have several columns
-    _orders = ORDERS  # of magnitude that the units of samples, labels and weights may span
+    _orders = ORDERS  # orders of magnitude that units of samples, labels and weights may span
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Tags:
@@ -100,7 +100,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     def _given(self, given: FitInput) -> SampleSet:
         """Samples with labels and weights as they are given, in memory or in blocks.
 
-        Samples in memory are of dtype float64, except that many of another type stay as they are.
+        Samples in memory are converted to float64, except many samples of another numeric dtype.
         """
         if self._several_labels and has_several(given.y) and getattr(self, "joint", None):
             return read_together(self, given)

@@ -22,7 +22,7 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """Placeholder without any methods."""
 
 
 T = TypeVar("T")

@@ -96,7 +96,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     max_iter: int = 20
     split_tol: float = 1e-4
 
-    _orders = 65.0  # cleaning multiplies more of them
+    _orders = 65.0  # fewer than in other models, as cleaning multiplies more numbers
     _takes_missing = True
 
     def _given(self, given: FitInput) -> SampleSet:

@@ -43,7 +43,7 @@ from .several import each_label
 from .units import TAU, Units, bases_of, in_numbers, penalty_of, with_tau
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
-# Relative accuracy of the smallest tau with W = 0 where it only serves as the unit of tau.
+# Relative accuracy of the smallest tau with W = 0 if it only serves as the unit of tau.
 AS_UNIT = 0.1
 
 
@@ -216,7 +216,7 @@ class ConvexEstimator(SingleFit):
         """Fit to samples whose labels and weights are validated; `last` is a warm start."""
         samples = self._structured(samples)
         name = type(self).__name__
-        with nullcontext() if self.verbose else Line(name):  # "scale" may take longer than the fit
+        with nullcontext() if self.verbose else Line(name):  # "scale" can take longer than the fit
             parts = self._parts(samples)
             model = self._declare(samples, parts)
             several = len(parts) > 1 and not self.verbose

@@ -112,7 +112,7 @@ class Fitted(BaseEstimator):
         *,
         refits: int = 100,
     ) -> LeaveOneOutResult:
-        """Predict each sample of the fit by the model without it, mostly without refits.
+        """Predict each sample of the fit by the model without it, from this fit and some refits.
 
         The parameters are those of the fitted model. What was computed from all samples stays
         fixed: the clean samples of :class:`GRMR`, and the bases of the last step of an adaptive
@@ -121,7 +121,7 @@ class Fitted(BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight, covariates
-            Those of `fit`. NaN in y is a missing label; its sample has weight zero.
+            The data of `fit`. NaN in y is a missing label; its sample has weight zero.
         refits : int, default=100
             Largest number of true fits without a sample. Five of them measure the error of the
             residuals; the others replace the residuals most in doubt until the mean error is about
@@ -144,7 +144,7 @@ class Fitted(BaseEstimator):
         Parameters
         ----------
         X, y
-            Those of `fit`.
+            The data of `fit`.
         **options
             `covariates`, `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
             :func:`matreg.reporting.make_report`.
@@ -154,7 +154,7 @@ class Fitted(BaseEstimator):
         matreg.reporting.Report
             The page, with a method to save it.
         """
-        from ...reporting import make_report  # late: it draws, which a fit need not
+        from ...reporting import make_report  # late: a fit needs no figures
 
         return make_report(self, X, y, **options)
 

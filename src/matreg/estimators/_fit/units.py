@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 C, TAU = 3.0, 0.005
 # Tau relative to tau_max times the share expected by chance, where that gives more than TAU.
 CHANCE = 0.25
-# Number of samples on which the size is measured: medians of all entries of more would take long.
+# Number of samples on which the size of many is measured: medians of all entries take long.
 SIZE_ROWS = 1024
 # Residuals up to this size, relative to the labels, are zero.
 ROUNDING = 1e-9

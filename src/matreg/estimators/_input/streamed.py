@@ -23,7 +23,7 @@ from .fit_input import FitInput
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
-# Samples that are cleaned at a time.
+# Number of samples that are cleaned at once.
 PIECE = 2048
 
 
@@ -83,7 +83,7 @@ class Prediction:
 
     W: Array  # (m, p*q)
     b: Array  # (m,)
-    combine: Callable[[Array], Array]  # decisions from those of the problems, (m, k)
+    combine: Callable[[Array], Array]  # makes decisions of those of the problems, (m, k)
     clean: Callable[[Array], Array] | None = None  # applied to the samples first
     gamma: Array | None = None  # (m, covariates)
 
@@ -98,7 +98,7 @@ class Prediction:
         return self.combine(f)
 
     def parts(self, X: Values) -> Iterator[Values]:
-        """All samples at once, or, if they are cleaned, cleaned pieces of them."""
+        """All samples at once; if they must be cleaned, cleaned pieces of them."""
         if self.clean is None:
             yield X
             return
@@ -121,7 +121,7 @@ class LazyDual:
     """Dual variables of all samples, computed on demand by a pass over the samples."""
 
     def __init__(self, problems: list[tuple[Blocks, Callable[[Block], Array] | None]]) -> None:
-        # The samples of each problem, and what computes the dual variables of a block.
+        # For each problem its samples, and the function that computes the dual of a block.
         self.problems = problems
 
     def compute(self) -> Any:

@@ -62,7 +62,7 @@ class Candidate:
 
 
 class SearchOutcome(NamedTuple):
-    """Results of a search: scores and ranks of W, of shape (folds, points)."""
+    """Results of a search: scores and ranks of W, each of shape (folds, points)."""
 
     candidates: list[Candidate]
     scores: Array

@@ -20,7 +20,7 @@ from ..._typing import Array, Index
 from .adaptive_search import PointScores, owners
 from .candidates import Candidate
 
-Point = tuple[int, int]  # a candidate and a place among its values
+Point = tuple[int, int]  # index of a candidate, and of one of its values
 
 # Parameters that start at their lower middle value and change only to neighbours of the best point.
 MIDDLE = ("C", "gamma", "limit", "lam")
@@ -31,7 +31,7 @@ FINER = 3
 class Segment(NamedTuple):
     """Points of one candidate that are solved one after another."""
 
-    candidate: int
+    candidate: int  # index
     places: tuple[int, ...]  # positions of its values, in order
     start: Point | None = None  # the point from which the first one starts
 

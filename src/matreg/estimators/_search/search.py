@@ -73,7 +73,7 @@ class Search(MatrixEstimator):
         raise NotImplementedError
 
     def _posed(self, samples: Samples) -> Any:
-        """What all candidates share on the training samples of a fold."""
+        """What all candidates share on the training samples of a fold, such as their problems."""
         return None
 
     def _decide_path(
@@ -208,7 +208,7 @@ class Search(MatrixEstimator):
         given = given.compared()
         y = given.y if given.table is None else given.table
         samples = self._structured(given).compared()
-        # All that can be wrong with the arguments, before the first fit.
+        # Errors in the arguments are raised here, before the first fit.
         folds = make_folds(self.cv, given.X, y, groups, is_classifier(self), given.weights)
         with without_progress():  # the first fits and the grid of tau
             score = self._score(samples, folds, weighted)
