@@ -85,6 +85,7 @@ def load_data(
 
 
 def _read_labels(path: Path, target: str) -> dict[str, Any]:
+    """Labels of a separate file, as a dict with the one key `target`."""
     if path.suffix == ".npy":
         with numpy_file(path):
             return {target: np.load(path, allow_pickle=False)}
@@ -102,6 +103,7 @@ def _read_labels(path: Path, target: str) -> dict[str, Any]:
 def _from_arrays(
     content: Content, path: Path, asked: Origin, labels: Mapping[str, Any], known: Origin | None
 ) -> Data:
+    """Samples, labels, groups, covariates and coordinates from named arrays."""
     arrays, name = content.arrays, asked.samples
     X, dims = _named(arrays, name, path, "--samples"), content.dims.get(name, ())
     if X.ndim == 2 and asked.shape is not None:
@@ -154,6 +156,7 @@ def _grouping(arrays: Mapping[str, Any], asked: Origin, known: Origin | None) ->
 def _from_table(
     table: Table, asked: Origin, drop: list[str], labels: Mapping[str, Any], known: Origin | None
 ) -> Data:
+    """Flat samples, labels, groups and covariates from the columns of a table."""
     for name in drop:
         table.column(name, "--drop")
     inside = table.column(asked.target, "--target") if asked.target in table.cells else None

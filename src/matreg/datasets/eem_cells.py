@@ -113,7 +113,7 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     """Load fluorescence landscapes of water with the number of cells in it as the label.
 
     Excitation-emission matrices of 38 samples of water from three days, with the blank subtracted
-    and averaged over blocks of wavelengths; the bands of scattered light are in them. Neighbours in
+    and averaged over blocks of wavelengths; they contain bands of scattered light. Neighbours in
     time are alike: put samples that follow each other into one block of a cross-validation.
 
     Parameters

@@ -40,8 +40,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
     ----------
     tau : float or str, default="scale"
         Weight of the nuclear norm. With 0 the model is linear support vector regression; at
-        :func:`tau_max` and above, W is zero. "scale" is a share of tau_max: 0.005, or if that is
-        larger a quarter of the share expected by chance,
+        :func:`tau_max` and above, W is zero. "scale" is 0.005 times tau_max, or if that is larger,
+        tau_max times a quarter of the share that is expected by chance,
         ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean and the signs
         s_i of the labels around their median.
     C : float or str, default="scale"
@@ -93,12 +93,12 @@ class RMR(MatrixRegressor, ConvexEstimator):
         paths) it takes the active set ("active-set") up to 2,896 samples, and beyond these what it
         takes from scratch. From the third point of a path on, if n^2 > 2^14 pq or n > 2,896 and the
         loss has no curvature, it takes "working-set": the active set for the samples near an edge
-        of the tube. Other problems have a solver each: "sparse" if `l1` is not 0, "least-squares"
+        of the tube. Other problems have other solvers: "sparse" if `l1` is not 0, "least-squares"
         for a squared loss and "reweighted" for other smooth ones, as in :class:`RGLM`; for samples
         that are read block by block "passes", or "moments" with a squared loss; and "first-order",
         which accepts anything convex, for losses or penalties of your own that none of these takes.
-        "interior", "active-set", "augmented" and "first-order" force theirs, "admm" the algorithm
-        of the paper, for the losses "epsilon_insensitive" and "absolute".
+        "interior", "active-set", "augmented" and "first-order" force these solvers. "admm" is the
+        algorithm of the paper, for the losses "epsilon_insensitive" and "absolute".
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -144,13 +144,12 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Relative duality gap: the objective exceeds the optimum by at most this fraction of the
         objective.
     n_iter_ : int
-        Number of iterations, counted as in `max_iter`; those from a warm start and from scratch
-        together.
+        Number of iterations, counted as in `max_iter`; the sum of both runs if a warm start failed.
     history_ : structured ndarray
-        One row per check of the gap: iteration, time, primal, dual, gap, rank and method, a stage
-        of the solver.
+        One row per check of the gap: iteration, time, primal, dual, gap, rank, and method (the
+        stage of the solver).
     solver_ : str
-        Which solver ended the fit, in the words of `solver`.
+        The solver that ended the fit, by its name in `solver`.
     tau_, C_, epsilon_, delta_, l1_
         Numbers used.
     loss_ : LossFamily

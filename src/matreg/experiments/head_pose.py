@@ -159,6 +159,7 @@ def _prepare(folder: str | None, count: int, corrupted: bool, seed: int) -> Bunc
 def _one_round(
     folder: str | None, count: int, corrupted: bool, seed: int, tuning: Tuning
 ) -> dict[str, Any]:
+    """Errors, coefficients, seconds and parameters of all methods in one round."""
     faces = _prepare(folder, count, corrupted, seed)
     train, test = faces.train, ~faces.train
     fits = fit_methods(faces.X[train], faces.y[train], tuning, groups=faces.person[train])

@@ -146,6 +146,7 @@ def _scores(models: dict[str, Any], X: Array, y: NDArray[Any]) -> list[float]:
 
 
 def _chosen(models: dict[str, Any]) -> dict[str, Any]:
+    """Chosen parameters of each method, for the record."""
     smm, rglm = models["SMM"], models.get("R-GLM")
     return {
         "SVM": {"C": models["SVM"].best_params_["svc__C"]},

@@ -159,6 +159,7 @@ def _draws(
 
 
 def _summary(coef: Array, coefs: Array) -> BootstrapMaps:
+    """Statistics of the refits (n_resamples, p, q) of a model with coefficients (p, q)."""
     reference = components_of(coef)
     matched = [match(reference, components_of(one)) for one in coefs]
     rows, columns, sizes, cosines = (np.array(values) for values in zip(*matched, strict=True))

@@ -62,6 +62,7 @@ def set_ticks(axis: Any, coordinates: ArrayLike | None, most_names: int) -> None
 
 
 def _set_round_ticks(axis: Any, values: Array) -> None:
+    """Set ticks at round values of monotone coordinates (k,), at interpolated places."""
     from matplotlib.ticker import MaxNLocator
 
     low, high = values.min(), values.max()

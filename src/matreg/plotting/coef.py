@@ -146,6 +146,7 @@ class CoefDisplay(Display):
         columns.set_xlabel(self.column_label)
 
     def _draw_vectors(self, axes: Any, U: Array, d: Array, Vt: Array, rank: int) -> None:
+        """Draw the leading singular vectors next to and below the image."""
         left, right, key = axes["left"], axes["right"], axes["key"]
         for k in range(min(self.n_vectors, rank)):
             colour = COLOURS[k % len(COLOURS)]

@@ -103,6 +103,7 @@ class PathDisplay(Display):
         return self.path.taus if self.path.Cs is None else self.path.Cs
 
     def _draw_values(self, axis: Any, cmap: Any) -> None:
+        """Draw the singular values that are positive somewhere on the path."""
         values = self.path.singular_values()
         shown = values[:, (values > 0.0).any(axis=0)]
         count = shown.shape[1]

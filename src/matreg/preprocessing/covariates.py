@@ -95,7 +95,7 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, Z: Any) -> Array:
-        """Columns of numbers.
+        """Encode covariates as columns of numbers.
 
         Parameters
         ----------

@@ -204,6 +204,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return W / self.scale_
 
     def _learn(self, samples: Any) -> None:
+        """Set `center_` and `scale_` from samples in memory, stored or on Dask."""
         axes = AXES[self.by]
         if self.robust:
             some = sampled(samples, SAMPLED).reshape(-1, *self.matrix_shape_)
@@ -226,6 +227,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return kind(samples, labels, weights, shape).map_reduce(MomentsOf(shape, axes))
 
     def _applied(self, X: Any, back: bool) -> Any:
+        """Samples scaled, or scaled back if `back`, in the shape and kind of X."""
         if is_dask(X) or is_streamed(X):
             X = self._stored(X, reset=False)
             refuse_table_of_matrices(self)
@@ -252,6 +254,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X * scale + center if back else (X - center) / scale
 
     def _checked(self, flat: Any, reset: bool, named: bool = True) -> Array:
+        """Flat samples (n, p*q) as numbers; `named` compares column names with `fit`."""
         options: dict[str, Any] = {"dtype": FLOATS, "ensure_all_finite": "allow-nan"}
         if named:
             return np.asarray(validate_data(self, flat, reset=reset, **options))

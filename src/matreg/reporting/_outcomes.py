@@ -168,6 +168,7 @@ def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | No
 
 
 def _least_of_pairs(model: Any, X: Any, own: NDArray[np.bool_], Z: Any) -> Array:
+    """Smallest margins (n,) over the pairs of classes; `own` (n, classes) marks the labels."""
     part = linear_part(model, 0)
     samples = part.samples(X).reshape(len(own), -1)
     coefs = np.asarray(part.model.coef_)

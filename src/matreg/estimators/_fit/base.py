@@ -174,7 +174,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return loss.score(y, loss.mean(decisions), sample_weight)
 
     def _validate_samples(self, X: ArrayLike, keeps_dtype: bool = False) -> Array:
-        """Samples (n, p, q) of the training's shape; `keeps_dtype` keeps that of many samples."""
+        """Samples (n, p, q) shaped as in `fit`; `keeps_dtype` keeps the dtype of many samples."""
         check_is_fitted(self, "matrix_shape_")
         refuse_streamed("This function", X)
         flat, shape = flatten(aligned(loaded(X), self._matrix_labels()))
@@ -183,6 +183,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return flat.reshape(-1, *self.matrix_shape_)
 
     def _validate_entries(self, flat: ArrayLike, reset: bool, keeps_dtype: bool) -> Array:
+        """Flat samples (n, p*q), checked by scikit-learn; `reset` is True in `fit`."""
         finite: bool | str = "allow-nan" if self._takes_missing else True
         kept = keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64

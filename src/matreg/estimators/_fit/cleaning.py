@@ -111,6 +111,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return transposed(np.array([one._decide(X, covariates) for one in self.estimators_]))
 
     def _clean(self, D: Array) -> Array:
+        """Clean new samples, of shape (n, p, q) or (n, p*q), without their labels."""
         if "estimators_" in vars(self):
             raise ValueError(
                 "Samples are cleaned for each label on its own: estimators_[0] is the model of the "

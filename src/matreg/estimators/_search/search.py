@@ -93,7 +93,7 @@ class Search(MatrixEstimator):
 
     @property
     def _tries_all(self) -> bool:
-        """Whether all points are tried, without which scores of labels cannot be averaged."""
+        """Whether all points are tried, so that the scores of several labels can be averaged."""
         return self.taus is not None or not self.tau_per_label
 
     @property
