@@ -49,7 +49,7 @@ def read_content(path: Path, samples: str) -> Content:
 
 @contextmanager
 def numpy_file(path: Path) -> Iterator[None]:
-    """Refuse a file that NumPy cannot read without running code from it, or at all."""
+    """Refuse a file that NumPy cannot read, or could read only by running code in it."""
     try:
         yield
     except DAMAGED as error:

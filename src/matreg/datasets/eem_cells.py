@@ -121,8 +121,8 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     data_home : path-like, default=None
         Folder with ``eem_cells.npz`` or an original archive. By default ``$MATREG_DATA``, then the
         user's cache folder. If necessary, the sample data of the Python package eempy (MIT licence)
-        are downloaded from GitHub into the cache folder, which requires openpyxl
-        (``matreg[data]``).
+        are downloaded from GitHub, which requires openpyxl (``matreg[data]``), and the needed part
+        is kept in the cache folder.
 
     Returns
     -------

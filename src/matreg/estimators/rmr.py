@@ -40,8 +40,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
     ----------
     tau : float or str, default="scale"
         Weight of the nuclear norm. With 0 the model is linear support vector regression; at
-        :func:`tau_max` and above, W is zero. "scale" is 0.005 times tau_max, or if that is larger,
-        tau_max times a quarter of the share that is expected by chance,
+        :func:`tau_max` and above, W is zero. "scale" is a share of tau_max: the larger of 0.005 and
+        a quarter of the share that is expected by chance,
         ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean and the signs
         s_i of the labels around their median.
     C : float or str, default="scale"

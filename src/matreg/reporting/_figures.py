@@ -29,7 +29,7 @@ LOOK = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "legend.frameon": False,
-    # Names of users may contain dollars, which are not mathematics.
+    # Names given by users may contain dollar signs, which do not mean mathematics.
     "text.parse_math": False,
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK

@@ -90,9 +90,8 @@ def make_report(
     cv : "auto", int, splitter or None, default="auto"
         Folds in which the model is fitted again, with the chosen parameters, for the score and the
         predictions. "auto" uses leave-one-out predictions of the fitted model if these are trusted,
-        and five folds for the baselines; otherwise, and with groups, five folds for all. With None
-        nothing is fitted:
-        score and predictions are those of the training samples. Stored samples larger than
+        and five folds for the baselines; otherwise, and with groups, five folds for all. None fits
+        nothing: score and predictions are those of the training samples. Stored samples larger than
         scikit-learn's ``working_memory`` are never fitted again: the report describes up to 5000 of
         them, in short runs at random places.
     names : MapAxes, default=None

@@ -18,7 +18,7 @@ from ...unpenalised.basis import Directions, directions
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
-# Fitted attributes that depend on the arguments of `fit` alone.
+# Fitted attributes that describe the data of `fit`.
 COVARIATES = ("covariate_names_", "covariate_encoding_")
 SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
 INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)

@@ -109,8 +109,8 @@ def eligible(
     """Mask of the points with the number of further steps that is to be taken.
 
     It is the smallest of the counts, unless more steps raise the score by more than a standard
-    error. With `one_standard_error`, more steps are taken if they lower the rank instead, at a
-    score at most one standard error lower.
+    error. With `one_standard_error`, more steps are taken if they lower the rank and their score is
+    at most one standard error lower.
     """
     steps = np.array([one.n_steps for one in candidates])[found.owner]
     known = ~np.isnan(found.mean)

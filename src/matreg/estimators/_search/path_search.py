@@ -189,8 +189,7 @@ class PathSearch(Search):
     def _fitted_noise(self, few: Samples) -> float:
         """Scale of the leave-one-out residuals of a first fit.
 
-        The fit has the default parameters of the plain estimator, except that epsilon is 0: a tube
-        would hide the noise.
+        The fit has tau and C of "scale", and an epsilon of 0, because a tube would hide the noise.
         """
         first = {"C": "scale", "epsilon": 0.0, "l1": 0.0, "ridge": 0.0}
         words: Parameters = {name: first[name] for name in self._searched}
