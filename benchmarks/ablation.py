@@ -50,7 +50,7 @@ from matreg.solvers.certificate import SolverResult, rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import interior_point
 from matreg.solvers.largest_tau import tau_max
-from matreg.solvers.neighbours import tau_grid, walk
+from matreg.solvers.neighbours import follow, tau_grid
 from matreg.solvers.rglm import least_squares, standard_form
 from matreg.solvers.rglm.solve import solve_rglm
 from matreg.solvers.warm_start import Start
@@ -119,7 +119,8 @@ def solved(problem: Problem, result: SolverResult) -> bool:
 def run_path(case: Case) -> tuple[bool, int]:
     """A path: whether all of its points converged, and their steps."""
     taus = tau_grid(tau_max(case.problem), case.points, case.last)
-    points = list(walk(case.problem, taus, partial(dispatch.next_result, tol=TOL, max_iter=400)))
+    problems = (replace(case.problem, penalty=case.problem.penalty.at(float(t))) for t in taus)
+    points = list(follow(problems, partial(dispatch.next_result, tol=TOL, max_iter=400)))
     steps = sum(point.n_iter for point in points)
     return all(solved(case.problem, point) for point in points), steps
 
