@@ -197,8 +197,7 @@ class Search(MatrixEstimator):
             return self._try_on_blocks(given, data)
         return self._score_candidates(own, data.groups, data.sample_weight is not None)
 
-    def _try_on_blocks(self, blocks: SampleSet, data: FitInput) -> SearchOutcome:
-        return tried_on_part(self, blocks, data)
+    _try_on_blocks = tried_on_part
 
     def _score_candidates(
         self, given: Samples, groups: ArrayLike | None, weighted: bool
