@@ -64,29 +64,22 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         return max(TAU, CHANCE * units.chance)
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        """How much each label looks wrong, (n,), in robust standard deviations of the residuals.
+
+        A sample whose residual is beyond the loss' tube has its multiplier at the bound, and its
+        score is the size of its residual. A residual on the edge of the tube tells nothing by its
+        size, as many are there; the multiplier, relative to its bound, does. Inside of the tube the
+        score is zero. The samples are distinct; those of weight zero get NaN.
+        """
         problem = replace(model, covariate_ridge=0.0).on(samples)
-        if not isinstance(problem.loss, PiecewiseLoss):
+        if not isinstance(loss := problem.loss, PiecewiseLoss):
             return None
         residual = problem.y - problem.design.forward(result.W.matrix)
         residual -= problem.unpenalised.times(result.gamma)
-        return label_outlier_score(residual, problem.loss, result, samples)
-
-
-def label_outlier_score(
-    residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Samples
-) -> Array:
-    """How much each label looks wrong, (n,), in robust standard deviations of the residuals.
-
-    A sample whose residual is beyond the loss' tube has its multiplier at the bound, and its score
-    is the size of its residual. A residual on the edge of the tube tells nothing by its size, as
-    many are there; the multiplier, relative to its bound, does. Inside of the tube the score is
-    zero. Residuals and multipliers are of distinct samples; samples of weight zero get NaN.
-    """
-    bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
-    share = np.divide(
-        np.abs(result.beta), bound, out=np.zeros_like(bound), where=np.isfinite(bound) & (bound > 0)
-    )
-    scale = max(robust_scale(residual, distinct.weights), float(np.median(loss.epsilon)))
-    size = np.maximum(np.abs(residual), loss.epsilon)
-    scores = share * size / (scale if scale > 0.0 else 1.0)
-    return np.where(distinct.group >= 0, scores[distinct.group], np.nan)
+        bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
+        bounded = np.isfinite(bound) & (bound > 0)
+        share = np.divide(np.abs(result.beta), bound, out=np.zeros_like(bound), where=bounded)
+        scale = max(robust_scale(residual, samples.weights), float(np.median(loss.epsilon)))
+        size = np.maximum(np.abs(residual), loss.epsilon)
+        scores = share * size / (scale if scale > 0.0 else 1.0)
+        return np.where(samples.group >= 0, scores[samples.group], np.nan)
