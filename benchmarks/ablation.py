@@ -44,7 +44,7 @@ from benchmarks.timing import cpu_time, print_table
 from matreg._typing import Array
 from matreg.problem import Problem
 from matreg.solvers import choose, dispatch
-from matreg.solvers.active_set import active_set, box_qp, jacobian
+from matreg.solvers.active_set import active_set, box_qp
 from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import SolverResult, rounding_floor
 from matreg.solvers.interior import attempts as cold
@@ -75,7 +75,7 @@ COLD: dict[str, Mechanism] = {
 }
 PATHS: dict[str, Mechanism] = {
     "second step with a matrix": [(active_set, "MOST_STEPS", 1)],
-    "single precision of K": [(jacobian, "TOO_LIGHT", np.inf)],
+    "single precision of K": [(active_set, "TOO_LIGHT", np.inf)],
     "borders of free systems": [(box_qp, "MAX_CHANGED", -1)],
     "interior point of the box problem": [
         (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None)
