@@ -20,7 +20,6 @@ from ..._validation.stored import refuse_streamed
 from ...data.samples import Samples, SampleSet
 from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
-from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
 from .._fit.several import each_label, fit_each, given_labels, stack
@@ -37,7 +36,7 @@ from .adaptive_search import (
     step_counts,
 )
 from .block_by_block import tried_on_part
-from .candidates import Candidate, SearchOutcome, number_list
+from .candidates import Candidate, Decided, SearchOutcome, Starts, number_list
 from .coarse_to_fine import CoarseToFine
 from .fold_scores import FoldScore
 from .folds import Training, make_folds
@@ -77,17 +76,9 @@ class Search(MatrixEstimator):
         return None
 
     def _decide_path(
-        self,
-        train: tuple[Samples, Any],
-        candidate: Candidate,
-        test: Samples,
-        start: list[Start] | None,
-    ) -> tuple[Array, Array, list[list[SolverResult]]]:
-        """Decisions (k, n) on test samples of the models of a candidate, each from the last.
-
-        Then ranks and doubts (2, k), and the solutions where later points start from them. With
-        single samples left out the decisions are those of the fits without them.
-        """
+        self, train: tuple[Samples, Any], candidate: Candidate, test: Samples, start: Starts
+    ) -> Decided:
+        """Decisions of the models of a candidate, each from the last, on test samples."""
         raise NotImplementedError
 
     @property
