@@ -132,8 +132,8 @@ class FreeSystem:
         corner[:n, :n], corner[:n, n:], corner[n:, :n] = self.K.block(new, new), beside, beside.T
         below = np.concatenate([rhs[new], np.zeros(len(gone)), total])
         half, y = self._half(border), self._half(np.where(free, rhs, 0.0)[old])
-        z = np.linalg.solve(corner - half.T @ half, below - half.T @ y)
-        x = np.zeros(len(rhs))
+        found = np.linalg.solve(corner - half.T @ half, below - half.T @ y)
+        x, z = np.zeros_like(rhs), np.asarray(found, dtype=np.float64)
         x[old], x[new] = self._half(y - half @ z, transposed=True), z[:n]
         x[gone] = 0.0
         return x, z[n + len(gone) :]
