@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._runtime.progress import tell
 from .._typing import Array
-from ..data.block import Block
+from ..data.samples import Block
 from ..linalg.factors import Factors, singular_values, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..unpenalised.basis import Basis, Columns

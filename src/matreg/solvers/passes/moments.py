@@ -17,9 +17,8 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.block import Block
 from ...data.blocks import Blocks
-from ...data.samples import Samples
+from ...data.samples import Block, Samples
 from ...data.units import check_units
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.families import Squared
