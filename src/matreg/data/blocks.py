@@ -21,9 +21,8 @@ from .._typing import Array, Index
 from ..linalg.threads import allowed, one_thread
 from ..thresholds import THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
-from .block import Block
 from .reading import FileReader, reader
-from .samples import Samples, merge_duplicates
+from .samples import Block, Samples, merge_duplicates
 from .units import check_units, largest
 
 # Bytes of a block. One is read while others are treated.

@@ -46,7 +46,7 @@ from .grmr.start import Limits, Prepared, prepare
 from .loo.intervals import jackknife_plus
 from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
-from .neighbours import tau_grid, walk
+from .neighbours import tau_grid
 from .passes.moments import moments
 from .passes.solve import check_blocks, quadratic
 from .warm_start import Start
@@ -96,5 +96,4 @@ __all__ = [
     "tau_grid",
     "tau_max",
     "to_arrays",
-    "walk",
 ]

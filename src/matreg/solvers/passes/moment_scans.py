@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array, Index
-from ...data.block import Block
+from ...data.samples import Block
 from ...data.units import largest
 
 # Rows that are converted to float64 at a time.

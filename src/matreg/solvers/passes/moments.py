@@ -17,9 +17,8 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.block import Block
 from ...data.blocks import Blocks
-from ...data.samples import Samples
+from ...data.samples import Block, Samples
 from ...data.units import check_units
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.families import Squared
@@ -55,7 +54,7 @@ class Reduced:
         self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
         C = G - self.rest.T @ self.fits
         self.size = float(np.sqrt(G[-1, -1]))
-        self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
+        self.S, self.c = C[:m, :m], C[:m, -1]
         self.squares = float(np.trace(G[:m, :m]))
         # The difference of equal samples is rounding.
         around = G[m, :m] @ G[m, :m] / G[m, m] if fit_intercept else 0.0

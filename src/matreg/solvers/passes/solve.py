@@ -11,8 +11,8 @@ from ..._runtime.progress import span
 from ..._typing import Array
 from ..._validation.stored import working_memory
 from ...covariate_ridge import ridge_block
-from ...data.block import Block
 from ...data.moments import Moments
+from ...data.samples import Block
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
