@@ -20,7 +20,7 @@ from ..._typing import Array, Index
 from ...data.block import Block
 from ...data.blocks import Blocks
 from ...data.samples import Samples
-from ...data.units import check_units
+from ...data.units import check_units, check_weighed
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.families import Squared
 from ...model import Model
@@ -120,6 +120,7 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
     summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
     blocks.refuse(summary.bad)
     check_units(*summary.sizes[:, None])
+    check_weighed(summary.sizes[2:])
     return summary.G
 
 
