@@ -113,6 +113,17 @@ def test_weights_of_dask_that_are_all_zero_are_refused(model):
         model.fit(dask.from_array(X, chunks=(10, 2, 2)), labels, sample_weight=weights)
 
 
+@pytest.mark.filterwarnings("ignore:covariates. 'z0' is zero")
+def test_a_covariate_of_zeros_from_blocks(tmp_path):
+    """Without an intercept no column is left of it."""
+    with sklearn.config_context(working_memory=1e-9):
+        model = RMR(fit_intercept=False)
+        model.fit(stored(X, tmp_path), y, covariates=np.zeros((40, 1)))
+    assert not model.covariate_coef_.any()
+    plain = RMR(fit_intercept=False).fit(X, y)
+    assert model.objective_ == pytest.approx(plain.objective_, rel=2e-6)
+
+
 @pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
 def test_one_sample_in_memory(loss):
     model = RMR(loss=loss, tau=5e-15, C=34.0).fit(X[:1], y[:1])
