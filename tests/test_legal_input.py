@@ -73,57 +73,6 @@ def test_one_sample_of_a_stored_array(model, weights, tmp_path):
     assert model.objective_ == 0.0 and model.rank_ == 0
 
 
-@pytest.mark.parametrize("n", [150, 6000])
-@pytest.mark.parametrize("model", [RMR(), SMM(), RMR(tau=0.1, C=1.0, loss="absolute", adaptive=1)])
-def test_few_samples_with_a_weight_are_found_in_blocks(model, n, tmp_path):
-    """A subsample of runs does not meet them: without them there are no units."""
-    g = np.random.default_rng(n)
-    samples, some = g.standard_normal((n, 3, 2)), slice(n - 5, n)
-    labels = samples[:, 0, 0] + 0.1 * g.standard_normal(n)
-    labels = np.arange(n) % 2 if isinstance(model, SMM) else labels
-    weights = np.zeros(n)
-    weights[some] = 1.0
-    alone = clone(model).fit(samples[some], labels[some])
-    with sklearn.config_context(working_memory=1e-9):
-        model.fit(stored(samples, tmp_path), labels, sample_weight=weights)
-    assert model.tau_ == pytest.approx(alone.tau_) and model.C_ == pytest.approx(alone.C_)
-    assert model.objective_ == pytest.approx(alone.objective_, rel=2e-6)
-
-
-@pytest.mark.parametrize("search", [RMRCV(n_taus=3, cv=2), SMMCV(n_taus=3, cv=2)])
-def test_a_search_finds_few_samples_with_a_weight_in_blocks(search, tmp_path):
-    g = np.random.default_rng(0)
-    samples, labels = g.standard_normal((6000, 2, 2)), np.arange(6000) % 2
-    weights = (np.arange(6000) > 5900) * 1.0
-    with sklearn.config_context(working_memory=1e-9), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        search.fit(stored(samples, tmp_path), labels, sample_weight=weights)
-    assert (search.cv_samples_ > 5900).all()
-
-
-@pytest.mark.parametrize("model", [RMR(), SMM(), RGLM(), RMRCV()])
-def test_weights_of_dask_that_are_all_zero_are_refused(model):
-    dask = pytest.importorskip("dask.array", reason="dask is not installed")
-    weights = dask.zeros(40, chunks=10)
-    labels = y > 0.0 if isinstance(model, SMM) else y
-    with (
-        sklearn.config_context(working_memory=1e-9),
-        pytest.raises(ValueError, match="sample_weight must have a positive entry"),
-    ):
-        model.fit(dask.from_array(X, chunks=(10, 2, 2)), labels, sample_weight=weights)
-
-
-@pytest.mark.filterwarnings("ignore:covariates. 'z0' is zero")
-def test_a_covariate_of_zeros_from_blocks(tmp_path):
-    """Without an intercept no column is left of it."""
-    with sklearn.config_context(working_memory=1e-9):
-        model = RMR(fit_intercept=False)
-        model.fit(stored(X, tmp_path), y, covariates=np.zeros((40, 1)))
-    assert not model.covariate_coef_.any()
-    plain = RMR(fit_intercept=False).fit(X, y)
-    assert model.objective_ == pytest.approx(plain.objective_, rel=2e-6)
-
-
 @pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
 def test_one_sample_in_memory(loss):
     model = RMR(loss=loss, tau=5e-15, C=34.0).fit(X[:1], y[:1])
