@@ -19,7 +19,7 @@ from ..._runtime.progress import span
 from ..._typing import Array, Index
 from ...data.blocks import Blocks
 from ...data.samples import Block, Samples
-from ...data.units import check_units
+from ...data.units import check_units, check_weighed
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.families import Squared
 from ...model import Model
@@ -119,6 +119,7 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
     summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
     blocks.refuse(summary.bad)
     check_units(*summary.sizes[:, None])
+    check_weighed(summary.sizes[2:])
     return summary.G
 
 
@@ -233,7 +234,8 @@ def proof(
 
     The sums ``Z'beta`` and, at a tau of 0 or below rounding, ``A'beta`` of all samples are zero up
     to the rounding of residuals, relative to :attr:`Sums.sizes`: residuals that are small beside
-    the labels have no smaller sums in float64.
+    the labels have no smaller sums in float64. Where that rounding is larger than all residuals
+    together, as with weights of very different sizes, sums prove nothing at such a tau.
     """
     m = scan.W.shape[1]
     shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
@@ -243,13 +245,14 @@ def proof(
     bounds = Bounds(tol, False, "moments")
     bounds.W, bounds.primal = result.W, 0.5 * rr + penalty.value_of(result.W)
     step = left = np.zeros(m)
-    exact = False
+    exact = vain = False
     size = float(np.sqrt(rr * reduced.squares))
     if penalty.ridge == 0.0 and penalty.tau <= np.finfo(float).eps * size:
         # Feasible residuals are those of least squares, which the moments know from here.
         step = reduced.least_squares(Z)
         left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
         exact = least <= (1e-12 * reduced.size) ** 2  # then residuals are rounding of the labels
+        vain = float(rounding * sums.sizes[k][-1]) > float(sums.own[k])
         t, bounds.dual = 1.0, 0.5 * least
     else:
         t, bounds.dual = reduced.bound(penalty, rr, yr, Z)
@@ -258,7 +261,7 @@ def proof(
         slopes = ridge.weights * (ridge.Z @ (scan.gamma[k] + shift))
         wrong = off[:-1] + 0.5 * np.finfo(float).eps * sums.sizes[k][:-1]
         bounds.dual -= price_of_sums(ridge.Z, ridge.weights, t * slopes, t * wrong)
-    if exact or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
+    if exact or vain or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
         # It is not feasible or proves nothing, but zero is feasible.
         t, bounds.dual = 0.0, 0.0
     dgamma = shift - reduced.fits[:, :m] @ step
