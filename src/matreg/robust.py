@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._typing import Array
+from .design import slices
 
 # Standard deviation of a normal law over its median absolute deviation.
 TO_DEVIATION = 1.4826
@@ -57,9 +58,8 @@ def plain_median(values: Array) -> Array:
 
 
 def pieces(values: Array) -> Iterator[slice]:
-    """Consecutive rows of values (n, m), some `AT_A_TIME` numbers each."""
-    step = max(AT_A_TIME // values.shape[1], 1)
-    return (slice(i, i + step) for i in range(0, len(values), step))
+    """Consecutive rows of values (n, m), few enough to be copied."""
+    return slices(*values.shape, entries=AT_A_TIME)
 
 
 def largest(values: Array, centre: Array) -> float:

@@ -104,7 +104,7 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         """
         return self._decide(X, covariates)
 
-    score = MatrixEstimator.score  # that of the mixin knows no covariates
+    score = MatrixEstimator.score  # that of the mixin takes no covariates
 
 
 def one_vs_rest(model: MatrixEstimator) -> bool:

@@ -37,7 +37,7 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
     _losses: ClassVar[Mapping[str, type[LossFamily]]] = REGRESSION_LOSSES
     _loss_units: ClassVar[Mapping[str, float]] = EpsilonInsensitive.units | Huber.units
     _several_labels = True
-    score = MatrixEstimator.score  # that of the mixin knows no covariates
+    score = MatrixEstimator.score  # that of the mixin takes no covariates
 
     def _loss(self) -> LossFamily:
         parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
