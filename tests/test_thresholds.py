@@ -159,7 +159,7 @@ def test_many_samples_keep_their_dtype(name, fold, monkeypatch):
     [
         ("RMR", 20_000, 16, np.uint8, 8.0),
         ("SMM", 20_000, 16, np.uint8, 8.0),
-        ("RMR", 6000, 32, np.float64, 1.0),
+        ("RMR", 6000, 32, np.float64, 0.5),
     ],
 )
 def test_units_do_not_take_copies_of_all_samples(name, n, p, dtype, most):

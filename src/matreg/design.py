@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 
-# Entries that are read, and converted to float64, at a time for a product: they stay in cache.
+# Entries that are copied, or converted to float64, at a time: they stay in cache.
 CONVERTED = 2**18
 # Matrices up to which a product with one after the other, of samples in cache, takes less time than
 # one with all of them.

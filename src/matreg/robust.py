@@ -10,12 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._typing import Array
-from .design import slices
+from .design import CONVERTED, slices
 
 # Standard deviation of a normal law over its median absolute deviation.
 TO_DEVIATION = 1.4826
-# Numbers that are copied at a time: no copy of all samples is made.
-AT_A_TIME = 2**20
 
 
 def weighted_median(values: Array, weights: Array) -> Array:
@@ -30,7 +28,7 @@ def weighted_median(values: Array, weights: Array) -> Array:
     >>> float(weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])))
     2.5
     """
-    if values.ndim == 2 and values.size > AT_A_TIME and values.shape[1] > 1:
+    if values.ndim == 2 and values.size > CONVERTED and values.shape[1] > 1:
         columns = [values[:, some] for some in pieces(values.T)]
         return np.concatenate([weighted_median(some, weights) for some in columns])
     missing = np.isnan(values)
@@ -59,7 +57,7 @@ def plain_median(values: Array) -> Array:
 
 def pieces(values: Array) -> Iterator[slice]:
     """Consecutive rows of values (n, m), few enough to be copied."""
-    return slices(*values.shape, entries=AT_A_TIME)
+    return slices(*values.shape, entries=CONVERTED)
 
 
 def largest(values: Array, centre: Array) -> float:

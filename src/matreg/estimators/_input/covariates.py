@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
 # What a model knows of the samples it was given.
-COVARIATES = ("covariate_names_", "covariate_encoding_")
-SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
-INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)
+INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_")
+INPUT += ("label_scale_", "covariate_names_", "covariate_encoding_")
 # Columns with more than this in a collinear combination, beside the largest, are named.
 NAMED = 1e-6
 
